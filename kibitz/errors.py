@@ -1,0 +1,31 @@
+"""The errors that kibitz raises on purpose.
+
+Each is a sentence: what was wrong, where, and what to do. The command line prints the sentence and
+exits with code 2; it never shows a traceback for one of these.
+"""
+
+from __future__ import annotations
+
+
+class KibitzError(ValueError):
+    """Something the caller can mend: the message says how."""
+
+
+class SpecError(KibitzError):
+    """A "name(key=value)" string that does not parse, or names what does not exist."""
+
+
+class GameError(KibitzError):
+    """Rules that break the Game protocol: actions that disagree, probabilities that do not sum to one."""
+
+
+class SolverError(KibitzError):
+    """A solver asked for what its mathematics does not give."""
+
+
+class ArtefactError(KibitzError):
+    """A saved artefact that is damaged, foreign, or of another version."""
+
+
+class MissingExtra(KibitzError):
+    """An optional package is needed and not installed."""

@@ -1,0 +1,78 @@
+"""Rules of games, one game a file, and adapters for games that live elsewhere.
+
+`game(text)` is the way in. The table of built-in names is resolved lazily: asking for a list imports nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from kibitz import spec as specs
+from kibitz.errors import GameError, SpecError
+from kibitz.games.protocol import CHANCE, TERMINAL, Game
+
+__all__ = ["CHANCE", "GAMES", "TERMINAL", "Game", "game"]
+
+# name -> (module:class, one line for `kibitz games`)
+GAMES: dict[str, tuple[str, str]] = {
+    "kuhn": ("kibitz.games.kuhn:Kuhn", "Kuhn poker: one card each, one bet; players=2 or more"),
+    "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or 3"),
+    "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
+    "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
+    "matrix": ("kibitz.games.matrix:Matrix", "A payoff table: rows against columns, moves made at once"),
+}
+
+
+def game(source: Any) -> Game:
+    """A game from its spec, a path, or an object that already is one.
+
+    "leduc", "leduc(players=3)"        a built-in game
+    "openspiel:liars_dice(numdice=1)"  any OpenSpiel game (needs the extra kibitz[openspiel])
+    "shared/poker.efg"                 a Gambit file
+    "my_game.py:MyGame(size=3)"        a class with the Game protocol in a file of yours
+    """
+    if not isinstance(source, str | Path):
+        missing = [n for n in Game.__protocol_attrs__ if not hasattr(source, n)]  # type: ignore[attr-defined]
+        if missing:
+            raise GameError(
+                f"{type(source).__name__} is not a game: it lacks {', '.join(sorted(missing))}; "
+                "see kibitz.games.protocol for what a game needs"
+            )
+        return source  # type: ignore[no-any-return]
+    text = str(source).strip()
+    if text.startswith("openspiel:"):
+        from kibitz.games.openspiel import OpenSpielGame
+
+        return OpenSpielGame(text.removeprefix("openspiel:"))
+    if text.endswith(".efg"):
+        from kibitz.games.efg import read_efg
+
+        return read_efg(Path(text))
+    if ".py:" in text:
+        return _from_file(text)
+    spec = specs.parse(text)
+    if spec.name not in GAMES:
+        raise specs.unknown("game", spec.name, GAMES)
+    module, name = GAMES[spec.name][0].split(":")
+    built: Game = specs.call(getattr(importlib.import_module(module), name), spec)
+    return built
+
+
+def _from_file(text: str) -> Game:
+    """The game of a user's own file: "path/to/file.py:Class(key=value)"."""
+    path, _, rest = text.partition(".py:")
+    file = Path(path + ".py")
+    if not file.is_file():
+        raise SpecError(f"there is no file {str(file)!r} to take a game from")
+    spec = specs.parse(rest)
+    module_spec = importlib.util.spec_from_file_location(f"kibitz_user_{file.stem}", file)
+    assert module_spec is not None and module_spec.loader is not None
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
+    build = getattr(module, spec.name, None)
+    if not callable(build):
+        raise SpecError(f"{file} has no class or function {spec.name!r} to make a game with")
+    return game(specs.call(build, spec))

@@ -1,0 +1,45 @@
+"""The Game protocol: the rules of a finite game in plain Python.
+
+Anything with these eight names is a game that kibitz can lay out, solve and measure. There is nothing to
+inherit from. A *state* is any value of yours (a tuple, a frozen dataclass): it is never changed, `after`
+returns a new one. Slow is fine: the rules are walked once.
+
+    players              number of seats; seats are 0, 1, ..., players - 1
+    root()               the state before anything has happened
+    turn(state)          the seat that moves, or CHANCE, or TERMINAL
+    actions(state)       at a seat's turn: its legal actions, at least one, in a fixed order
+    chance(state)        at CHANCE: pairs (outcome, probability), probabilities above 0 that sum to 1
+    after(state, action) the state that follows an action or a chance outcome
+    infoset(state)       at a seat's turn: all that the seat knows, as a string (or any hashable value)
+    payoff(state)        at TERMINAL: one number per seat
+
+Actions and outcomes are strings or integers: they are what a person reads. Two states with the same
+`infoset` must have the same `turn` and the same `actions`. A game may also have a `spec`, the string it was
+called by, which saved strategies carry; a complete example is in docs/own_game.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+CHANCE = -1
+TERMINAL = -2
+
+State: TypeAlias = Any
+Action: TypeAlias = str | int
+
+
+@runtime_checkable
+class Game(Protocol):
+    """The rules of a finite game; see the module's text for what each name means."""
+
+    @property
+    def players(self) -> int: ...
+    def root(self) -> State: ...
+    def turn(self, state: State) -> int: ...
+    def actions(self, state: State) -> Sequence[Action]: ...
+    def chance(self, state: State) -> Sequence[tuple[Action, float]]: ...
+    def after(self, state: State, action: Action) -> State: ...
+    def infoset(self, state: State) -> Hashable: ...
+    def payoff(self, state: State) -> Sequence[float]: ...
