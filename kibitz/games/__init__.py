@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ GAMES: dict[str, tuple[str, str]] = {
     "matrix": ("kibitz.games.matrix:Matrix", "A payoff table: rows against columns, moves made at once"),
 }
 
+_NEEDED = ("players", "root", "turn", "actions", "chance", "after", "infoset", "payoff")
+
 
 def game(source: Any) -> Game:
     """A game from its spec, a path, or an object that already is one.
@@ -35,10 +38,10 @@ def game(source: Any) -> Game:
     "my_game.py:MyGame(size=3)"        a class with the Game protocol in a file of yours
     """
     if not isinstance(source, str | Path):
-        missing = [n for n in Game.__protocol_attrs__ if not hasattr(source, n)]  # type: ignore[attr-defined]
+        missing = [name for name in _NEEDED if not hasattr(source, name)]
         if missing:
             raise GameError(
-                f"{type(source).__name__} is not a game: it lacks {', '.join(sorted(missing))}; "
+                f"{type(source).__name__} is not a game: it lacks {', '.join(missing)}; "
                 "see kibitz.games.protocol for what a game needs"
             )
         return source  # type: ignore[no-any-return]
@@ -71,6 +74,7 @@ def _from_file(text: str) -> Game:
     module_spec = importlib.util.spec_from_file_location(f"kibitz_user_{file.stem}", file)
     assert module_spec is not None and module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
+    sys.modules[module_spec.name] = module  # where dataclasses look for the types of their fields
     module_spec.loader.exec_module(module)
     build = getattr(module, spec.name, None)
     if not callable(build):

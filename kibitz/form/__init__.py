@@ -1,0 +1,1 @@
+"""What solvers see of a game: treeplexes, rows, and a payoff operator."""

@@ -1,0 +1,329 @@
+"""SequenceForm: one decision tree (treeplex) per seat and the payoff operator between them.
+
+A *sequence* is a path of one seat's own actions; a *plan* gives each sequence the probability that the seat
+plays it. Payoffs are linear in each seat's plan [von Stengel 1996], so the game is a list of leaves: one
+sequence per seat, and chance times payoff. Leaves with the same sequences are merged, so chance is gone, and
+solvers need only `gradient`, the value of each own sequence against the others' plans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import GameError
+from kibitz.form.bundles import CHUNK_WORK, bundle
+from kibitz.games.protocol import TERMINAL
+from kibitz.tree import Infosets, Tree
+
+if TYPE_CHECKING:
+    from kibitz.kernels.sequence import Form
+
+# A seat has at most about this many chunks, so that huge games do not drown in bookkeeping.
+MOST_CHUNKS = 256
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SequenceForm:
+    """Treeplexes and payoffs of a game. S sequences, P points, K infoset columns; seats lie one after another."""
+
+    infosets: Infosets
+    seat_sequence: NDArray[np.int32]  # [n + 1]  first sequence of a seat: its empty one
+    seat_point: NDArray[np.int32]  # [n + 1]  first point of a seat
+    first: NDArray[np.int32]  # [P]  first sequence of a point; its actions follow one another
+    infoset: NDArray[np.int32]  # [P]  the infoset of a point
+    column: NDArray[np.int64]  # [S]  the infoset column that a sequence's last action reads; -1 for empty ones
+    arrays: Form  # what the kernels read
+    scale: float  # the largest payoff, for thresholds of rounding noise
+    zero_sum: bool
+    spec: str
+    tree_digest: str
+
+    @property
+    def seats(self) -> int:
+        return len(self.seat_sequence) - 1
+
+    @property
+    def sequences(self) -> int:
+        return int(self.seat_sequence[-1])
+
+    @property
+    def points(self) -> int:
+        return int(self.seat_point[-1])
+
+    @property
+    def entries(self) -> int:
+        """Entries of the payoff operator, all seats together, with the zeros that bundling adds."""
+        return len(self.arrays.payoff)
+
+    @property
+    def parent(self) -> NDArray[np.uint32]:
+        return self.arrays.parent
+
+    @cached_property
+    def width(self) -> NDArray[np.int32]:
+        return self.infosets.width[self.infoset]
+
+    @property
+    def perfect_recall(self) -> bool:
+        return self.points == len(self.infosets.labels)
+
+    @cached_property
+    def point_of(self) -> NDArray[np.int32]:
+        """[S] the point of a sequence's last action; -1 for empty sequences."""
+        owner = np.full(self.sequences, -1, np.int32)
+        owner[self.column >= 0] = np.repeat(np.arange(self.points, dtype=np.int32), self.width)
+        return owner
+
+    # Between infoset columns (what a Profile holds) and sequences (what kernels read).
+
+    def to_strategy(self, probabilities: Floats) -> Floats:
+        """Probabilities by infoset column -> by sequence; empty sequences get 1."""
+        strategy = probabilities.take(self._column_or_first)
+        strategy[self.seat_sequence[:-1]] = 1.0
+        return strategy
+
+    @cached_property
+    def _column_or_first(self) -> NDArray[np.int64]:
+        return np.maximum(self.column, 0)
+
+    def to_probabilities(self, weights: Floats, fallback: Floats | None = None) -> Floats:
+        """Nonnegative weights by sequence -> probabilities by infoset column.
+
+        Points of one infoset add up (imperfect recall). An infoset of weight zero gets `fallback`, by default
+        the uniform distribution.
+        """
+        inner = self.column >= 0
+        sums = np.bincount(self.column[inner], weights[inner], minlength=int(self.infosets.first[-1]))
+        return normalise(sums, self.infosets, fallback)
+
+    def uniform(self) -> Floats:
+        """Uniform probabilities by infoset column."""
+        return 1.0 / self.infosets.width[self.infosets.row_of_column]
+
+    # The payoff operator.
+
+    def plan(self, strategy: Floats) -> Floats:
+        """The plans of all seats that a strategy by sequence makes."""
+        from kibitz.kernels.evaluate import all_plans
+
+        plan = np.ones(self.sequences)
+        all_plans(self.arrays, strategy, plan)
+        return plan
+
+    def gradient(self, seat: int, plan: Floats) -> Floats:
+        """What each sequence of a seat is worth at its own leaves when the others play their plans."""
+        from kibitz.kernels.evaluate import seat_gradient
+
+        worth = np.zeros(self.sequences)
+        seat_gradient(self.arrays, seat, plan, worth)
+        return worth[self.seat_sequence[seat] : self.seat_sequence[seat + 1]]
+
+
+def normalise(sums: Floats, infosets: Infosets, fallback: Floats | None = None) -> Floats:
+    """Weights by infoset column -> probabilities that sum to one in each infoset."""
+    totals = np.bincount(infosets.row_of_column, sums, minlength=len(infosets.labels))
+    row = infosets.row_of_column
+    empty = totals[row] <= 0.0
+    safe = np.where(totals > 0.0, totals, 1.0)
+    result: Floats = sums / safe[row]
+    if fallback is None:
+        result[empty] = 1.0 / infosets.width[row[empty]]
+    else:
+        result[empty] = fallback[empty]
+    return result
+
+
+def form_of(tree: Tree) -> SequenceForm:
+    """The sequence form of a tree, built on first use and kept as long as the tree lives."""
+    held = tree.__dict__.get("_form")
+    if held is None:
+        held = build(tree)
+        tree.__dict__["_form"] = held
+    return held  # type: ignore[no-any-return]
+
+
+def build(tree: Tree) -> SequenceForm:
+    """Tree -> SequenceForm: number points and sequences, merge leaves, cut into chunks and runs."""
+    from kibitz.kernels import layout
+
+    n, infosets = tree.players, tree.infosets
+    sequence, reach, infoset, above_seq, first, numbered = layout.trace(
+        tree.parent, tree.turn, tree.infoset, tree.action, tree.chance, infosets.width, n
+    )
+    leaves = np.flatnonzero(tree.turn == TERMINAL)
+    where, worth = _merge(sequence[leaves], reach[leaves][:, None] * tree.payoff, numbered)
+    del sequence, reach
+    seat_of_point = np.searchsorted(infosets.seat_start, infoset, side="right") - 1
+    orders = [
+        _order_seat(seat, seat_of_point, infosets.width[infoset], above_seq, first, where, worth, numbered)
+        for seat in range(n)
+    ]
+    return _assemble(tree, infoset, above_seq, first, orders, where, worth, numbered)
+
+
+def _merge(
+    where: NDArray[np.int32], worth: Floats, numbered: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], Floats]:
+    """Add up leaves that are reached by the same sequence of every seat; drop those worth nothing to anybody."""
+    if np.prod([float(k) for k in numbered]) < 2**62:
+        key = where[:, 0].astype(np.int64)
+        for seat in range(1, where.shape[1]):
+            key = key * int(numbered[seat]) + where[:, seat]
+        order = np.argsort(key, kind="stable")
+        starts = np.flatnonzero(np.concatenate(([True], np.diff(key[order]) != 0)))
+    else:
+        order = np.lexsort(where.T[::-1])
+        starts = np.flatnonzero(np.concatenate(([True], (np.diff(where[order], axis=0) != 0).any(axis=1))))
+    worth = np.add.reduceat(worth[order], starts, axis=0)
+    where = where[order[starts]]
+    kept = (worth != 0.0).any(axis=1)
+    return np.ascontiguousarray(where[kept]), np.ascontiguousarray(worth[kept])
+
+
+@dataclass
+class _SeatOrder:
+    """The final order of one seat's points, and of its chunks and runs."""
+
+    points: NDArray[np.int64]  # traced point numbers in final order
+    chunk: NDArray[np.int32]  # of each, in that order
+    depth: NDArray[np.int32]
+    width: NDArray[np.int32]
+    chunks: int  # with the crown
+
+
+def _order_seat(
+    seat: int,
+    seat_of_point: NDArray[np.int64],
+    width: NDArray[np.int32],
+    above_seq: NDArray[np.int32],
+    first: NDArray[np.int32],
+    where: NDArray[np.int32],
+    worth: Floats,
+    numbered: NDArray[np.int32],
+) -> _SeatOrder:
+    from kibitz.kernels import layout
+
+    mine = np.flatnonzero(seat_of_point == seat)
+    owner = np.full(int(numbered[seat]), -1, np.int32)  # traced sequence -> index into `mine`
+    owner[1:] = np.repeat(np.arange(len(mine), dtype=np.int32), width[mine])
+    per_sequence = 1 + np.bincount(where[worth[:, seat] != 0.0, seat], minlength=len(owner))
+    cumulated = np.concatenate(([0], np.cumsum(per_sequence)))
+    work = cumulated[first[mine] + width[mine]] - cumulated[first[mine]]
+    most = max(CHUNK_WORK, int(per_sequence.sum()) // MOST_CHUNKS)
+    chunk, depth = layout.arrange(owner[above_seq[mine]], work.astype(np.int64), most)
+    order = np.lexsort((width[mine], depth, chunk))
+    return _SeatOrder(
+        mine[order], chunk[order], depth[order], width[mine][order], 1 + int(chunk.max(initial=0))
+    )
+
+
+def _assemble(
+    tree: Tree,
+    infoset: NDArray[np.int32],
+    above_seq: NDArray[np.int32],
+    traced_first: NDArray[np.int32],
+    orders: list[_SeatOrder],
+    where: NDArray[np.int32],
+    worth: Floats,
+    numbered: NDArray[np.int32],
+) -> SequenceForm:
+    from kibitz.kernels.sequence import Form
+
+    n, infosets = tree.players, tree.infosets
+    seat_sequence = np.concatenate(([0], np.cumsum(numbered))).astype(np.int64)
+    if seat_sequence[-1] > np.iinfo(np.int32).max:
+        raise GameError(f"the game has {seat_sequence[-1]:,} sequences; at most 2^31 fit the sequence form")
+    seat_point = np.concatenate(([0], np.cumsum([len(o.points) for o in orders]))).astype(np.int32)
+    traced = np.concatenate([o.points for o in orders])
+    width = np.concatenate([o.width for o in orders])
+    # Sequences: the empty one of the seat, then each point's in the points' final order.
+    first = np.concatenate(([0], np.cumsum(width)))[:-1]
+    for seat in range(n):
+        lo, hi = seat_point[seat], seat_point[seat + 1]
+        if hi > lo:
+            first[lo:hi] += seat_sequence[seat] + 1 - first[lo]
+    first = first.astype(np.int32)
+    # Traced sequence of each seat -> final sequence.
+    renumber = []
+    parent = np.empty(len(traced), np.uint32)
+    for seat in range(n):
+        lo, hi = seat_point[seat], seat_point[seat + 1]
+        new = np.empty(int(numbered[seat]), np.int32)
+        new[0] = seat_sequence[seat]
+        offset = np.arange(int(width[lo:hi].sum())) - np.repeat(np.cumsum(width[lo:hi]) - width[lo:hi], width[lo:hi])
+        new[np.repeat(traced_first[traced[lo:hi]], width[lo:hi]) + offset] = np.repeat(first[lo:hi], width[lo:hi]) + offset
+        renumber.append(new)
+        parent[lo:hi] = new[above_seq[traced[lo:hi]]]
+    column = np.full(int(seat_sequence[-1]), -1, np.int64)
+    inner = np.ones(len(column), bool)
+    inner[seat_sequence[:-1]] = False
+    within = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
+    column[inner] = np.repeat(infosets.first[infoset[traced]], width) + within
+
+    runs = _runs(orders, seat_point, first, seat_sequence)
+    final = np.stack([renumber[seat][where[:, seat]] for seat in range(n)], axis=1) if len(where) else where
+    bundles = bundle(final.astype(np.int64), worth)
+    bare = np.setdiff1d(np.arange(seat_sequence[-1]), bundles["row_seq"]).astype(np.uint32)
+    chunk_bare = np.searchsorted(bare, runs["chunk_seq"]).astype(np.uint32)
+    return SequenceForm(
+        infosets=infosets,
+        seat_sequence=seat_sequence.astype(np.int32),
+        seat_point=seat_point,
+        first=first,
+        infoset=infoset[traced],
+        column=column,
+        arrays=Form(parent=parent, bare=bare, chunk_bare=chunk_bare, **runs, **bundles),
+        scale=float(np.abs(tree.payoff).max(initial=0.0)) or 1.0,
+        zero_sum=tree.zero_sum,
+        spec=tree.spec,
+        tree_digest=tree.digest,
+    )
+
+
+def _runs(
+    orders: list[_SeatOrder], seat_point: NDArray[np.int32], first: NDArray[np.int32], seat_sequence: NDArray[np.int64]
+) -> dict[str, NDArray[np.generic]]:
+    """Cut points into runs of one chunk, depth and width; say where chunks and seats begin."""
+    run_width: list[NDArray[np.int32]] = []
+    run_point: list[NDArray[np.int64]] = []
+    run_rooted: list[NDArray[np.bool_]] = []
+    chunk_run: list[int] = []
+    chunk_seq: list[int] = []
+    seat_chunk, hang, seat_hang = [0], [], [0]
+    runs = 0
+    for seat, o in enumerate(orders):
+        base = int(seat_point[seat])
+        change = np.ones(len(o.points), bool)
+        change[1:] = (np.diff(o.chunk) != 0) | (np.diff(o.depth) != 0) | (np.diff(o.width) != 0)
+        starts = np.flatnonzero(change)
+        run_width.append(o.width[starts])
+        run_point.append(starts + base)
+        run_rooted.append((o.chunk[starts] > 0) & (o.depth[starts] == 0))
+        in_chunk = np.bincount(o.chunk[starts], minlength=o.chunks)
+        chunk_run.extend((runs + np.cumsum(in_chunk) - in_chunk).tolist())
+        sizes = np.bincount(o.chunk, o.width, minlength=o.chunks).astype(np.int64)
+        sizes[0] += 1  # the empty sequence is the crown's
+        chunk_seq.extend((int(seat_sequence[seat]) + np.cumsum(sizes) - sizes).tolist())
+        runs += len(starts)
+        hang.append(base + np.flatnonzero((o.chunk > 0) & (o.depth == 0)))
+        seat_hang.append(seat_hang[-1] + len(hang[-1]))
+        seat_chunk.append(seat_chunk[-1] + o.chunks)
+    points = np.concatenate(run_point)
+    return {
+        "run_width": np.concatenate(run_width).astype(np.uint32),
+        "run_point": np.append(points, seat_point[-1]).astype(np.uint32),
+        "run_first": first[points].astype(np.uint32),
+        "run_rooted": np.concatenate(run_rooted),
+        "chunk_run": np.array([*chunk_run, runs], np.uint32),
+        "chunk_seq": np.array([*chunk_seq, seat_sequence[-1]], np.uint32),
+        "seat_chunk": np.array(seat_chunk, np.uint32),
+        "seat_hang": np.array(seat_hang, np.uint32),
+        "hang": np.concatenate(hang).astype(np.uint32),
+    }

@@ -1,0 +1,139 @@
+"""Goofspiel, the game of pure strategy: sealed bids for a row of prizes.
+
+Each player holds the cards 1 to `num_cards`. A prize card from a deck of the same values is turned; all bid
+one card of their hand for it, unseen, and the highest bid takes the prize's points; a tie for the highest bid
+takes nothing. Bids are spent. The last prize goes without a choice, each having one card left: it is no move.
+
+The prizes come up by chance, one at a time, or in a known order (`points_order`: random, descending or
+ascending). With `imp_info` players are told who won each prize but not what the others bid. `returns_type` is
+win_loss (the winners share 1, the losers share -1), point_difference (points less the mean) or total_points.
+
+Bids are made at once: here the seats bid in order and do not see the bids of the round. An infoset reads
+"P1 4:2-1 3:3-3 2", seat 1 with the prize and all bids of each past round, then the prize at stake; with
+`imp_info` "P1 4:1w0 3:3t 2", the prize, the seat's own bid and who won it (t for a tie).
+Departs from OpenSpiel: there, without `imp_info`, players forget in which round a card was bid and so lack
+perfect recall; here they remember. With `imp_info` the infosets are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kibitz import spec as specs
+from kibitz.errors import SpecError
+from kibitz.games.protocol import CHANCE, TERMINAL, Action
+
+ORDERS = ("random", "descending", "ascending")
+RETURNS = ("win_loss", "point_difference", "total_points")
+
+
+class Table(NamedTuple):
+    """Where play stands: the prizes turned, the bids of each finished round, and those of this round."""
+
+    turn: int
+    prizes: tuple[int, ...]
+    rounds: tuple[tuple[int, ...], ...]
+    sealed: tuple[int, ...]
+
+
+def winner(bids: tuple[int, ...]) -> int | None:
+    """The seat with the highest bid, or None for a tie."""
+    best = max(bids)
+    return bids.index(best) if bids.count(best) == 1 else None
+
+
+@dataclass(frozen=True)
+class Goofspiel:
+    """Goofspiel: goofspiel(num_cards=4, points_order=random, imp_info=false, returns_type=win_loss)."""
+
+    players: int = 2
+    num_cards: int = 4
+    points_order: str = "random"
+    imp_info: bool = False
+    returns_type: str = "win_loss"
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.players <= 10:
+            raise SpecError(f"goofspiel is for 2 to 10 players; players={self.players} was asked for")
+        if self.num_cards < 2:
+            raise SpecError(f"goofspiel needs num_cards of 2 or more, not {self.num_cards}")
+        if self.points_order not in ORDERS:
+            raise specs.unknown("points_order of goofspiel", self.points_order, ORDERS)
+        if self.returns_type not in RETURNS:
+            raise specs.unknown("returns_type of goofspiel", self.returns_type, RETURNS)
+
+    @property
+    def spec(self) -> str:
+        return str(specs.of(self, "goofspiel"))
+
+    def openspiel(self) -> str:
+        """The same game's name in OpenSpiel, with its moves made in turns as they are here."""
+        arguments = (
+            f"players={self.players},num_cards={self.num_cards},points_order={self.points_order},"
+            f"imp_info={str(self.imp_info).lower()},returns_type={self.returns_type}"
+        )
+        return f"turn_based_simultaneous_game(game=goofspiel({arguments}))"
+
+    def root(self) -> Table:
+        return self._next_prize((), ())
+
+    def _next_prize(self, prizes: tuple[int, ...], rounds: tuple[tuple[int, ...], ...]) -> Table:
+        """The start of a round: chance turns the prize, or it is the next of the known order."""
+        if len(rounds) == self.num_cards - 1:
+            return Table(TERMINAL, prizes, rounds, ())
+        if self.points_order == "random":
+            return Table(CHANCE, prizes, rounds, ())
+        prize = len(rounds) + 1 if self.points_order == "ascending" else self.num_cards - len(rounds)
+        return Table(0, (*prizes, prize), rounds, ())
+
+    def turn(self, state: Table) -> int:
+        return state.turn
+
+    def actions(self, state: Table) -> list[int]:
+        spent = [bids[state.turn] for bids in state.rounds]
+        return [card for card in range(1, self.num_cards + 1) if card not in spent]
+
+    def chance(self, state: Table) -> list[tuple[Action, float]]:
+        left = [prize for prize in range(1, self.num_cards + 1) if prize not in state.prizes]
+        return [(prize, 1 / len(left)) for prize in left]
+
+    def after(self, state: Table, action: Action) -> Table:
+        turn, prizes, rounds, sealed = state
+        if turn == CHANCE:
+            return Table(0, (*prizes, int(action)), rounds, ())
+        sealed = (*sealed, int(action))
+        if len(sealed) < self.players:
+            return Table(turn + 1, prizes, rounds, sealed)
+        return self._next_prize(prizes, (*rounds, sealed))
+
+    def infoset(self, state: Table) -> str:
+        turn, prizes, rounds, _ = state
+        past = ""
+        for prize, bids in zip(prizes, rounds, strict=False):
+            if self.imp_info:
+                won = winner(bids)
+                past += f"{prize}:{bids[turn]}{'t' if won is None else f'w{won}'} "
+            else:
+                past += f"{prize}:{'-'.join(map(str, bids))} "
+        return f"P{turn} {past}{prizes[-1]}"
+
+    def payoff(self, state: Table) -> list[float]:
+        # What is left, a prize and a card each, is played out here.
+        total = self.num_cards * (self.num_cards + 1) // 2
+        prizes = (*state.prizes, total - sum(state.prizes))
+        last = tuple(total - sum(bids[seat] for bids in state.rounds) for seat in range(self.players))
+        points = [0.0] * self.players
+        for prize, bids in zip(prizes, (*state.rounds, last), strict=True):
+            won = winner(bids)
+            if won is not None:
+                points[won] += prize
+        if self.returns_type == "total_points":
+            return points
+        if self.returns_type == "point_difference":
+            mean = sum(points) / self.players
+            return [p - mean for p in points]
+        winners = points.count(max(points))
+        if winners == self.players:
+            return [0.0] * self.players
+        return [1 / winners if p == max(points) else -1 / (self.players - winners) for p in points]

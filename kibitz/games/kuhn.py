@@ -1,0 +1,84 @@
+"""Kuhn poker, for two players or more.
+
+The deck has one card more than there are players, all of different rank. Each antes one chip and is dealt one
+card; then, from seat 0, each may pass or bet one chip. After the first bet each of the others, in turn, may
+bet (call) or pass (fold), and the hand is over; if all pass there is a showdown for the antes. The highest
+card among those who bet, or among all if nobody did, takes the pot. [Kuhn 1950; for more players Abou Risk &
+Szafron 2010.] An infoset reads "K:pb": the seat's card, then what was done, p for pass and b for bet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kibitz import spec as specs
+from kibitz.errors import SpecError
+from kibitz.games.protocol import CHANCE, TERMINAL, Action
+
+ACTIONS = ("pass", "bet")
+
+
+def rank_names(count: int) -> str:
+    """The letters of `count` ranks, lowest first: J, Q, K, A for up to four, else the top of 2 to A."""
+    return "JQKA"[:count] if count <= 4 else "23456789TJQKA"[-count:]
+
+
+class Hand(NamedTuple):
+    """Where a hand stands: the cards dealt so far, by seat, and the letters of what was done."""
+
+    turn: int
+    cards: tuple[int, ...]
+    done: str
+
+
+@dataclass(frozen=True)
+class Kuhn:
+    """Kuhn poker: kuhn(players=2)."""
+
+    players: int = 2
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.players <= 10:
+            raise SpecError(f"kuhn is for 2 to 10 players; players={self.players} was asked for")
+
+    @property
+    def spec(self) -> str:
+        return str(specs.of(self, "kuhn"))
+
+    def openspiel(self) -> str:
+        """The same game's name in OpenSpiel."""
+        return f"kuhn_poker(players={self.players})"
+
+    def root(self) -> Hand:
+        return Hand(CHANCE, (), "")
+
+    def turn(self, state: Hand) -> int:
+        return state.turn
+
+    def actions(self, state: Hand) -> tuple[str, ...]:
+        return ACTIONS
+
+    def chance(self, state: Hand) -> list[tuple[Action, float]]:
+        names = rank_names(self.players + 1)
+        left = [name for card, name in enumerate(names) if card not in state.cards]
+        return [(name, 1 / len(left)) for name in left]
+
+    def after(self, state: Hand, action: Action) -> Hand:
+        if state.turn == CHANCE:
+            cards = (*state.cards, rank_names(self.players + 1).index(str(action)))
+            return Hand(CHANCE if len(cards) < self.players else 0, cards, "")
+        done = state.done + str(action)[0]
+        first_bet = done.find("b")
+        # The seats after the first bettor, all the way round to the one before it, each answer once.
+        over = len(done) == self.players if first_bet < 0 else len(done) == self.players + first_bet
+        return Hand(TERMINAL if over else len(done) % self.players, state.cards, done)
+
+    def infoset(self, state: Hand) -> str:
+        return f"{rank_names(self.players + 1)[state.cards[state.turn]]}:{state.done}"
+
+    def payoff(self, state: Hand) -> list[float]:
+        bettors = {i % self.players for i, letter in enumerate(state.done) if letter == "b"}
+        paid = [2 if seat in bettors else 1 for seat in range(self.players)]
+        winner = max(bettors or range(self.players), key=state.cards.__getitem__)
+        return [float(sum(paid) * (seat == winner) - paid[seat]) for seat in range(self.players)]

@@ -1,0 +1,100 @@
+"""Liar's Dice for two.
+
+Each rolls their dice in secret. From seat 0, in turns, a player bids "quantity-face", a claim about all dice
+on the table ("2-5": at least two fives), or calls the last bid a lie. A bid must be higher than the last:
+more dice, or as many of a higher face. The highest face is wild and counts as any. When a bid is called the
+dice are shown: the bidder wins one if the claim holds, else the caller does. An infoset reads "1,5:1-2 2-2":
+the seat's own dice in order of size, then the bids so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+from kibitz import spec as specs
+from kibitz.errors import SpecError
+from kibitz.games.protocol import CHANCE, TERMINAL, Action
+
+LIAR = "liar"
+
+
+class Table(NamedTuple):
+    """Where play stands: all dice rolled so far, seat 0's first, and the bids made."""
+
+    turn: int
+    dice: tuple[int, ...]
+    last: int  # number of the highest bid, -1 before the first
+    bids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LiarsDice:
+    """Liar's Dice: liars_dice(numdice=1, dice_sides=6)."""
+
+    players: int = 2
+    numdice: int = 1
+    dice_sides: int = 6
+
+    def __post_init__(self) -> None:
+        if self.players != 2:
+            raise SpecError(f"liars_dice is for 2 players; players={self.players} was asked for")
+        if self.numdice < 1 or self.dice_sides < 2:
+            raise SpecError(
+                f"liars_dice needs numdice of 1 or more and dice_sides of 2 or more, "
+                f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
+            )
+
+    @property
+    def spec(self) -> str:
+        return str(specs.of(self, "liars_dice"))
+
+    def openspiel(self) -> str:
+        """The same game's name in OpenSpiel."""
+        return f"liars_dice(players={self.players},numdice={self.numdice},dice_sides={self.dice_sides})"
+
+    @cached_property
+    def _bids(self) -> tuple[str, ...]:
+        """All bids, lowest first."""
+        quantities = range(1, self.players * self.numdice + 1)
+        faces = range(1, self.dice_sides + 1)
+        return tuple(f"{quantity}-{face}" for quantity, face in product(quantities, faces))
+
+    @cached_property
+    def _numbers(self) -> dict[Action, int]:
+        return {bid: number for number, bid in enumerate(self._bids)}
+
+    def root(self) -> Table:
+        return Table(CHANCE, (), -1, ())
+
+    def turn(self, state: Table) -> int:
+        return state.turn
+
+    def actions(self, state: Table) -> tuple[str, ...]:
+        higher = self._bids[state.last + 1 :]
+        return (*higher, LIAR) if state.bids else higher
+
+    def chance(self, state: Table) -> list[tuple[Action, float]]:
+        return [(face, 1 / self.dice_sides) for face in range(1, self.dice_sides + 1)]
+
+    def after(self, state: Table, action: Action) -> Table:
+        turn, dice, last, bids = state
+        if turn == CHANCE:
+            dice = (*dice, int(action))
+            return Table(CHANCE if len(dice) < self.players * self.numdice else 0, dice, last, bids)
+        if action == LIAR:
+            return Table(TERMINAL, dice, last, bids)
+        return Table((turn + 1) % self.players, dice, self._numbers[action], (*bids, str(action)))
+
+    def infoset(self, state: Table) -> str:
+        own = state.dice[state.turn * self.numdice : (state.turn + 1) * self.numdice]
+        return f"{','.join(map(str, sorted(own)))}:{' '.join(state.bids)}"
+
+    def payoff(self, state: Table) -> list[float]:
+        quantity, face = state.last // self.dice_sides + 1, state.last % self.dice_sides + 1
+        count = sum(die in (face, self.dice_sides) for die in state.dice)
+        bidder = (len(state.bids) - 1) % self.players
+        won = 1.0 if count >= quantity else -1.0
+        return [won if seat == bidder else -won for seat in range(self.players)]

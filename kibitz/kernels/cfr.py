@@ -1,0 +1,296 @@
+"""Counterfactual regret minimisation over a sequence form: one loop for all variants.
+
+A variant is a `Rule`, a handful of numbers [Zinkevich et al. 2007; Tammelin 2014; Brown & Sandholm 2019;
+Farina et al. 2021]. In iteration t, with d the counterfactual regrets of the iteration:
+
+    R        <-  max(R * (t-1)^alpha / ((t-1)^alpha + 1) + d, floor)      (beta instead of alpha where R < 0)
+    strategy <-  positive part of (R + prediction * d), normalised
+    average  <-  average + max(t - delay, 0)^gamma * plan
+
+cfr has alpha = beta = infinity (no discount), floor = -infinity; cfr+ floor = 0; lcfr alpha = beta = gamma = 1;
+pcfr+ prediction = 1. The average is taken of the plan that the iteration arrives at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kibitz.kernels.barrier import meet
+from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel
+from kibitz.kernels.sequence import ascend, clear_bare, descend, gather_hanging, gradient
+
+
+class Rule(NamedTuple):
+    """What distinguishes one CFR variant from another."""
+
+    alpha: float  # discount exponent of positive regrets; inf: none
+    beta: float  # discount exponent of negative regrets; inf: none, -inf: they are forgotten
+    gamma: float  # exponent of the averaging weight
+    delay: float  # iterations without averaging at the start
+    floor: float  # 0 (regret matching+) or -inf
+    prediction: float  # weight of the last regrets as a forecast of the next
+    alternating: bool  # a seat answers to what the seats before it have just become
+
+
+class Rows(NamedTuple):
+    """A map from sequences to the columns of rows, for abstractions and frozen rows. K columns, B bands.
+
+    Sequences of frozen rows and of closed actions have column -1: their strategy never changes.
+    """
+
+    column: np.ndarray  # int32[S]    sequence -> column, or -1
+    start: np.ndarray  # int64[K+1]  column -> where its members begin
+    member: np.ndarray  # int32[M]    the sequences that read the column
+    share: np.ndarray  # float64[M]  probability that frozen rows of the same seat let play come here
+    frozen_reach: np.ndarray  # float64[S]  the same for the sequence itself, its own frozen action included
+    band_seat: np.ndarray  # int32[B]    bands: rows of one seat and one width, side by side
+    band_width: np.ndarray  # int32[B]
+    band_first: np.ndarray  # int32[B]    first column
+    band_rows: np.ndarray  # int32[B]
+
+
+class State(NamedTuple):
+    """What the solver remembers, and its working space. K = S when each infoset has a row of its own."""
+
+    regret: np.ndarray  # float64[K]
+    average: np.ndarray  # float64[S]  sum of weighted plans (of own choices alone where rows are frozen)
+    strategy: np.ndarray  # float64[S]  probability of a sequence's last action
+    plan: np.ndarray  # float64[S]  probability that the seat plays the whole sequence
+    worth: np.ndarray  # float64[S]
+    root_value: np.ndarray  # float64[P]
+    delta: np.ndarray  # float64[K]  worth gathered by column; only with Rows
+    matched: np.ndarray  # float64[K]  strategy by column; only with Rows
+    chosen: np.ndarray  # float64[S]  strategy with frozen actions counted as 1; only with Rows
+    own: np.ndarray  # float64[S]  the plan that `chosen` makes; only with Rows
+
+
+@kernel
+def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
+    """Regret matching for `count` rows of `width` columns from column `first` on.
+
+    A row without positive regret (`tiny` stands for rounding noise) plays uniformly.
+    """
+    floor = rule.floor
+    prediction = rule.prediction
+    s = U64(first)
+    if width == 2:
+        for _ in range(count):
+            da = delta[s]
+            db = delta[s + ONE]
+            ra = regret[s]
+            rb = regret[s + ONE]
+            ra = max(ra * (grow if ra > 0.0 else keep) + da, floor)
+            rb = max(rb * (grow if rb > 0.0 else keep) + db, floor)
+            regret[s] = ra
+            regret[s + ONE] = rb
+            ra = max(ra + prediction * da, 0.0)
+            rb = max(rb + prediction * db, 0.0)
+            total = ra + rb
+            scale = 1.0 / max(total, tiny)
+            strategy[s] = ra * scale if total > tiny else 0.5
+            strategy[s + ONE] = rb * scale if total > tiny else 0.5
+            s += TWO
+    elif width == 3:
+        third = 1.0 / 3.0
+        for _ in range(count):
+            da = delta[s]
+            db = delta[s + ONE]
+            dc = delta[s + TWO]
+            ra = regret[s]
+            rb = regret[s + ONE]
+            rc = regret[s + TWO]
+            ra = max(ra * (grow if ra > 0.0 else keep) + da, floor)
+            rb = max(rb * (grow if rb > 0.0 else keep) + db, floor)
+            rc = max(rc * (grow if rc > 0.0 else keep) + dc, floor)
+            regret[s] = ra
+            regret[s + ONE] = rb
+            regret[s + TWO] = rc
+            ra = max(ra + prediction * da, 0.0)
+            rb = max(rb + prediction * db, 0.0)
+            rc = max(rc + prediction * dc, 0.0)
+            total = ra + rb + rc
+            scale = 1.0 / max(total, tiny)
+            strategy[s] = ra * scale if total > tiny else third
+            strategy[s + ONE] = rb * scale if total > tiny else third
+            strategy[s + TWO] = rc * scale if total > tiny else third
+            s += THREE
+    elif width == 1:
+        strategy[first : first + count] = 1.0
+    else:
+        step = U64(width)
+        for _ in range(count):
+            total = 0.0
+            for a in range(s, s + step):
+                r = regret[a]
+                r = max(r * (grow if r > 0.0 else keep) + delta[a], floor)
+                regret[a] = r
+                r = max(r + prediction * delta[a], 0.0)
+                strategy[a] = r
+                total += r
+            if total > tiny:
+                scale = 1.0 / total
+                for a in range(s, s + step):
+                    strategy[a] *= scale
+            else:
+                for a in range(s, s + step):
+                    strategy[a] = 1.0 / width
+            s += step
+
+
+@kernel
+def revise(form, chunk, state, grow, keep, rule, tiny):
+    """Regret matching in each point of a chunk, where each point has a row of its own."""
+    for run in range(form.chunk_run[chunk], form.chunk_run[chunk + 1]):
+        count = form.run_point[run + 1] - form.run_point[run]
+        match(
+            form.run_width[run], form.run_first[run], count, state.worth, state.regret, state.strategy,
+            grow, keep, rule, tiny,
+        )  # fmt: skip
+
+
+@kernel
+def accumulate(form, chunk, plan, average, weight):
+    for s in range(U64(form.chunk_seq[chunk]), U64(form.chunk_seq[chunk + 1])):
+        average[s] += weight * plan[s]
+
+
+@kernel
+def discount(exponent, t):
+    """t^exponent / (t^exponent + 1), the share of old regrets that is kept."""
+    if np.isinf(exponent):
+        return 1.0 if exponent > 0.0 else 0.0
+    power = float(t) ** exponent
+    return power / (power + 1.0)
+
+
+@kernel
+def iterate(form, rule, state, done, count, tiny, thread, threads, gate):
+    """`count` iterations after `done`, each infoset with a row of its own; the same bytes for any `threads`."""
+    seats = form.seat_chunk.shape[0] - 1
+    for t in range(done + 1, done + count + 1):
+        grow = discount(rule.alpha, t - 1)
+        keep = discount(rule.beta, t - 1)
+        weight = max(t - rule.delay, 0.0) ** rule.gamma
+        for seat in range(seats):
+            crown = form.seat_chunk[seat]
+            end = form.seat_chunk[seat + 1]
+            crowned = form.chunk_run[crown + 1] > form.chunk_run[crown]
+            for batch in range(form.seat_batch[seat] + thread, form.seat_batch[seat + 1], threads):
+                gradient(form, batch, state.plan, state.worth)
+            meet(gate, threads)
+            for chunk in range(crown + 1 + thread, end, threads):
+                clear_bare(form, chunk, state.worth)
+                ascend(form, chunk, state.strategy, state.worth, state.root_value)
+                revise(form, chunk, state, grow, keep, rule, tiny)
+                if rule.alternating and not crowned:
+                    descend(form, chunk, state.strategy, state.plan)
+                    accumulate(form, chunk, state.plan, state.average, weight)
+            if crowned:
+                meet(gate, threads)
+                if thread == 0:
+                    clear_bare(form, crown, state.worth)
+                    gather_hanging(form, seat, state.worth, state.root_value)
+                    ascend(form, crown, state.strategy, state.worth, state.root_value)
+                    revise(form, crown, state, grow, keep, rule, tiny)
+                    if rule.alternating:
+                        descend(form, crown, state.strategy, state.plan)
+                        accumulate(form, crown, state.plan, state.average, weight)
+                if rule.alternating:
+                    meet(gate, threads)
+                    for chunk in range(crown + 1 + thread, end, threads):
+                        descend(form, chunk, state.strategy, state.plan)
+                        accumulate(form, chunk, state.plan, state.average, weight)
+            meet(gate, threads)
+        if not rule.alternating:
+            for seat in range(seats):
+                crown = form.seat_chunk[seat]
+                if thread == 0:
+                    descend(form, crown, state.strategy, state.plan)
+                    accumulate(form, crown, state.plan, state.average, weight)
+                meet(gate, threads)
+                for chunk in range(crown + 1 + thread, form.seat_chunk[seat + 1], threads):
+                    descend(form, chunk, state.strategy, state.plan)
+                    accumulate(form, chunk, state.plan, state.average, weight)
+            meet(gate, threads)
+
+
+@kernel
+def gather_columns(rows, band, low, high, worth, delta):
+    """delta of each column: the regrets of its member sequences, weighted by what frozen rows let through."""
+    width = rows.band_width[band]
+    first = rows.band_first[band]
+    for column in range(first + low * width, first + high * width):
+        total = 0.0
+        for k in range(rows.start[column], rows.start[column + 1]):
+            total += rows.share[k] * worth[rows.member[k]]
+        delta[column] = total
+
+
+@kernel
+def scatter_columns(rows, band, low, high, state):
+    """Write the strategy of each column to the sequences that read it."""
+    width = rows.band_width[band]
+    first = rows.band_first[band]
+    for column in range(first + low * width, first + high * width):
+        for k in range(rows.start[column], rows.start[column + 1]):
+            state.strategy[rows.member[k]] = state.matched[column]
+            state.chosen[rows.member[k]] = state.matched[column]
+
+
+@kernel
+def replan(form, rows, chunk, state, weight):
+    """New plans of a chunk: own choices times what frozen rows let through; the average is of own choices alone."""
+    descend(form, chunk, state.chosen, state.own)
+    for s in range(form.chunk_seq[chunk], form.chunk_seq[chunk + 1]):
+        state.plan[s] = state.own[s] * rows.frozen_reach[s]
+    accumulate(form, chunk, state.own, state.average, weight)
+
+
+@kernel
+def iterate_rows(form, rows, rule, state, done, count, tiny, thread, threads, gate):
+    """As `iterate`, for points that share rows and rows that do not move."""
+    seats = form.seat_chunk.shape[0] - 1
+    for t in range(done + 1, done + count + 1):
+        grow = discount(rule.alpha, t - 1)
+        keep = discount(rule.beta, t - 1)
+        weight = max(t - rule.delay, 0.0) ** rule.gamma
+        for phase in range(seats if rule.alternating else 1):
+            low_seat = phase if rule.alternating else 0
+            high_seat = phase + 1 if rule.alternating else seats
+            for seat in range(low_seat, high_seat):
+                crown = form.seat_chunk[seat]
+                for batch in range(form.seat_batch[seat] + thread, form.seat_batch[seat + 1], threads):
+                    gradient(form, batch, state.plan, state.worth)
+                meet(gate, threads)
+                for chunk in range(crown + 1 + thread, form.seat_chunk[seat + 1], threads):
+                    clear_bare(form, chunk, state.worth)
+                    ascend(form, chunk, state.strategy, state.worth, state.root_value)
+                meet(gate, threads)
+                if thread == 0:
+                    clear_bare(form, crown, state.worth)
+                    gather_hanging(form, seat, state.worth, state.root_value)
+                    ascend(form, crown, state.strategy, state.worth, state.root_value)
+            meet(gate, threads)
+            for band in range(rows.band_seat.shape[0]):
+                if low_seat <= rows.band_seat[band] < high_seat:
+                    count_rows = rows.band_rows[band]
+                    low = count_rows * thread // threads
+                    high = count_rows * (thread + 1) // threads
+                    width = rows.band_width[band]
+                    gather_columns(rows, band, low, high, state.worth, state.delta)
+                    match(
+                        width, rows.band_first[band] + low * width, high - low, state.delta, state.regret,
+                        state.matched, grow, keep, rule, tiny,
+                    )  # fmt: skip
+                    scatter_columns(rows, band, low, high, state)
+            meet(gate, threads)
+            for seat in range(low_seat, high_seat):
+                crown = form.seat_chunk[seat]
+                if thread == 0:
+                    replan(form, rows, crown, state, weight)
+                meet(gate, threads)
+                for chunk in range(crown + 1 + thread, form.seat_chunk[seat + 1], threads):
+                    replan(form, rows, chunk, state, weight)
+            meet(gate, threads)

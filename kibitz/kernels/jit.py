@@ -1,0 +1,64 @@
+"""The one decorator for compiled code.
+
+Numba's own cache looks only at the file that a function stands in: when a callee in another file changes, it
+returns stale results. So the cache directory's name carries a digest of *all* kernel sources, of this Python
+and of the Numba version. fastmath stays off: sums are done in the order that the code says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Numba lets signed indices count from the end, which costs a comparison at each access; unsigned ones do not.
+# Inner loops therefore count in uint64, and these are the steps that keep the sums unsigned.
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+U64 = np.uint64
+
+
+def cache_home() -> Path:
+    """Where kibitz keeps what it can make again: $KIBITZ_CACHE, or the user's cache directory."""
+    if "KIBITZ_CACHE" in os.environ:
+        return Path(os.environ["KIBITZ_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kibitz"
+
+
+def _digest() -> str:
+    content = hashlib.sha256(f"{numba.__version__} {sys.version_info[:3]} {sys.platform}".encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        content.update(source.name.encode() + b"\0" + source.read_bytes())
+    return content.hexdigest()[:16]
+
+
+CACHE = cache_home() / "numba" / _digest()
+
+
+def kernel(function: F) -> F:
+    """Compile with Numba, cached on disk."""
+    return _compile(function, False)
+
+
+def fused_kernel(function: F) -> F:
+    """As `kernel`, but a * b + c may round once instead of twice: a fifth faster where sums of products dominate."""
+    return _compile(function, {"contract"})
+
+
+def _compile(function: F, fastmath: Any) -> F:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE)
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+    try:
+        return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
+    except RuntimeError:  # a directory that cannot be written only costs the caching
+        return numba.njit(function, **options)  # type: ignore[no-any-return]
+    finally:
+        numba.config.CACHE_DIR = before

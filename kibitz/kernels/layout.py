@@ -1,0 +1,109 @@
+"""From a tree to its decision points and sequences, and their order in memory.
+
+A *decision point* of a seat is an infoset together with the seat's own last move (its parent sequence). With
+perfect recall each infoset is one point; without it an infoset has several, and they share its row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kibitz.kernels.jit import kernel
+
+
+@kernel
+def trace(parent, turn, infoset, action, chance, width, seats):
+    """Number points and sequences in the order in which the tree first meets them.
+
+    parent, infoset, action: int32[N]; turn: int8[N]; chance: float64[N]; width: int32[I].
+    Returns sequence int32[N, seats] (0: the seat has not moved yet), reach float64[N] (of chance alone), and per
+    point its infoset, its parent sequence and its first sequence. Sequences are numbered within their seat.
+    """
+    nodes = parent.shape[0]
+    sequence = np.zeros((nodes, seats), np.int32)
+    reach = np.ones(nodes, np.float64)
+    node_first = np.zeros(nodes, np.int32)
+    head = np.full(width.shape[0], -1, np.int32)  # infoset -> its point met last
+    room = width.shape[0] + 16
+    of_infoset = np.empty(room, np.int32)
+    of_parent = np.empty(room, np.int32)
+    first = np.empty(room, np.int32)
+    following = np.empty(room, np.int32)  # point -> the next point of the same infoset
+    points = 0
+    numbered = np.ones(seats, np.int32)
+    for node in range(nodes):
+        up = parent[node]
+        if up >= 0:
+            for seat in range(seats):
+                sequence[node, seat] = sequence[up, seat]
+            reach[node] = reach[up] * chance[node]
+            if turn[up] >= 0:
+                sequence[node, turn[up]] = node_first[up] + action[node]
+        seat = turn[node]
+        if seat < 0:
+            continue
+        info = infoset[node]
+        before = -1
+        point = head[info]
+        while point >= 0 and of_parent[point] != sequence[node, seat]:
+            before = point
+            point = following[point]
+        if point < 0:
+            if points == room:
+                room *= 2
+                grown = np.empty((4, room), np.int32)
+                grown[0, :points] = of_infoset[:points]
+                grown[1, :points] = of_parent[:points]
+                grown[2, :points] = first[:points]
+                grown[3, :points] = following[:points]
+                of_infoset, of_parent, first, following = grown[0], grown[1], grown[2], grown[3]
+            point = points
+            points += 1
+            of_infoset[point] = info
+            of_parent[point] = sequence[node, seat]
+            first[point] = numbered[seat]
+            following[point] = head[info]
+            head[info] = point
+            numbered[seat] += width[info]
+        elif before >= 0:  # met again: to the front, where the next visit will look
+            following[before] = following[point]
+            following[point] = head[info]
+            head[info] = point
+        node_first[node] = first[point]
+    return (
+        sequence, reach, of_infoset[:points].copy(), of_parent[:points].copy(), first[:points].copy(), numbered,
+    )  # fmt: skip
+
+
+@kernel
+def arrange(above, work, most):
+    """Cut the points of one seat into a crown (chunk 0) and chunks of about `most` work.
+
+    above: int32[m], the point above each (-1: none), always an earlier one; work: int64[m].
+    Returns (chunk int32[m], depth int32[m] within the chunk). A point belongs to the crown if more than `most`
+    work hangs from it; below the crown whole subtrees go to chunks in the order in which they are met.
+    """
+    m = above.shape[0]
+    subtree = work.copy()
+    for p in range(m - 1, -1, -1):
+        if above[p] >= 0:
+            subtree[above[p]] += subtree[p]
+    chunk = np.zeros(m, np.int32)
+    depth = np.zeros(m, np.int32)
+    current = 0
+    load = most
+    for p in range(m):
+        up = above[p]
+        if subtree[p] > most:
+            chunk[p] = 0
+            depth[p] = depth[up] + 1 if up >= 0 else 0
+        elif up >= 0 and chunk[up] > 0:
+            chunk[p] = chunk[up]
+            depth[p] = depth[up] + 1
+        else:
+            if load + subtree[p] > most:
+                current += 1
+                load = 0
+            load += subtree[p]
+            chunk[p] = current
+    return chunk, depth
