@@ -42,7 +42,7 @@ from io import FileIO
 from mmap import ACCESS_READ
 from mmap import mmap as Map
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -448,12 +448,9 @@ def _parse(file: FileIO) -> dict[str, Any]:
         _need(len(found) == len(pairs), "its manifest gives a key twice")
         return found
 
-    def constant(name: str) -> NoReturn:
-        raise _Damage(f"its manifest holds {name}")
-
     size = os.fstat(file.fileno()).st_size
     _need(size <= MAX_MANIFEST, f"its manifest is longer than {MAX_MANIFEST:,} bytes")
-    manifest = json.loads(file.readall().decode(), object_pairs_hook=table, parse_constant=constant)
+    manifest = json.loads(file.readall().decode(), object_pairs_hook=table)
     _need(isinstance(manifest, dict), "its manifest is not a table")
     return dict(manifest)
 

@@ -237,9 +237,7 @@ def test_leduc_betting():
 def test_leduc_deals_by_rank():
     rules = Leduc(suit_isomorphism=True)
     assert dict(rules.chance(play(rules, "J"))) == pytest.approx({"J": 1 / 5, "Q": 2 / 5, "K": 2 / 5})
-    assert dict(rules.chance(play(rules, "J J call call"))) == pytest.approx(
-        {"Q": 1 / 2, "K": 1 / 2}
-    )
+    assert dict(rules.chance(play(rules, "J J call call"))) == pytest.approx({"Q": 1 / 2, "K": 1 / 2})
 
 
 @settings(max_examples=150, deadline=None, database=None)

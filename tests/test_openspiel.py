@@ -228,6 +228,31 @@ def test_actions_with_one_name_become_numbers():
     assert _named(Mumbling(), [1, 2]) == {"hm": 1, "aha": 2}
 
 
+def test_actions_are_kept_by_seat_and_checked():
+    """The same string for two seats, or with other actions, is not taken for a known infoset."""
+
+    class Fake:
+        def __init__(self, seat, legal):
+            self.seat, self.legal = seat, legal
+
+        def current_player(self):
+            return self.seat
+
+        def information_state_string(self, seat):
+            return "same"
+
+        def legal_actions(self):
+            return self.legal
+
+        def action_to_string(self, number):
+            return f"{self.seat} does {number}"
+
+    rules = OpenSpielGame("kuhn_poker")
+    for seat, legal in [(0, [0, 1]), (1, [0, 1]), (0, [1, 2]), (0, [0, 1])]:
+        position = rules._position(Fake(seat, legal))
+        assert position.moves == {f"{seat} does {number}": number for number in legal}
+
+
 @pytest.mark.parametrize(
     ("text", "error", "says"),
     [

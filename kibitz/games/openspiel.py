@@ -21,6 +21,7 @@ from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
 SPIEL_CHANCE = -1
 # OpenSpiel gives probabilities and payoffs that are rounded: they agree with ours within this.
 TOLERANCE = 1e-9
+_NO_MOVES: tuple[list[int], dict[Action, int]] = ([], {})
 
 
 class Position(NamedTuple):
@@ -48,7 +49,8 @@ class OpenSpielGame:
                 "so its infosets cannot be laid out"
             )
         self.players = int(self.game.num_players())
-        self._moves: dict[str, dict[Action, int]] = {}  # by infoset: naming the actions is slow
+        # By seat and infoset, the legal actions and their names: naming them is slow.
+        self._moves: dict[tuple[int, str], tuple[list[int], dict[Action, int]]] = {}
 
     def __repr__(self) -> str:
         return f"OpenSpielGame({self.name!r})"
@@ -65,9 +67,11 @@ class OpenSpielGame:
         if turn >= 0:
             # With perfect information and no string of its own, what a player knows is the history.
             infoset = state.information_state_string(turn) if self._strings else state.history_str()
-            moves = self._moves.get(infoset)
-            if moves is None:
-                moves = self._moves[infoset] = _named(state, state.legal_actions())
+            legal = state.legal_actions()
+            known, moves = self._moves.get((turn, infoset), _NO_MOVES)
+            if known != legal:
+                moves = _named(state, legal)
+                self._moves[turn, infoset] = legal, moves
             return Position(state, turn, infoset, moves)
         if turn == SPIEL_CHANCE:
             moves = _named(state, [number for number, p in state.chance_outcomes() if p > 0])
@@ -268,8 +272,13 @@ def openspiel_policy(
                 f"the strategy at infoset {pair.infoset!r} of seat {pair.seat} is {dict(chosen)!r}, "
                 f"not a distribution over {list(pair.actions)!r}"
             )
-        table[pair.openspiel_infoset] = [
+        row = [
             (number, float(chosen.get(action, 0.0)))
             for action, number in zip(pair.actions, pair.openspiel_actions, strict=True)
         ]
+        if table.setdefault(pair.openspiel_infoset, row) != row:
+            raise GameError(
+                f"two seats have the infoset {pair.openspiel_infoset!r} in OpenSpiel, whose tables "
+                "of strategies do not tell seats apart"
+            )
     return _pyspiel().TabularPolicy(table)

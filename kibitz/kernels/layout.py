@@ -107,3 +107,40 @@ def arrange(above, work, most):
             load += subtree[p]
             chunk[p] = current
     return chunk, depth
+
+
+@kernel
+def most_opened(parent, turn, opening_seats):
+    """How many decisions, and children of theirs, one walk of MCCFR can open at most: (slots, edges).
+
+    A walk follows one child at chance and at sampled seats, the one with the most below it at worst; it opens all
+    children of the seat it is for (opening_seats = 1: the worst seat counts) or of every seat (otherwise).
+    """
+    nodes = parent.shape[0]
+    children = np.zeros(nodes, np.int64)
+    for node in range(1, nodes):
+        children[parent[node]] += 1
+    seats = 0
+    for node in range(nodes):
+        seats = max(seats, turn[node] + 1)
+    worst_slots = 0
+    worst_edges = 0
+    for seat in range(seats if opening_seats == 1 else min(seats, 1)):
+        slots = np.zeros(nodes, np.int64)
+        edges = np.zeros(nodes, np.int64)
+        for node in range(nodes - 1, -1, -1):
+            opened = turn[node] >= 0 and (turn[node] == seat or opening_seats != 1)
+            if opened:
+                slots[node] += 1
+                edges[node] += children[node]
+            if node > 0:
+                up = parent[node]
+                if turn[up] >= 0 and (turn[up] == seat or opening_seats != 1):
+                    slots[up] += slots[node]
+                    edges[up] += edges[node]
+                else:
+                    slots[up] = max(slots[up], slots[node])
+                    edges[up] = max(edges[up], edges[node])
+        worst_slots = max(worst_slots, slots[0])
+        worst_edges = max(worst_edges, edges[0])
+    return worst_slots, worst_edges

@@ -1,21 +1,18 @@
-"""The peers' half of the benchmark: OpenSpiel, LiteEFG, NoRegret and Gambit, measured as we measure ourselves.
+"""The peers' half of the benchmark: OpenSpiel, LiteEFG, NoRegret and Gambit, measured as we measure us.
 
-    measure("OpenSpiel", "cfr+", "leduc")                     from the bench
-    python -m kibitz.report.peers OpenSpiel cfr+ leduc        the same, in this process: JSON on stdout
+    measure("OpenSpiel", "cfr+", "leduc")                     in a process of its own, for the bench
+    python -m kibitz.report.peers OpenSpiel cfr+ leduc        in this process: JSON lines, the last one counts
 
-A measurement runs in a process of its own, so that a peer's threads, output, memory and crashes stay there.
-That process may be another Python (`python=`), in whose environment the peers are installed: this file needs
-the standard library only, and imports a peer when it is measured, never before.
+A process each, so that a peer's threads, output, memory and crashes stay there. It may be another Python
+(`python=`) that has the peers: this file needs the standard library only, and no peer before it is measured.
 
-Every figure is a `Work`: prepared outside the clock (the game is laid out, the solver made), then stepped.
-`rate` and `race` time a Work; time our own solvers with them too, and both halves are measured alike.
-
-What makes the comparison fair:
-- One thread each: the child's environment caps the BLAS and OpenMP pools, Gurobi and LiteEFG are told.
-  `cpu_share` is processor time over wall time: above 1 something ran in parallel, below 1 others had the core.
+A figure is a `Work`, prepared off the clock (game laid out, solver made) and then stepped. `rate` and `race`
+time a Work; time our own solvers with them too, and both halves are measured alike. To keep it fair:
+- One thread each: the child's environment caps BLAS and OpenMP pools, Gurobi and LiteEFG are told.
+  `cpu_share` is processor over wall time: above 1 something ran in parallel, below 1 others had the core.
 - Each peer runs the fastest of its own solvers that does the job; `solver` names it.
-- NashConv is the sum over players of what a best response gains. OpenSpiel calls half of it exploitability
-  (two players), so does NoRegret, whose nash_gap is the whole; LiteEFG gives one gain per player.
+- NashConv is the sum over players of what a best response gains. OpenSpiel and NoRegret call half of that
+  (two players) exploitability, NoRegret's nash_gap is the whole; LiteEFG gives one gain per player.
 - One CFR+ or MCCFR iteration updates every player once.
 """
 
@@ -23,16 +20,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import partial
 from importlib import metadata
 from typing import Any
 
@@ -40,34 +40,34 @@ FIGURES: Mapping[str, str] = {
     "cfr+": "CFR+ iterations per second",
     "nash_conv": "seconds for the NashConv of the uniform profile",
     "mccfr": "external-sampling MCCFR iterations per second",
-    "target": "seconds to NashConv 1e-4, by the peer's fastest solver of any kind",
-    "regret": "seconds to NashConv 1e-4, by the peer's fastest regret minimiser",
+    "target": "seconds to NashConv 1e-4 by the fastest solver of any kind",
+    "regret": "seconds to NashConv 1e-4 by the fastest regret minimiser",
     "lp": "seconds to an exact equilibrium by linear programming",
 }
-RATES = ("cfr+", "mccfr")  # per second, more is better; the other figures are seconds
 TARGETS: Mapping[str, float] = {"target": 1e-4, "regret": 1e-4, "lp": 1e-6}  # the NashConv a race runs to
 
-# Our names for the games, and OpenSpiel's, from which every peer here reads its rules.
+# Our names for the games, and OpenSpiel's, from which every peer here reads the rules.
 GAMES: Mapping[str, str] = {
     "kuhn": "kuhn_poker",
     "leduc": "leduc_poker",
-    "leduc3": "leduc_poker(players=3,suit_isomorphism=True)",
     "goofspiel5": "turn_based_simultaneous_game("
     "game=goofspiel(num_cards=5,imp_info=True,points_order=descending))",
     "liars_dice6": "liars_dice(numdice=1,dice_sides=6)",
+    "leduc3": "leduc_poker(players=3,suit_isomorphism=True)",
 }
-TWO_PLAYERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6")
-SETUP_LIMIT = 600.0  # seconds a child may spend before its clock starts: peers lay games out in Python
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS")
+ALL, TWO, SMALL = tuple(GAMES), tuple(GAMES)[:4], tuple(GAMES)[:2]
+SETUP_LIMIT = 600.0  # seconds a child may take before its clock starts: peers lay games out in Python
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Work:
-    """Something to time: `step(n)` does n units (iterations, calls, solves); `nash_conv()` judges the result."""
+    """Something to time: `step(n)` does n iterations, calls or solves; `nash_conv()` judges the result."""
 
     solver: str
     step: Callable[[int], object]
     nash_conv: Callable[[], float]
+    anew: bool = False  # each step solves from scratch, as an LP does
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Measurement:
     peer: str
     figure: str
     game: str
-    value: float | None = None  # in the unit FIGURES gives; None: see note
+    value: float | None = None  # in the unit that FIGURES gives; None: see note
     note: str = ""  # "skipped: ...", "> 60 s", "failed: ..."
     version: str | None = None
     solver: str = ""
     units: int = 0  # iterations, calls or solves timed
     seconds: float = 0.0  # the time they took
     cpu_share: float | None = None
-    setup_seconds: float = 0.0  # importing the peer, laying out the game: not timed
+    setup_seconds: float = 0.0  # importing the peer, laying out the game: not in `seconds`
     nash_conv: float | None = None  # of the profile at the end
 
 
@@ -96,47 +96,40 @@ def rate(work: Work, seconds: float, batches: int = 5) -> dict[str, Any]:
 
     The best, because on a shared machine whatever else runs can only slow a batch down.
     """
-    per_batch, n = seconds / batches, 1
-    work.step(1)  # warm up
-    while (taken := _clock(work.step, n)[0]) < per_batch / 2:
-        n = max(n + 1, min(10 * n, int(n * per_batch / max(taken, 1e-9))))
-    timed = [_clock(work.step, n) for _ in range(batches)]
-    wall = sum(t for t, _ in timed)
-    return {
-        "value": n / min(t for t, _ in timed),
-        "units": n * batches,
-        "seconds": wall,
-        "cpu_share": sum(c for _, c in timed) / wall,
-        "nash_conv": work.nash_conv(),
-    }
+    n = 1
+    work.step(n)  # warm up
+    while (taken := clock(work.step, n)[0]) < seconds / batches / 2:
+        n = max(n + 1, min(10 * n, int(n * seconds / batches / max(taken, 1e-9))))
+    timed = [clock(work.step, n) for _ in range(batches)]
+    wall, cpu = (sum(column) for column in zip(*timed, strict=True))
+    found = {"value": n / min(timed)[0], "units": n * batches, "seconds": wall, "cpu_share": cpu / wall}
+    return found | {"nash_conv": work.nash_conv()}
 
 
-def race(work: Work, target: float, limit: float) -> dict[str, Any]:
-    """Seconds of stepping until NashConv falls below `target`; no value if that takes more than `limit`.
+def race(work: Work, target: float, limit: float, seconds: float = 0.0) -> dict[str, Any]:
+    """Seconds of stepping until NashConv is below `target`; no value if that takes more than `limit`.
 
     NashConv is checked about every twenty times the seconds a check costs; checks are off the clock.
+    A solver that starts anew at each step is run for `seconds` and the best time taken, as in `rate`.
     """
-    wall = cpu = check = 0.0
-    units, n, reached = 0, 1, float("inf")
+    wall, cpu, units, n, reached = 0.0, 0.0, 0, 1, float("inf")
     while reached >= target and wall < limit:
-        taken, used = _clock(work.step, n)
+        taken, used = clock(work.step, n)
         wall, cpu, units = wall + taken, cpu + used, units + n
         start = time.perf_counter()
         reached = work.nash_conv()
-        check = time.perf_counter() - start
-        n = max(1, min(4 * n, int(n * 20 * check / max(taken, 1e-9))))
-    found = reached < target
-    return {
-        "value": wall if found else None,
-        "note": "" if found else f"> {limit:g} s",
-        "units": units,
-        "seconds": wall,
-        "cpu_share": cpu / wall,
-        "nash_conv": reached,
-    }
+        n = max(1, min(4 * n, int(20 * n * (time.perf_counter() - start) / max(taken, 1e-9))))
+        n = 1 if work.anew else n
+    found = {"units": units, "seconds": wall, "cpu_share": cpu / wall, "nash_conv": reached}
+    if reached >= target:
+        return found | {"value": None, "note": f"> {limit:g} s"}
+    best, stop = wall, time.perf_counter() + seconds
+    while work.anew and time.perf_counter() + best < stop:
+        best = min(best, clock(work.step, 1)[0])
+    return found | {"value": best, "seconds": best}
 
 
-def _clock(step: Callable[[int], object], n: int) -> tuple[float, float]:
+def clock(step: Callable[[int], object], n: int) -> tuple[float, float]:
     """Wall and processor seconds of step(n)."""
     wall, cpu = time.perf_counter(), time.process_time()
     step(n)
@@ -156,82 +149,67 @@ def repeat(once: Callable[[], object]) -> Callable[[int], None]:
 # --- OpenSpiel ---------------------------------------------------------------------------------------------
 
 
-def _spiel_nash_conv(game: Any) -> Callable[[Any], float]:
-    """NashConv of a policy, with the best responders' trees kept from call to call.
+def _spiel(game: str) -> tuple[Any, Any, Callable[[Any], float]]:
+    """pyspiel, the game, and the NashConv of a policy with the best responders' trees kept between calls.
 
-    Twice as fast as pyspiel.nash_conv, which lays them out anew and computes the profile's value as well;
+    Twice as fast as pyspiel.nash_conv, which lays the trees out anew and computes the policy's value as well:
     in a zero-sum game the best-response values already sum to NashConv.
     """
     import pyspiel
 
-    root = game.new_initial_state()
-    uniform = pyspiel.UniformRandomPolicy(game)
-    responders = [pyspiel.TabularBestResponse(game, player, uniform) for player in range(game.num_players())]
+    rules = pyspiel.load_game(GAMES[game])
+    root, uniform = rules.new_initial_state(), pyspiel.UniformRandomPolicy(rules)
+    responders = [pyspiel.TabularBestResponse(rules, i, uniform) for i in range(rules.num_players())]
 
     def nash_conv(policy: Any) -> float:
-        total = 0.0
         for responder in responders:
             responder.set_policy(policy)
-            total += responder.value_from_state(root)
-        return total
+        return float(sum(responder.value_from_state(root) for responder in responders))
 
-    return nash_conv
+    return pyspiel, rules, nash_conv
 
 
 def spiel_cfr_plus(game: str) -> Work:
-    import pyspiel
-
-    rules = pyspiel.load_game(GAMES[game])
-    solver, nash_conv = pyspiel.CFRPlusSolver(rules), _spiel_nash_conv(rules)
-    return Work(
-        "C++ CFRPlusSolver",
-        repeat(solver.evaluate_and_update_policy),
-        lambda: nash_conv(solver.tabular_average_policy()),
-    )
+    pyspiel, rules, nash_conv = _spiel(game)
+    solver = pyspiel.CFRPlusSolver(rules)
+    step = repeat(solver.evaluate_and_update_policy)
+    return Work("C++ CFRPlusSolver", step, lambda: nash_conv(solver.tabular_average_policy()))
 
 
 def spiel_nash_conv(game: str) -> Work:
-    import pyspiel
-
-    rules = pyspiel.load_game(GAMES[game])
-    nash_conv, uniform = _spiel_nash_conv(rules), pyspiel.UniformRandomPolicy(rules)
+    pyspiel, rules, nash_conv = _spiel(game)
+    uniform = pyspiel.UniformRandomPolicy(rules)
     return Work("C++ TabularBestResponse", repeat(lambda: nash_conv(uniform)), lambda: nash_conv(uniform))
 
 
 def spiel_mccfr(game: str) -> Work:
-    import pyspiel
-
-    rules = pyspiel.load_game(GAMES[game])
-    solver, nash_conv = pyspiel.ExternalSamplingMCCFRSolver(rules, 1), _spiel_nash_conv(rules)
-    return Work(
-        "C++ ExternalSamplingMCCFRSolver",
-        repeat(solver.run_iteration),
-        lambda: nash_conv(solver.average_policy()),
-    )
+    pyspiel, rules, nash_conv = _spiel(game)
+    solver = pyspiel.ExternalSamplingMCCFRSolver(rules, 1)
+    step = repeat(solver.run_iteration)
+    return Work("C++ ExternalSamplingMCCFRSolver", step, lambda: nash_conv(solver.average_policy()))
 
 
 def spiel_lp(game: str) -> Work:
-    """OpenSpiel's sequence-form LP by HiGHS. Its time includes laying the game out: one call does both."""
-    import pyspiel
+    """OpenSpiel's sequence-form LP. The time includes laying the game out: one call does both."""
     from open_spiel.python.algorithms import lp_solver, sequence_form_lp
 
-    rules = pyspiel.load_game(GAMES[game])
-    nash_conv = _spiel_nash_conv(rules)
-    lp_solver.DEFAULT_SOLVER_KWARGS.clear()  # options of ECOS, which HiGHS, exact and faster here, refuses
-    plans: list[Any] = []
+    pyspiel, rules, nash_conv = _spiel(game)
+    lp_solver.DEFAULT_SOLVER_KWARGS.clear()  # meant for ECOS; HiGHS, faster and more exact here, refuses them
+    policies: list[Any] = []
 
     def solve() -> None:
-        plans[:] = sequence_form_lp.solve_zero_sum_game(rules, solver="HIGHS")[2:]
+        policies[:] = sequence_form_lp.solve_zero_sum_game(rules, solver="HIGHS")[2:]
 
-    def judge() -> float:  # best responders refuse 1 + 1e-16 as a probability, so scale each row
-        policy = {}
-        for player, plan in enumerate(plans):
-            for infoset in plan.states_per_player[player]:
-                row = plan.policy_for_key(infoset).clip(0)
-                policy[infoset] = [(a, float(p)) for a, p in enumerate(row / row.sum()) if p > 0]
-        return nash_conv(pyspiel.TabularPolicy(policy))
+    def judge() -> float:  # scale the rows: best responders refuse 1 + 1e-16 as a probability
+        rows: dict[str, list[tuple[int, float]]] = {}
+        for player, policy in enumerate(policies):
+            for infoset in policy.states_per_player[player]:
+                row = policy.policy_for_key(infoset).clip(0)
+                legal = policy.legal_actions_mask[policy.state_lookup[infoset]].nonzero()[0]
+                rows[infoset] = [(int(a), float(row[a] / row.sum())) for a in legal]
+        return nash_conv(pyspiel.TabularPolicy(rows))
 
-    return Work("sequence-form LP (cvxpy, HiGHS)", repeat(solve), judge)
+    return Work("sequence-form LP (cvxpy, HiGHS)", repeat(solve), judge, anew=True)
 
 
 # --- LiteEFG -----------------------------------------------------------------------------------------------
@@ -240,30 +218,25 @@ def spiel_lp(game: str) -> Work:
 @contextlib.contextmanager
 def _home() -> Iterator[None]:
     """LiteEFG writes each game as a file under the home directory: give it one that goes away."""
-    kept = os.environ.get("HOME")
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["HOME"] = home
+    kept = os.environ.get("HOME", "")
+    with tempfile.TemporaryDirectory() as os.environ["HOME"]:
         try:
             yield
         finally:
-            if kept is None:
-                del os.environ["HOME"]
-            else:
-                os.environ["HOME"] = kept
+            os.environ["HOME"] = kept
 
 
 def _lite(game: str, graph: str, traverse: str = "Enumerate") -> tuple[Any, Any, int]:
-    """The environment, one of LiteEFG's own baseline graphs set in it, and the number of players."""
+    """An environment, one of LiteEFG's own baselines set in it, and the number of players."""
     import LiteEFG
     import pyspiel
-    from LiteEFG import baselines
 
     LiteEFG.set_threads(1)
     LiteEFG.set_seed(1)
     rules = pyspiel.load_game(GAMES[game])
     with _home():
         env = LiteEFG.OpenSpielEnv(rules, traverse_type=traverse)
-    solver = getattr(baselines, graph).graph()
+    solver = getattr(LiteEFG.baselines, graph).graph()
     env.set_graph(solver)
     return env, solver, rules.num_players()
 
@@ -273,7 +246,7 @@ def lite_cfr_plus(game: str) -> Work:
     strategy = graph.current_strategy()
 
     def once() -> None:
-        for player in range(1, players + 1):  # its own update_graph, which stops at two players
+        for player in range(1, players + 1):  # as its own update_graph does, which stops at two players
             env.update(strategy, upd_player=player)
         env.update_strategy(strategy)  # the averages
 
@@ -289,20 +262,15 @@ def lite_dcfr(game: str) -> Work:
 def lite_nash_conv(game: str) -> Work:
     env, graph, _ = _lite(game, "CFRplus")
     uniform = graph.current_strategy()  # before the first update
-    return Work(
-        "exploitability", repeat(lambda: env.exploitability(uniform)), lambda: sum(env.exploitability(uniform))
-    )
+    step = repeat(lambda: env.exploitability(uniform))
+    return Work("exploitability", step, lambda: sum(env.exploitability(uniform)))
 
 
 def lite_mccfr(game: str) -> Work:
-    """Iterations alone: averaging, a pass over all rows after each, would make them about four times slower."""
+    """Iterations alone: averaging, a pass over all rows after each, would make them four times slower."""
     env, graph, _ = _lite(game, "CFR", "External")
-    strategy = graph.current_strategy()
-    return Work(
-        "CFR, traverse External, no average",
-        repeat(lambda: graph.update_graph(env)),
-        lambda: sum(env.exploitability(strategy)),
-    )
+    strategy, step = graph.current_strategy(), repeat(lambda: graph.update_graph(env))
+    return Work("CFR, traverse External, no average", step, lambda: sum(env.exploitability(strategy)))
 
 
 # --- NoRegret ----------------------------------------------------------------------------------------------
@@ -316,30 +284,21 @@ def _noregret(game: str) -> tuple[Any, Any, Any]:
 
 
 def noregret_cfr_plus(game: str, gamma: int = 1) -> Work:
-    """Alternating CFR+ on SciPy sparse matrices; iteration t weighs t ** gamma in the average."""
+    """Alternating CFR+ on SciPy's sparse matrices; iteration t weighs t ** gamma in the average."""
     noregret, kernel, form = _noregret(game)
     players = [noregret.CFR_plus(kernel, space, gamma=gamma) for space in form.sequence_form_polytopes]
 
     def step(n: int) -> None:
-        for player in players:  # rm begins by asking for a strategy: take back the one a last call left open
+        for player in players:  # rm begins by asking for strategies: take back those the last call left
             player.next_strategy = player.next_behavioral_strategy = None
-        noregret.rm(
-            form, *players, alternation=True, iteration_count=n, checkpoints=(-1,), progress_bar=False
-        )
+        noregret.rm(form, *players, alternation=True, iteration_count=n, checkpoints=(-1,), progress_bar=False)
 
-    return Work(
-        f"CFR_plus(gamma={gamma})",
-        step,
-        lambda: float(form.nash_gap(*(player.average_strategy for player in players))),
-    )
-
-
-def noregret_regret(game: str) -> Work:
-    return noregret_cfr_plus(game, gamma=2)
+    judge = lambda: float(form.nash_gap(*(player.average_strategy for player in players)))  # noqa: E731
+    return Work(f"CFR_plus(gamma={gamma})", step, judge)
 
 
 def noregret_nash_conv(game: str) -> Work:
-    _, _, form = _noregret(game)
+    form = _noregret(game)[2]
     plans = [s.to_sequence_form(s.behavioral_form_uniform_strategy) for s in form.sequence_form_polytopes]
     return Work("nash_gap", repeat(lambda: form.nash_gap(*plans)), lambda: float(form.nash_gap(*plans)))
 
@@ -357,69 +316,142 @@ def noregret_mccfr(game: str) -> Work:
 
 
 def noregret_lp(game: str) -> Work:
-    """Gurobi, whose licence from PyPI ends at 2,000 variables: Kuhn and Leduc, nothing larger here."""
+    """By Gurobi, whose licence from PyPI ends at 2,000 variables: Kuhn and Leduc, nothing larger here."""
     noregret, _, form = _noregret(game)
     plans: list[Any] = []
 
     def solve() -> None:
         plans[:] = noregret.lp(form, {"OutputFlag": 0, "Threads": 1})
 
-    return Work("sequence-form LP (Gurobi)", repeat(solve), lambda: float(form.nash_gap(*plans)))
+    return Work("sequence-form LP (Gurobi)", repeat(solve), lambda: float(form.nash_gap(*plans)), anew=True)
 
 
 # --- Gambit ------------------------------------------------------------------------------------------------
 
 
-def _efg(rules: Any) -> tuple[str, dict[tuple[int, str], str]]:
-    """OpenSpiel's rules as Gambit .efg text, and the label there of each player's infosets.
-
-    OpenSpiel has an exporter, but Gambit refuses its rounded probabilities: they do not sum to one.
-    """
-    lines = ['EFG 2 R "" { ' + " ".join(f'"{player}"' for player in range(rules.num_players())) + " }"]
-    labels: dict[tuple[int, str], str] = {}
-    stack = [rules.new_initial_state()]
-    while stack:  # nodes in prefix order
-        state = stack.pop()
-        number = len(lines)
-        if state.is_terminal():
-            payoffs = " ".join(str(Fraction(u).limit_denominator(10**6)) for u in state.returns())
-            lines.append(f't "" {number} "" {{ {payoffs} }}')
-            continue
-        actions = state.legal_actions()
-        if state.is_chance_node():
-            odds = [f'"{a}" {Fraction(p).limit_denominator(10**6)}' for a, p in state.chance_outcomes()]
-            lines.append(f'c "" {number} "" {{ {" ".join(odds)} }} 0')
-        else:
-            player = state.current_player()
-            label = labels.setdefault((player, state.information_state_string()), str(len(labels) + 1))
-            moves = " ".join(f'"{a}"' for a in actions)
-            lines.append(f'p "" {player + 1} {label} "{label}" {{ {moves} }} 0')
-        stack.extend(state.child(action) for action in reversed(actions))
-    return "\n".join(lines) + "\n", labels
-
-
 def gambit_lp(game: str) -> Work:
-    """lp_solve in floating point; rationals, its default, are slower still."""
-    import io
+    """lp_solve in floating point; in rationals, its default, it is slower still.
 
+    Gambit gives the largest gain of any player, max_regret; times the players that bounds NashConv.
+    """
     import pygambit
     import pyspiel
+    from open_spiel.python.algorithms.gambit import export_gambit
 
-    rules = pyspiel.load_game(GAMES[game])
-    text, labels = _efg(rules)
+    text = export_gambit(pyspiel.load_game(GAMES[game]))
+    # Gambit wants probabilities that sum to one exactly: 0.1666666666666667 becomes 1/6.
+    text = re.sub(r"\b0\.\d{16}\b", lambda match: str(Fraction(match[0]).limit_denominator(1000)), text)
     tree = pygambit.read_efg(io.StringIO(text))
-    nash_conv = _spiel_nash_conv(rules)
     found: list[Any] = []
 
     def solve() -> None:
         found[:] = pygambit.nash.lp_solve(tree, rational=False).equilibria
 
-    def judge() -> float:
-        rows = {i.label: {a.label: float(found[0][a]) for a in i.actions} for p in tree.players for i in p.infosets}
-        policy = {}
-        for (_, infoset), label in labels.items():
-            total = sum(max(p, 0.0) for p in rows[label].values())
-            policy[infoset] = [(int(a), max(p, 0.0) / total) for a, p in rows[label].items()]
-        return nash_conv(pyspiel.TabularPolicy(policy))
+    bound = lambda: len(tree.players) * float(found[0].max_regret())  # noqa: E731
+    return Work("lp_solve, floating point", repeat(solve), bound, anew=True)
 
-    return Work("lp_solve, floating point", repeat(solve), judge)
+
+# --- the table, and one measurement ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer: its package on PyPI and, for each figure, what prepares the work and on which games."""
+
+    name: str
+    package: str
+    figures: Mapping[str, tuple[Callable[[str], Work], tuple[str, ...]]]
+
+    def version(self) -> str | None:
+        """The version installed beside this interpreter; None if there is none."""
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return None
+
+    def measures(self, figure: str, game: str) -> bool:
+        return figure in self.figures and game in self.figures[figure][1]
+
+
+_SPIEL = {"cfr+": (spiel_cfr_plus, ALL), "nash_conv": (spiel_nash_conv, ALL), "mccfr": (spiel_mccfr, ALL)}
+_SPIEL |= {"target": (spiel_lp, SMALL), "regret": (spiel_cfr_plus, TWO), "lp": (spiel_lp, SMALL)}
+_LITE = {"cfr+": (lite_cfr_plus, ALL), "nash_conv": (lite_nash_conv, ALL), "mccfr": (lite_mccfr, ALL)}
+_LITE |= {"target": (lite_cfr_plus, TWO), "regret": (lite_cfr_plus, TWO)}
+_NOREGRET = {"nash_conv": (noregret_nash_conv, TWO), "mccfr": (noregret_mccfr, ALL)}
+_NOREGRET |= {"cfr+": (noregret_cfr_plus, TWO), "regret": (partial(noregret_cfr_plus, gamma=2), TWO)}
+_NOREGRET |= {"target": (noregret_lp, SMALL), "lp": (noregret_lp, SMALL)}
+_GAMBIT = {"target": (gambit_lp, SMALL), "lp": (gambit_lp, SMALL)}
+PEERS: Mapping[str, Peer] = {
+    "OpenSpiel": Peer("OpenSpiel", "open_spiel", _SPIEL),
+    "LiteEFG": Peer("LiteEFG", "LiteEFG", _LITE),
+    "NoRegret": Peer("NoRegret", "noregret", _NOREGRET),
+    "Gambit": Peer("Gambit", "pygambit", _GAMBIT),
+}
+
+
+def measure(
+    peer: str, figure: str, game: str, seconds: float = 2.0, limit: float = 60.0, python: str = sys.executable
+) -> Measurement:
+    """One figure, in a fresh process of `python`, one thread. Nothing a peer does raises here: see `note`.
+
+    `seconds`: about how long a rate is timed. `limit`: after how many a race is given up.
+    """
+    nothing = Measurement(peer, figure, game)
+    order = [python, "-P", __file__, peer, figure, game, f"--seconds={seconds}", f"--limit={limit}"]
+    env = os.environ | dict.fromkeys(THREADS, "1")
+    patience = SETUP_LIMIT + 2 * limit + 20 * seconds
+    try:
+        child = subprocess.run(order, env=env, capture_output=True, text=True, timeout=patience)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return replace(nothing, note=f"failed: {error}")
+    lines = child.stdout.splitlines()
+    if child.returncode not in (0, -signal.SIGALRM) or not lines:
+        said = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
+        return replace(nothing, note=f"failed: {said[-1]}")
+    return Measurement(**json.loads(lines[-1]))
+
+
+def measure_here(
+    peer: str, figure: str, game: str, seconds: float, limit: float, starting: Callable[[Measurement], None]
+) -> Measurement:
+    """One figure, in this process. `starting` hears, before a race, what stands if it has to be killed."""
+    result = Measurement(peer, figure, game, version=PEERS[peer].version())
+    if result.version is None:
+        return replace(result, note="skipped: not installed")
+    if not PEERS[peer].measures(figure, game):
+        return replace(result, note="skipped: not among what it does")
+    start = time.perf_counter()
+    work = PEERS[peer].figures[figure][0](game)
+    result = replace(result, solver=work.solver, setup_seconds=time.perf_counter() - start)
+    if figure in TARGETS:
+        starting(replace(result, note=f"> {limit:g} s"))
+        return replace(result, **race(work, TARGETS[figure], limit, seconds))
+    found = rate(work, seconds)
+    if figure == "nash_conv":
+        found["value"] = 1 / found["value"]
+    return replace(result, **found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m kibitz.report.peers", description="Measure one peer.")
+    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("figure", choices=FIGURES, help="; ".join(f"{k}: {v}" for k, v in FIGURES.items()))
+    parser.add_argument("game", choices=GAMES)
+    parser.add_argument("--seconds", type=float, default=2.0, help="about how long a rate is timed")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds after which a race is given up")
+    asked = parser.parse_args()
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # peers print, some of them from C
+
+    def tell(measurement: Measurement) -> None:
+        print(json.dumps(asdict(measurement)), file=out, flush=True)
+
+    def starting(measurement: Measurement) -> None:
+        tell(measurement)
+        signal.setitimer(signal.ITIMER_REAL, 1.5 * asked.limit)  # kills even inside a peer's C code
+
+    tell(measure_here(asked.peer, asked.figure, asked.game, asked.seconds, asked.limit, starting))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""kibitz: strong strategies for games with hidden information.
+
+    import kibitz
+    game = kibitz.game("leduc")
+    profile = kibitz.solve(game, "cfr+", until=1e-3)
+    kibitz.value(game, profile), kibitz.nash_conv(game, profile)
+
+Names are resolved on first use: importing kibitz takes no time and does not import Numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from kibitz.errors import KibitzError
+    from kibitz.evaluate import best_response, exploitability, nash_conv, value
+    from kibitz.games import CHANCE, TERMINAL, Game, game
+    from kibitz.games.efg import write_efg
+    from kibitz.profile import Profile
+    from kibitz.run import solve
+
+__all__ = [
+    "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "best_response", "exploitability", "game", "load",
+    "nash_conv", "solve", "value", "write_efg",
+]  # fmt: skip
+
+_HOME = {
+    "CHANCE": "kibitz.games",
+    "TERMINAL": "kibitz.games",
+    "Game": "kibitz.games",
+    "KibitzError": "kibitz.errors",
+    "Profile": "kibitz.profile",
+    "best_response": "kibitz.evaluate",
+    "exploitability": "kibitz.evaluate",
+    "game": "kibitz.games",
+    "nash_conv": "kibitz.evaluate",
+    "solve": "kibitz.run",
+    "value": "kibitz.evaluate",
+    "write_efg": "kibitz.games.efg",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"kibitz has no {name!r}")
+    found = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found
+
+
+def load(path: str) -> Profile:
+    """Read a profile that `Profile.save` wrote."""
+    from kibitz.profile import Profile
+
+    return Profile.load(path)

@@ -1,0 +1,114 @@
+"""What a profile is worth: exact values and best responses in the real game."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import GameError
+from kibitz.form.sequence import SequenceForm, form_of
+from kibitz.games import Game
+from kibitz.profile import Profile
+from kibitz.tree import Tree, tree_of
+
+__all__ = ["BestResponse", "best_response", "exploitability", "measure", "nash_conv", "value"]
+
+Floats = NDArray[np.float64]
+
+
+class BestResponse(NamedTuple):
+    """What a seat could get against the others, and how: `profile` is the given one with that seat's answer."""
+
+    value: float
+    profile: Profile
+
+
+def _form(game: Game | Tree) -> SequenceForm:
+    return form_of(game if isinstance(game, Tree) else tree_of(game))
+
+
+def _strategy(form: SequenceForm, profile: Profile) -> Floats:
+    """The profile's probabilities by sequence, after a check that it belongs to the game."""
+    if profile.infosets is not form.infosets and profile.meta.get("tree") != form.tree_digest:
+        raise GameError(
+            f"the profile was made for another game ({profile.game or 'without a name'}) than {form.spec or 'this one'}"
+        )
+    return form.to_strategy(profile.probabilities)
+
+
+def measure(form: SequenceForm, strategy: Floats) -> tuple[Floats, Floats, NDArray[np.int32]]:
+    """(value of each seat, best-response value of each seat, best-response action of each point).
+
+    `strategy` holds probabilities by sequence. All seats are done in one compiled call, in time linear in the size
+    of the form. Where a seat lacks perfect recall its best response is one that remembers: an upper bound.
+    """
+    from kibitz.kernels import evaluate as kernels
+
+    value, best = np.empty(form.seats), np.empty(form.seats)
+    choice = np.empty(form.points, np.int32)
+    space = np.empty((2, form.sequences))
+    kernels.measure(form.arrays, strategy, space[0], space[1], np.empty(form.points), choice, value, best)
+    return value, best, choice
+
+
+def value(game: Game | Tree, profile: Profile) -> Floats:
+    """Expected utility of each seat when all play the profile."""
+    from kibitz.kernels import evaluate as kernels
+
+    form = _form(game)
+    result = np.empty(form.seats)
+    space = np.empty((2, form.sequences))
+    kernels.expected(form.arrays, _strategy(form, profile), space[0], space[1], result)
+    return result
+
+
+def best_response(game: Game | Tree, profile: Profile, seat: int) -> BestResponse:
+    """The most that `seat` can get while the others play the profile, and a strategy that gets it.
+
+    Where nothing distinguishes actions (the others never let play come there) the first one is taken.
+    """
+    form = _form(game)
+    if not 0 <= seat < form.seats:
+        raise GameError(f"there is no seat {seat}: seats are 0 to {form.seats - 1}")
+    _, best, choice = measure(form, _strategy(form, profile))
+    lo, hi = form.seat_point[seat], form.seat_point[seat + 1]
+    start = form.infosets.seat_start
+    probabilities = profile.probabilities.copy()
+    probabilities[form.infosets.first[start[seat]] : form.infosets.first[start[seat + 1]]] = 0.0
+    # With imperfect recall an infoset has several points; the first one in order speaks for it.
+    infosets, index = np.unique(form.infoset[lo:hi], return_index=True)
+    probabilities[form.infosets.first[infosets] + choice[lo:hi][index]] = 1.0
+    return BestResponse(float(best[seat]), profile.replaced(probabilities, solver=f"br(seat={seat})"))
+
+
+def nash_conv(game: Game | Tree, profile: Profile) -> float:
+    """Sum over seats of what a best response gains: 0 exactly at an equilibrium."""
+    form = _form(game)
+    values, best, _ = measure(form, _strategy(form, profile))
+    return gap(form, values, best)
+
+
+def gap(form: SequenceForm, values: Floats, best: Floats) -> float:
+    """nash_conv from values and best-response values; rounding below zero is zero."""
+    return max(0.0, float((best - values).sum()))
+
+
+def exploitability(game: Game | Tree, profile: Profile) -> float:
+    """nash_conv divided by the number of seats."""
+    return nash_conv(game, profile) / profile.seats
+
+
+def report(game: Game | Tree, profile: Profile) -> dict[str, Any]:
+    """All figures of a profile at once, as plain numbers."""
+    form = _form(game)
+    values, best, _ = measure(form, _strategy(form, profile))
+    total = gap(form, values, best)
+    return {
+        "value": values.tolist(),
+        "best_response": best.tolist(),
+        "nash_conv": total,
+        "exploitability": total / form.seats,
+        "perfect_recall": form.perfect_recall,
+    }

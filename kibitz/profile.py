@@ -1,0 +1,153 @@
+"""Profile: one strategy per seat, as probabilities that a person can read and a file can hold."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import store
+from kibitz.errors import ArtefactError, GameError
+from kibitz.games.protocol import Action, Game
+from kibitz.tree import Infosets
+
+KIND = "profile"
+SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One strategy per seat. `probabilities` has an entry for each infoset and action, in the order of `infosets`."""
+
+    infosets: Infosets
+    probabilities: NDArray[np.float64]
+    meta: Mapping[str, Any] = field(default_factory=dict)  # game, tree (digest), solver, iterations, seed, ...
+
+    def __post_init__(self) -> None:
+        self.probabilities.flags.writeable = False
+
+    @property
+    def seats(self) -> int:
+        return self.infosets.seats
+
+    @property
+    def game(self) -> str:
+        """The spec of the game that the profile plays, empty if it has none."""
+        return str(self.meta.get("game", ""))
+
+    def __getitem__(self, key: tuple[int, str]) -> dict[Action, float]:
+        """profile[seat, infoset]: probability by action name."""
+        try:
+            seat, label = key
+            seat = operator.index(seat)
+        except (TypeError, ValueError):
+            raise GameError("a profile is read as profile[seat, infoset], such as profile[0, 'Q']") from None
+        return self.at(self.infosets.find(seat, str(label)))
+
+    def at(self, infoset: int) -> dict[Action, float]:
+        """Probability by action name of an infoset by number."""
+        first, last = self.infosets.first[infoset : infoset + 2]
+        names = self.infosets.actions[self.infosets.actions_of[infoset]]
+        return dict(zip(names, self.probabilities[first:last].tolist(), strict=True))
+
+    def items(self, seat: int) -> Iterator[tuple[str, dict[Action, float]]]:
+        """(infoset, probabilities) for all infosets of a seat, in the order in which the game meets them."""
+        start = self.infosets.seat_start
+        for i in range(start[seat], start[seat + 1]):
+            yield self.infosets.labels[i], self.at(i)
+
+    def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:
+        """The same infosets with other probabilities."""
+        return Profile(self.infosets, probabilities, {**self.meta, **meta})
+
+    # Artefacts
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        text, offsets = store.pack_strings(self.infosets.labels)
+        return {
+            "probabilities": self.probabilities,
+            "seat_start": self.infosets.seat_start,
+            "first": self.infosets.first,
+            "actions_of": self.infosets.actions_of,
+            "labels": text,
+            "label_offsets": offsets,
+        }
+
+    def _meta(self) -> dict[str, Any]:
+        return {**self.meta, "actions": [list(a) for a in self.infosets.actions]}
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the strategy itself: its infosets, actions and probabilities, not how or when it was made."""
+        return store.digest(self._arrays(), {"actions": self._meta()["actions"]})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the profile to a directory, by convention NAME.profile; an older one there is replaced at once."""
+        store.save(Path(path), KIND, self._arrays(), self._meta())
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Profile:
+        """Read a profile; anything wrong with it is one ArtefactError."""
+        held = store.load(Path(path), KIND)
+        try:
+            return _from_artefact(held)
+        except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
+            raise ArtefactError(f"{path} is not a whole profile ({error}); solve the game again to remake it") from None
+
+    # Other programs
+
+    def to_openspiel(self, pyspiel_game: Any, game: Game | None = None) -> Any:
+        """An OpenSpiel policy with the same probabilities, for the same game there (a pyspiel game or load string).
+
+        The two games must have the same tree. `game` is needed only if the profile's game has no name.
+        """
+        from kibitz.games import game as make_game
+        from kibitz.games.openspiel import openspiel_policy
+
+        if game is None and not self.game:
+            raise GameError("the profile's game has no name: give it with to_openspiel(pyspiel_game, game=...)")
+        return openspiel_policy(
+            pyspiel_game, lambda seat, infoset: self[seat, str(infoset)], game or make_game(self.game)
+        )
+
+
+def _from_artefact(held: store.Artefact) -> Profile:
+    arrays, meta = held.arrays, dict(held.meta)
+    actions = [tuple(a) for a in meta.pop("actions")]
+    if not all(a and all(isinstance(x, str | int) for x in a) for a in actions):
+        raise ValueError("its lists of actions are not names")
+    labels = store.unpack_strings(arrays["labels"], arrays["label_offsets"])
+    infosets = Infosets(
+        arrays["seat_start"].astype(np.int32),
+        arrays["first"].astype(np.int64),
+        labels,
+        actions,
+        arrays["actions_of"].astype(np.int32),
+    )
+    probabilities = arrays["probabilities"].astype(np.float64)
+    _check(infosets, probabilities)
+    return Profile(infosets, probabilities, meta)
+
+
+def _check(infosets: Infosets, probabilities: NDArray[np.float64]) -> None:
+    count, start, first, of = len(infosets.labels), infosets.seat_start, infosets.first, infosets.actions_of
+    shapes = start.ndim == 1 and len(start) >= 2 and first.shape == (count + 1,) and of.shape == (count,)
+    if not shapes or start[0] != 0 or start[-1] != count or (np.diff(start) < 0).any() or first[0] != 0:
+        raise ValueError("its tables do not fit together")
+    if count and (of.min() < 0 or of.max() >= len(infosets.actions)):
+        raise ValueError("an infoset has no actions")
+    widths = np.array([len(a) for a in infosets.actions], np.int64)
+    if (np.diff(first) != (widths[of] if count else widths[:0])).any() or probabilities.shape != (first[-1],):
+        raise ValueError("infosets and actions do not fit together")
+    if not (np.isfinite(probabilities).all() and (probabilities >= 0.0).all()):
+        raise ValueError("probabilities are not numbers from 0 to 1")
+    sums = np.bincount(infosets.row_of_column, probabilities, minlength=count)
+    if (np.abs(sums - 1.0) > SUM_TOLERANCE).any():
+        i = int(np.abs(sums - 1.0).argmax())
+        raise ValueError(f"the probabilities of infoset {infosets.labels[i]!r} sum to {sums[i]:.9g}, not to 1")

@@ -1,0 +1,255 @@
+"""The one training loop: step, log, progress, checkpoint, resume.
+
+What a run arrives at depends on the solver, the seed and the iteration alone: not on threads, on how long blocks of
+iterations are, or on being interrupted. The gap is looked at after numbers of iterations that are fixed in advance.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import store
+from kibitz.errors import ArtefactError, GameError, SolverError
+from kibitz.evaluate import gap, measure
+from kibitz.form.rows import RowMap
+from kibitz.form.sequence import SequenceForm, form_of
+from kibitz.games import Game
+from kibitz.games import game as make_game
+from kibitz.profile import Profile
+from kibitz.solvers import Solver, Task, make
+from kibitz.tree import Tree, tree_of
+
+KIND = "checkpoint"
+DEFAULT_ITERATIONS = 1_000
+BLOCK_SECONDS = 0.15  # a call into compiled code takes about this long, so Ctrl-C and progress are prompt
+GROWTH = 1.05  # the gap is looked at whenever iterations have grown by this factor
+# Below this many payoff entries a second thread has nothing to do.
+ENTRIES_PER_THREAD = 60_000
+
+
+@dataclass(frozen=True)
+class Look:
+    """The state of a run at one moment, as logs and progress bars see it."""
+
+    iteration: int
+    seconds: float
+    gap: float  # nash_conv of the profile so far
+    value: list[float]
+
+
+@dataclass
+class Report:
+    """How a run went."""
+
+    looks: list[Look] = field(default_factory=list)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+
+def solve(
+    game: Game | Tree | str,
+    solver: str = "auto",
+    *,
+    iterations: int | None = None,
+    until: float | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    rows: RowMap | None = None,
+    start: Profile | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float = 30.0,
+    resume: bool = False,
+    on_look: Callable[[Look], None] | None = None,
+    report: Report | None = None,
+) -> Profile:
+    """Solve a game; stop after `iterations`, once nash_conv is at most `until`, or after `seconds`, whichever is first.
+
+    solver      "cfr+", "dcfr(alpha=1.5)", "lp", ... (see `kibitz solvers`); "auto" picks an exact one for small games
+    seed        for sampling solvers; the same seed gives the same bytes
+    threads     cores to use; default: as many as the game keeps busy
+    rows        an abstraction and a mask of rows that may move (kibitz.form.rows.row_map); default: all infosets
+    start       a profile to start from; default: uniform
+    checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` goes on from it
+    on_look     called with a Look (iteration, seconds, gap, value) from time to time
+    report      filled with the looks and the time taken
+    """
+    tree = _tree(game)
+    form = form_of(tree)
+    _check_stops(iterations, until, seconds)
+    if start is not None and start.meta.get("tree") != form.tree_digest:
+        raise GameError("the start profile was made for another game")
+    task = Task(tree, form, rows, None if start is None else start.probabilities, seed, _threads(form, threads))
+    made = make(solver, task)
+    if iterations is None and until is None and seconds is None:
+        iterations = DEFAULT_ITERATIONS
+    report = report if report is not None else Report()
+    if resume:
+        if checkpoint is None:
+            raise SolverError("resume needs the checkpoint to go on from")
+        _restore(made, form, Path(checkpoint), seed)
+    train(made, form, iterations, until, seconds, checkpoint, every, on_look, report)
+    return profile_of(made, form, seed, report)
+
+
+def profile_of(solver: Solver, form: SequenceForm, seed: int, report: Report) -> Profile:
+    """The solver's answer as a profile that says where it comes from."""
+    meta: dict[str, Any] = {
+        "game": form.spec, "tree": form.tree_digest, "solver": solver.spec, "iterations": solver.iteration, "seed": seed,
+    }  # fmt: skip
+    if report.looks and report.looks[-1].iteration == solver.iteration:
+        meta |= {"nash_conv": report.looks[-1].gap, "value": report.looks[-1].value}
+    return Profile(form.infosets, solver.probabilities(), meta)
+
+
+def train(
+    solver: Solver,
+    form: SequenceForm,
+    iterations: int | None,
+    until: float | None,
+    seconds: float | None,
+    checkpoint: str | os.PathLike[str] | None,
+    every: float,
+    on_look: Callable[[Look], None] | None,
+    report: Report,
+) -> None:
+    """Step a solver until a stop is reached."""
+    began = saved = time.perf_counter()
+    target = 1 if solver.exact else iterations
+    block, looked = 1, -1
+    with _interruptible() as stopped:
+        while True:
+            done = target is not None and solver.iteration >= target
+            due = done or solver.iteration >= next_look(looked)
+            late = seconds is not None and time.perf_counter() - began >= seconds
+            if (due or late or stopped.is_set()) and solver.iteration > looked:
+                look = _look(solver, form, time.perf_counter() - began)
+                report.looks.append(look)
+                looked = solver.iteration
+                if on_look is not None:
+                    on_look(look)
+                done = done or (until is not None and look.gap <= until and solver.iteration > 0)
+            now = time.perf_counter()
+            report.seconds = now - began
+            if checkpoint is not None and (done or late or stopped.is_set() or now - saved >= every):
+                save_checkpoint(Path(checkpoint), solver, form, form.spec)
+                saved = now
+            if done or late:
+                return
+            if stopped.is_set():
+                report.interrupted = True
+                return
+            count = min(block, next_look(looked) - solver.iteration)
+            if target is not None:
+                count = min(count, target - solver.iteration)
+            started = time.perf_counter()
+            solver.step(max(1, count))
+            spent = (time.perf_counter() - started) / max(1, count)
+            block = max(1, min(2 * block, int(BLOCK_SECONDS / max(spent, 1e-9))))
+
+
+def next_look(looked: int) -> int:
+    """The iteration at which the gap is looked at next: 0, 1, 2, ..., then whenever 5% more are done."""
+    return max(looked + 1, math.ceil(looked * GROWTH))
+
+
+def _look(solver: Solver, form: SequenceForm, seconds: float) -> Look:
+    values, best, _ = measure(form, form.to_strategy(solver.probabilities()))
+    return Look(solver.iteration, seconds, gap(form, values, best), values.tolist())
+
+
+def _tree(game: Game | Tree | str) -> Tree:
+    return game if isinstance(game, Tree) else tree_of(make_game(game))
+
+
+def _check_stops(iterations: int | None, until: float | None, seconds: float | None) -> None:
+    if iterations is not None and (not isinstance(iterations, int | np.integer) or iterations < 0):
+        raise SolverError(f"iterations={iterations!r} must be a whole number, 0 or more")
+    if until is not None and not until >= 0:
+        raise SolverError(f"until={until!r} must be a gap (nash_conv) of 0 or more")
+    if seconds is not None and not seconds > 0:
+        raise SolverError(f"seconds={seconds!r} must be above 0")
+
+
+def _threads(form: SequenceForm, threads: int | None) -> int:
+    if threads is not None:
+        if not 1 <= threads <= 1024:
+            raise SolverError(f"threads={threads} must be from 1 to 1024")
+        return threads
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, form.entries // ENTRIES_PER_THREAD))
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Ctrl-C sets the event instead of breaking into the middle of a step; a second one breaks as usual."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        stopped.set()
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# Checkpoints
+
+
+def save_checkpoint(path: Path, solver: Solver, form: SequenceForm, game: str) -> None:
+    """Write all that a resumed run needs; an older checkpoint is replaced at one moment."""
+    seed = getattr(getattr(solver, "task", None), "seed", 0)
+    meta = {
+        "game": game, "tree": form.tree_digest, "solver": solver.spec, "iteration": solver.iteration, "seed": seed,
+    }  # fmt: skip
+    store.save(path, KIND, solver.state, meta)
+
+
+def checkpoint_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a checkpoint says of itself: game, solver, iteration, seed."""
+    meta = store.load(Path(path), KIND, mmap=True).meta
+    wanted = {"game": str, "tree": str, "solver": str, "iteration": int, "seed": int}
+    for name, kind in wanted.items():
+        if not isinstance(meta.get(name), kind):
+            raise ArtefactError(f"{path} is not a whole checkpoint: it does not say its {name}; start the run anew")
+    return meta
+
+
+def _restore(solver: Solver, form: SequenceForm, path: Path, seed: int) -> None:
+    meta = checkpoint_meta(path)
+    mine = {"tree": form.tree_digest, "solver": solver.spec, "seed": seed}
+    for name, wanted in mine.items():
+        if meta[name] != wanted:
+            raise ArtefactError(
+                f"{path} belongs to another run: its {name} is {meta[name]}, here it is {wanted}; "
+                "resume with the same game, solver and seed"
+            )
+    held: dict[str, NDArray[Any]] = store.load(path, KIND).arrays
+    if held.keys() != solver.state.keys():
+        raise ArtefactError(f"{path} does not hold the state of {solver.spec}; start the run anew")
+    for name, array in solver.state.items():
+        if held[name].shape != array.shape or held[name].dtype != array.dtype or np.isnan(held[name]).any():
+            raise ArtefactError(f"{path} does not fit the game: its array {name!r} is of another shape; start anew")
+    for name, array in solver.state.items():
+        array[...] = held[name]
+    solver.iteration = meta["iteration"]
+    solver.restore()

@@ -1,0 +1,68 @@
+"""Solvers: who moves the rows. The table of names is resolved lazily; each solver is written once, on the forms."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import spec as specs
+from kibitz.form.rows import RowMap
+from kibitz.form.sequence import SequenceForm
+from kibitz.tree import Tree
+
+__all__ = ["SOLVERS", "Solver", "Task", "make"]
+
+# name -> (module:factory, one line for `kibitz solvers`)
+SOLVERS: dict[str, tuple[str, str]] = {
+    "cfr": ("kibitz.solvers.cfr:cfr", "counterfactual regret minimisation [Zinkevich et al. 2007]"),
+    "cfr+": ("kibitz.solvers.cfr:cfr_plus", "regret matching+, linear averaging [Tammelin 2014]"),
+    "lcfr": ("kibitz.solvers.cfr:lcfr", "linear CFR: iteration t counts t times [Brown & Sandholm 2019]"),
+    "dcfr": ("kibitz.solvers.cfr:dcfr", "discounted CFR(alpha, beta, gamma) [Brown & Sandholm 2019]"),
+    "pcfr+": ("kibitz.solvers.cfr:pcfr_plus", "predictive CFR+, quadratic averaging [Farina et al. 2021]"),
+    "mccfr": ("kibitz.solvers.mccfr:mccfr", "sampling=external, outcome or chance [Lanctot et al. 2009]"),
+    "lp": ("kibitz.solvers.lp:lp", "exact: the sequence-form linear programme, by HiGHS [von Stengel 1996]"),
+    "fp": ("kibitz.solvers.fp:fp", "fictitious play: best responses to the average so far [Brown 1951]"),
+    "br": ("kibitz.solvers.fp:br", "best responses to the start profile (uniform unless given)"),
+    "auto": ("kibitz.solvers.auto:auto", "lp where it is exact and quick, else a CFR variant"),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a solver is given: a game in its forms, rows, a start, a seed and threads."""
+
+    tree: Tree
+    form: SequenceForm
+    rows: RowMap | None = None  # None: each infoset has a row of its own, and all may move
+    start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
+    seed: int = 0
+    threads: int = 1
+
+
+class Solver(Protocol):
+    """What the training loop needs. State is a flat dict of named arrays and a counter: nothing else is saved."""
+
+    spec: str  # canonical, as saved artefacts carry it
+    iteration: int
+    exact: bool  # one step gives the answer
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]: ...
+    def step(self, count: int) -> None: ...
+    def probabilities(self) -> NDArray[np.float64]: ...
+    def restore(self) -> None: ...
+
+
+def make(text: str, task: Task) -> Solver:
+    """The solver that a spec such as "dcfr(alpha=1.5)" names, ready for its first step."""
+    spec = specs.parse(text)
+    if spec.name not in SOLVERS:
+        raise specs.unknown("solver", spec.name, SOLVERS)
+    module, name = SOLVERS[spec.name][0].split(":")
+    start: Any = specs.call(getattr(importlib.import_module(module), name), spec)
+    solver: Solver = start(task, str(spec))
+    return solver

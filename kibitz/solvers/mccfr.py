@@ -1,0 +1,135 @@
+"""Monte Carlo CFR on the tree: an iteration walks a sample of the game, once for each seat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import SpecError
+from kibitz.form.sequence import normalise
+from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.solvers import Task
+
+Floats = NDArray[np.float64]
+MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.sampling
+
+
+def mccfr(
+    sampling: str = "external", averaging: str = "uniform", explore: float = 0.6
+) -> Callable[[Task, str], Mccfr]:
+    if sampling not in MODES:
+        raise SpecError(f"sampling={sampling}: choose external, outcome or chance")
+    if averaging not in ("uniform", "linear"):
+        raise SpecError(f"averaging={averaging}: choose uniform or linear")
+    if not 0.0 < explore <= 1.0:
+        raise SpecError(f"explore={explore} must be above 0 and at most 1")
+    return lambda task, spec: Mccfr(task, spec, MODES[sampling], averaging == "linear", float(explore))
+
+
+class Mccfr:
+    """Sampled regrets, average strategy.
+
+    External sampling adds the next seat's strategy to its average wherever a walk passes (in two-player games its
+    expectation is the own reach, as the definition wants); outcome and chance sampling weigh own histories by own
+    reach, divided by what sampling of the players' moves did to it.
+    """
+
+    exact = False
+
+    def __init__(self, task: Task, spec: str, mode: int, linear: bool, explore: float) -> None:
+        self.task, self.spec, self.iteration, self.visited = task, spec, 0, 0
+        self.mode, self.linear, self.explore = mode, linear, explore
+        infosets, rows = task.form.infosets, task.rows
+        width = infosets.width.astype(np.int64)
+        row = np.arange(len(width)) if rows is None else rows.row
+        count = int(row.max(initial=-1)) + 1
+        row_width = np.zeros(count, np.int64)
+        row_width[row] = width
+        first = np.cumsum(row_width) - row_width
+        # Infoset column -> column of its row; all actions have one here, closed ones too.
+        offset = np.arange(len(infosets.row_of_column)) - infosets.first[:-1][infosets.row_of_column]
+        self._column = first[row][infosets.row_of_column] + offset
+        self.regret = np.zeros(int(row_width.sum()))
+        self.average = np.zeros(int(row_width.sum()))
+        self._fixed: Floats | None = None
+        frozen = np.zeros(len(width), bool)
+        if rows is not None:
+            frozen = ~rows.moves[row]
+            held = frozen[infosets.row_of_column]
+            # A frozen row is a row whose regrets are its base probabilities and are never updated.
+            self.regret[self._column[held]] = rows.base[held]
+            self.regret[self._column[~held & (rows.free < 0)]] = -np.inf
+            self._fixed = np.where(held, rows.base, np.nan)
+        if task.start is not None:
+            moving = ~frozen[infosets.row_of_column] & np.isfinite(self.regret[self._column])
+            # Regrets this small give the start's strategy and are forgotten with the first real ones.
+            self.regret[self._column[moving]] = 1e-9 * task.form.scale * task.start[moving]
+        self._walk = self._lay(first[row].astype(np.int32), frozen)
+        widest = int(max(infosets.width.max(initial=1), np.diff(task.tree.children[0]).max(initial=1)))
+        self._space = np.zeros((2, widest))
+
+    def _lay(self, column: NDArray[np.int32], frozen: NDArray[np.bool_]) -> Any:
+        """The tree as walks read it: four numbers a history, side by side."""
+        from kibitz.kernels.sampling import AT_CHANCE, AT_END, AT_FROZEN, Walk
+
+        tree = self.task.tree
+        start, child = tree.children
+        node = np.zeros((tree.histories, 4), np.int32)
+        node[:, 0] = tree.turn
+        node[:, 1] = np.diff(start)
+        node[:, 3] = start[:-1]
+        deciding = tree.turn >= 0
+        node[deciding, 2] = column[tree.infoset[deciding]]
+        node[np.flatnonzero(deciding)[frozen[tree.infoset[deciding]]], 0] = AT_FROZEN
+        ends = tree.turn == TERMINAL
+        node[ends, 0] = AT_END
+        node[ends, 2] = np.arange(int(ends.sum()))
+        chance = np.flatnonzero(tree.turn == CHANCE)
+        node[chance, 0] = AT_CHANCE
+        inner = start[:-1][node[:, 1] > 0]  # children of histories that have some, back to back
+        spread = np.zeros(tree.histories)
+        steps = tree.chance[child]
+        if len(inner):
+            spread[node[:, 1] > 0] = np.maximum.reduceat(steps, inner) - np.minimum.reduceat(steps, inner)
+        node[chance, 2] = spread[chance] < 1e-15  # all outcomes alike: sampling is then one multiplication
+        slots, edges = self._room()
+        return Walk(
+            node, child, tree.chance, tree.payoff, np.zeros((slots, 4), np.int64), np.zeros(slots),
+            np.zeros((edges, 2)), np.zeros(edges), np.zeros((edges, 2), np.int64), np.zeros((edges, 3)),
+        )  # fmt: skip
+
+    def _room(self) -> tuple[int, int]:
+        """Slots and edges that a walk can need at most: it opens some of the decisions of a tree without chance."""
+        from kibitz.kernels.layout import most_opened
+
+        tree = self.task.tree
+        slots, edges = most_opened(tree.parent, tree.turn, tree.players if self.mode == MODES["chance"] else 1)
+        return int(slots) + 2, int(edges) + 2
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {"regret": self.regret, "average": self.average}
+
+    def restore(self) -> None:
+        """Nothing follows from the state: the next iteration's random numbers come from its number."""
+
+    def step(self, count: int) -> None:
+        from kibitz.kernels.sampling import sample
+
+        self.visited += int(
+            sample(
+                self._walk, self.mode, self.explore, self.linear, self.regret, self.average,
+                self.task.seed % 2**63, self.iteration, count, self._space[0], self._space[1],
+            )
+        )  # fmt: skip
+        self.iteration += count
+
+    def probabilities(self) -> Floats:
+        """The average strategy by infoset column; a row never visited is uniform over its open actions."""
+        infosets = self.task.form.infosets
+        fallback = np.isfinite(self.regret[self._column]).astype(np.float64)
+        result = normalise(self.average[self._column], infosets, normalise(fallback, infosets))
+        return result if self._fixed is None else np.where(np.isnan(self._fixed), result, self._fixed)
