@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -27,6 +28,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?(?=[\s,\)\]]|$)")
 _WORD = re.compile(r"[^\s,()\[\]=\"]+")
 MAX_LENGTH = 100_000
 MAX_NESTING = 16
+MAX_DIGITS = 40
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def show(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(show(v) for v in value) + "]"
     if isinstance(value, str):
-        bare = _WORD.fullmatch(value) and not _NUMBER.fullmatch(value) and value not in ("true", "false")
+        bare = _WORD.fullmatch(value) and not _NUMBER.fullmatch(value) and value.lower() not in ("true", "false")
         return value if bare else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return repr(value)
 
@@ -132,6 +134,8 @@ class _Parser:
         if number:
             self.at = number.end()
             text = number.group()
+            if len(text) > MAX_DIGITS or math.isinf(float(text)):
+                raise SpecError(f"the number {text[:20]}... in a spec is too large")
             return float(text) if re.search(r"[.eE]", text) else int(text)
         word = self.match(_WORD, "a value")
         return {"true": True, "True": True, "false": False, "False": False}.get(word, word)

@@ -50,11 +50,11 @@ def bundle(where: Ints, worth: Floats) -> dict[str, NDArray[Any]]:
     }
     result: dict[str, NDArray[Any]] = {
         key: np.ascontiguousarray(
-            value, {"payoff": np.float64, "batch_entry": np.uint64}.get(key, np.uint32)
+            value, {"payoff": np.float64, "row_seq": np.uint32, "other": np.uint32}.get(key, np.int64)
         )
         for key, value in joined.items()
     }
-    result["seat_batch"] = np.cumsum([0, *(len(p["batch_row"]) for p in parts)]).astype(np.uint32)
+    result["seat_batch"] = np.cumsum([0, *(len(p["batch_row"]) for p in parts)]).astype(np.int64)
     return result
 
 

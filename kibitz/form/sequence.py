@@ -271,7 +271,7 @@ def _assemble(
     final = np.stack([renumber[seat][where[:, seat]] for seat in range(n)], axis=1) if len(where) else where
     bundles = bundle(final.astype(np.int64), worth)
     bare = np.setdiff1d(np.arange(seat_sequence[-1]), bundles["row_seq"]).astype(np.uint32)
-    chunk_bare = np.searchsorted(bare, runs["chunk_seq"]).astype(np.uint32)
+    chunk_bare = np.searchsorted(bare, runs["chunk_seq"]).astype(np.int64)
     return SequenceForm(
         infosets=infosets,
         seat_sequence=seat_sequence.astype(np.int32),
@@ -317,13 +317,13 @@ def _runs(
         seat_chunk.append(seat_chunk[-1] + o.chunks)
     points = np.concatenate(run_point)
     return {
-        "run_width": np.concatenate(run_width).astype(np.uint32),
-        "run_point": np.append(points, seat_point[-1]).astype(np.uint32),
-        "run_first": first[points].astype(np.uint32),
+        "run_width": np.concatenate(run_width).astype(np.int64),
+        "run_point": np.append(points, seat_point[-1]).astype(np.int64),
+        "run_first": first[points].astype(np.int64),
         "run_rooted": np.concatenate(run_rooted),
-        "chunk_run": np.array([*chunk_run, runs], np.uint32),
-        "chunk_seq": np.array([*chunk_seq, seat_sequence[-1]], np.uint32),
-        "seat_chunk": np.array(seat_chunk, np.uint32),
-        "seat_hang": np.array(seat_hang, np.uint32),
+        "chunk_run": np.array([*chunk_run, runs], np.int64),
+        "chunk_seq": np.array([*chunk_seq, seat_sequence[-1]], np.int64),
+        "seat_chunk": np.array(seat_chunk, np.int64),
+        "seat_hang": np.array(seat_hang, np.int64),
         "hang": np.concatenate(hang).astype(np.uint32),
     }

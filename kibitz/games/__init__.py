@@ -75,7 +75,10 @@ def _from_file(text: str) -> Game:
     assert module_spec is not None and module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_spec.name] = module  # where dataclasses look for the types of their fields
-    module_spec.loader.exec_module(module)
+    try:
+        module_spec.loader.exec_module(module)
+    except Exception as error:
+        raise SpecError(f"{file} cannot be read as Python: {type(error).__name__}: {error}") from error
     build = getattr(module, spec.name, None)
     if not callable(build):
         raise SpecError(f"{file} has no class or function {spec.name!r} to make a game with")

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from kibitz.kernels.jit import kernel
+from kibitz.kernels.jit import part
 
 _YIELD = types.ExternalFunction("SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32())
 SPINS_BEFORE_YIELD = 2000
@@ -47,7 +47,7 @@ def _read(typingctx, array, index):
     return types.int64(array, types.int64), codegen
 
 
-@kernel
+@part
 def meet(gate, threads):
     """Return when all `threads` threads have called. gate: int64[16], zero at first: [0] arrivals, [8] rounds."""
     if threads == 1:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.kernels.barrier import meet
-from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel
+from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel, part
 from kibitz.kernels.sequence import ascend, clear_bare, descend, gather_hanging, gradient
 
 
@@ -66,7 +66,7 @@ class State(NamedTuple):
     own: np.ndarray  # float64[S]  the plan that `chosen` makes; only with Rows
 
 
-@kernel
+@part
 def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
     """Regret matching for `count` rows of `width` columns from column `first` on.
 
@@ -139,7 +139,7 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
             s += step
 
 
-@kernel
+@part
 def revise(form, chunk, state, grow, keep, rule, tiny):
     """Regret matching in each point of a chunk, where each point has a row of its own."""
     for run in range(form.chunk_run[chunk], form.chunk_run[chunk + 1]):
@@ -150,19 +150,18 @@ def revise(form, chunk, state, grow, keep, rule, tiny):
         )  # fmt: skip
 
 
-@kernel
+@part
 def accumulate(form, chunk, plan, average, weight):
     for s in range(U64(form.chunk_seq[chunk]), U64(form.chunk_seq[chunk + 1])):
         average[s] += weight * plan[s]
 
 
-@kernel
+@part
 def discount(exponent, t):
-    """t^exponent / (t^exponent + 1), the share of old regrets that is kept."""
+    """t^exponent / (t^exponent + 1), the share of old regrets that is kept; written so that no infinity meets another."""
     if np.isinf(exponent):
         return 1.0 if exponent > 0.0 else 0.0
-    power = float(t) ** exponent
-    return power / (power + 1.0)
+    return 1.0 / (1.0 + float(t) ** -exponent)
 
 
 @kernel
@@ -216,7 +215,7 @@ def iterate(form, rule, state, done, count, tiny, thread, threads, gate):
             meet(gate, threads)
 
 
-@kernel
+@part
 def gather_columns(rows, band, low, high, worth, delta):
     """delta of each column: the regrets of its member sequences, weighted by what frozen rows let through."""
     width = rows.band_width[band]
@@ -228,7 +227,7 @@ def gather_columns(rows, band, low, high, worth, delta):
         delta[column] = total
 
 
-@kernel
+@part
 def scatter_columns(rows, band, low, high, state):
     """Write the strategy of each column to the sequences that read it."""
     width = rows.band_width[band]
@@ -239,7 +238,7 @@ def scatter_columns(rows, band, low, high, state):
             state.chosen[rows.member[k]] = state.matched[column]
 
 
-@kernel
+@part
 def replan(form, rows, chunk, state, weight):
     """New plans of a chunk: own choices times what frozen rows let through; the average is of own choices alone."""
     descend(form, chunk, state.chosen, state.own)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kibitz.kernels.jit import kernel
 from kibitz.kernels.sequence import clear_bare, descend, gather_hanging, gradient, respond
 
@@ -58,12 +56,3 @@ def expected(form, strategy, plan, worth, value):
         for s in range(form.chunk_seq[form.seat_chunk[seat]], form.chunk_seq[form.seat_chunk[seat + 1]]):
             total += plan[s] * worth[s]
         value[seat] = total
-
-
-@kernel
-def space(sequences, points, seats):
-    """Working arrays for `measure`, in its order."""
-    return (
-        np.empty(sequences), np.empty(sequences), np.empty(points), np.empty(points, np.int32),
-        np.empty(seats), np.empty(seats),
-    )  # fmt: skip

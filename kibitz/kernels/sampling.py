@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, U64, kernel
+from kibitz.kernels.jit import ONE, U64, kernel, part
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
 AT_CHANCE, AT_END, AT_FROZEN = -1, -2, -3
@@ -43,7 +43,7 @@ class Walk(NamedTuple):
     stack_reach: np.ndarray  # float64[E, 3]  others' reach / sampling, own reach, sampling
 
 
-@kernel
+@part
 def mix(x):
     """The finaliser of splitmix64: a good hash of 64 bits."""
     x = (x ^ (x >> SHIFT_30)) * MIX_1
@@ -51,7 +51,7 @@ def mix(x):
     return x ^ (x >> SHIFT_31)
 
 
-@kernel
+@part
 def matched(regret, column, width, probability):
     """probability[0:width] by regret matching at a row; uniform over open actions where nothing is regretted."""
     total = 0.0
@@ -72,7 +72,7 @@ def matched(regret, column, width, probability):
             probability[a] = 1.0 / open_actions if regret[column + a] > CLOSED else 0.0
 
 
-@kernel
+@part
 def choose(probability, width, draw):
     """The action that a number in [0, 1) picks; rounding never picks one of probability 0."""
     last = 0
@@ -85,7 +85,7 @@ def choose(probability, width, draw):
     return last
 
 
-@kernel
+@part
 def walk(tree, seat, mode, explore, weight, regret, average, random, probability, tried):
     """One walk for one seat; `random` is the state of the generator. Returns the number of histories visited."""
     node = tree.node

@@ -20,40 +20,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.kernels.jit import FOUR, ONE, THREE, TWO, U64, fused_kernel, kernel
+from kibitz.kernels.jit import FOUR, ONE, THREE, TWO, U64, fused_part, part
 
 
 class Form(NamedTuple):
-    """The arrays of a sequence form: S sequences, P points, R runs, C chunks, B batches, n seats. Indices are uint32.
-
+    """The arrays of a sequence form: S sequences, P points, R runs, C chunks, B batches, n seats,
     H hanging points, E bare sequences, G payoff rows, Z columns of bundles, W entries of bundles.
+
+    What has an entry per point or sequence is uint32, the rest int64: one type each, so each pass compiles once.
     """
 
-    parent: np.ndarray  # [P]    the sequence that leads to a point
+    parent: np.ndarray  # uint32[P]    the sequence that leads to a point
     run_width: np.ndarray  # [R]    actions of each point of the run
     run_point: np.ndarray  # [R+1]  first point of the run
     run_first: np.ndarray  # [R]    first sequence of the run
-    run_rooted: np.ndarray  # [R]    bool: the run's points hang from another chunk
+    run_rooted: np.ndarray  # [R]    bool, the run's points hang from another chunk
     chunk_run: np.ndarray  # [C+1]  first run of the chunk
     chunk_seq: np.ndarray  # [C+1]  first sequence of the chunk
     chunk_bare: np.ndarray  # [C+1]  first bare sequence of the chunk
-    bare: np.ndarray  # [E]    sequences without leaves of their own
+    bare: np.ndarray  # uint32[E]    sequences without leaves of their own
     seat_chunk: np.ndarray  # [n+1]  first chunk (the crown) of the seat
     seat_hang: np.ndarray  # [n+1]  first hanging point of the seat
-    hang: np.ndarray  # [H]    points whose parent lies in the crown while they do not
+    hang: np.ndarray  # uint32[H]    points whose parent lies in the crown while they do not
     seat_batch: np.ndarray  # [n+1]  first batch of the seat
     batch_height: np.ndarray  # [B]    rows of each bundle: 4, 2 or 1
     batch_length: np.ndarray  # [B]    columns of each bundle
     batch_bundles: np.ndarray  # [B]    number of bundles
     batch_row: np.ndarray  # [B]    first row
     batch_column: np.ndarray  # [B]    first column
-    batch_entry: np.ndarray  # [B]    uint64: first entry
-    row_seq: np.ndarray  # [G]    payoff row -> its sequence
-    other: np.ndarray  # [n-1, Z]  the other seats' sequences of a column, by seat
+    batch_entry: np.ndarray  # [B]    first entry
+    row_seq: np.ndarray  # uint32[G]    payoff row -> its sequence
+    other: np.ndarray  # uint32[n-1, Z]  the other seats' sequences of a column, by seat
     payoff: np.ndarray  # float64[W]  chance times payoff to the row's seat: by bundle, by column, by row
 
 
-@fused_kernel
+@fused_part
 def reach_of(other, k, plan):
     """Probability that the other seats play the sequences of column k."""
     if other.shape[0] == 1:
@@ -64,7 +65,7 @@ def reach_of(other, k, plan):
     return reach
 
 
-@fused_kernel
+@fused_part
 def gradient(form, batch, plan, worth):
     """worth[s] for the sequences of a batch: their value at their own leaves, against the others' plans."""
     other = form.other
@@ -118,14 +119,14 @@ def gradient(form, batch, plan, worth):
             row += ONE
 
 
-@kernel
+@part
 def clear_bare(form, chunk, worth):
     """worth = 0 for the chunk's sequences that the gradient does not write."""
     for k in range(U64(form.chunk_bare[chunk]), U64(form.chunk_bare[chunk + 1])):
         worth[form.bare[k]] = 0.0
 
 
-@kernel
+@part
 def ascend(form, chunk, strategy, worth, root_value):
     """Turn worth at leaves into what each action gains over its point's value, from the last points up.
 
@@ -180,7 +181,7 @@ def ascend(form, chunk, strategy, worth, root_value):
                 s += width
 
 
-@kernel
+@part
 def gather_hanging(form, seat, worth, root_value):
     """Add the values of points that hang from the crown to the crown's sequences."""
     for k in range(form.seat_hang[seat], form.seat_hang[seat + 1]):
@@ -188,7 +189,7 @@ def gather_hanging(form, seat, worth, root_value):
         worth[form.parent[p]] += root_value[p]
 
 
-@kernel
+@part
 def descend(form, chunk, strategy, plan):
     """plan[s] = plan[parent] * strategy[s] for the chunk; the plan of the empty sequence is 1."""
     parent = form.parent
@@ -218,7 +219,7 @@ def descend(form, chunk, strategy, plan):
                 s += width
 
 
-@kernel
+@part
 def respond(form, chunk, worth, root_value, choice):
     """As `ascend` for a best response: v is the greatest q of a point; choice[p] is the first action with it."""
     parent = form.parent

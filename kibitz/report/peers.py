@@ -19,7 +19,6 @@ time a Work; time our own solvers with them too, and both halves are measured al
 from __future__ import annotations
 
 import argparse
-import contextlib
 import io
 import json
 import os
@@ -29,12 +28,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import partial
 from importlib import metadata
 from typing import Any
+from unittest.mock import patch
 
 FIGURES: Mapping[str, str] = {
     "cfr+": "CFR+ iterations per second",
@@ -56,7 +56,6 @@ GAMES: Mapping[str, str] = {
     "leduc3": "leduc_poker(players=3,suit_isomorphism=True)",
 }
 ALL, TWO, SMALL = tuple(GAMES), tuple(GAMES)[:4], tuple(GAMES)[:2]
-SETUP_LIMIT = 600.0  # seconds a child may take before its clock starts: peers lay games out in Python
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -89,8 +88,6 @@ class Measurement:
 
 
 # --- timing ------------------------------------------------------------------------------------------------
-
-
 def rate(work: Work, seconds: float, batches: int = 5) -> dict[str, Any]:
     """Units per second: the best of `batches` equal batches that together take about `seconds`.
 
@@ -119,7 +116,6 @@ def race(work: Work, target: float, limit: float, seconds: float = 0.0) -> dict[
         start = time.perf_counter()
         reached = work.nash_conv()
         n = max(1, min(4 * n, int(20 * n * (time.perf_counter() - start) / max(taken, 1e-9))))
-        n = 1 if work.anew else n
     found = {"units": units, "seconds": wall, "cpu_share": cpu / wall, "nash_conv": reached}
     if reached >= target:
         return found | {"value": None, "note": f"> {limit:g} s"}
@@ -146,9 +142,17 @@ def repeat(once: Callable[[], object]) -> Callable[[int], None]:
     return step
 
 
+def anew(solver: str, solve: Callable[[], Any], judge: Callable[[Any], float]) -> Work:
+    """The Work of a solver that starts from scratch at each step; its last answer is judged."""
+    answers: list[Any] = []
+
+    def step(n: int) -> None:
+        answers[:] = [solve() for _ in range(n)]
+
+    return Work(solver, step, lambda: judge(answers[-1]), anew=True)
+
+
 # --- OpenSpiel ---------------------------------------------------------------------------------------------
-
-
 def _spiel(game: str) -> tuple[Any, Any, Callable[[Any], float]]:
     """pyspiel, the game, and the NashConv of a policy with the best responders' trees kept between calls.
 
@@ -195,12 +199,8 @@ def spiel_lp(game: str) -> Work:
 
     pyspiel, rules, nash_conv = _spiel(game)
     lp_solver.DEFAULT_SOLVER_KWARGS.clear()  # meant for ECOS; HiGHS, faster and more exact here, refuses them
-    policies: list[Any] = []
 
-    def solve() -> None:
-        policies[:] = sequence_form_lp.solve_zero_sum_game(rules, solver="HIGHS")[2:]
-
-    def judge() -> float:  # scale the rows: best responders refuse 1 + 1e-16 as a probability
+    def judge(policies: Any) -> float:  # scale the rows: best responders refuse 1 + 1e-16 as a probability
         rows: dict[str, list[tuple[int, float]]] = {}
         for player, policy in enumerate(policies):
             for infoset in policy.states_per_player[player]:
@@ -209,23 +209,11 @@ def spiel_lp(game: str) -> Work:
                 rows[infoset] = [(int(a), float(row[a] / row.sum())) for a in legal]
         return nash_conv(pyspiel.TabularPolicy(rows))
 
-    return Work("sequence-form LP (cvxpy, HiGHS)", repeat(solve), judge, anew=True)
+    solve = partial(sequence_form_lp.solve_zero_sum_game, rules, solver="HIGHS")
+    return anew("sequence-form LP (cvxpy, HiGHS)", lambda: solve()[2:], judge)
 
 
 # --- LiteEFG -----------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _home() -> Iterator[None]:
-    """LiteEFG writes each game as a file under the home directory: give it one that goes away."""
-    kept = os.environ.get("HOME", "")
-    with tempfile.TemporaryDirectory() as os.environ["HOME"]:
-        try:
-            yield
-        finally:
-            os.environ["HOME"] = kept
-
-
 def _lite(game: str, graph: str, traverse: str = "Enumerate") -> tuple[Any, Any, int]:
     """An environment, one of LiteEFG's own baselines set in it, and the number of players."""
     import LiteEFG
@@ -234,7 +222,7 @@ def _lite(game: str, graph: str, traverse: str = "Enumerate") -> tuple[Any, Any,
     LiteEFG.set_threads(1)
     LiteEFG.set_seed(1)
     rules = pyspiel.load_game(GAMES[game])
-    with _home():
+    with tempfile.TemporaryDirectory() as home, patch.dict(os.environ, HOME=home):  # it writes the game there
         env = LiteEFG.OpenSpielEnv(rules, traverse_type=traverse)
     solver = getattr(LiteEFG.baselines, graph).graph()
     env.set_graph(solver)
@@ -253,12 +241,6 @@ def lite_cfr_plus(game: str) -> Work:
     return Work("CFRplus", repeat(once), lambda: sum(env.exploitability(strategy, "linear-avg-iterate")))
 
 
-def lite_dcfr(game: str) -> Work:
-    env, graph, _ = _lite(game, "DCFR")
-    average = graph.current_strategy("average-iterate")
-    return Work("DCFR", repeat(lambda: graph.update_graph(env)), lambda: sum(env.exploitability(average)))
-
-
 def lite_nash_conv(game: str) -> Work:
     env, graph, _ = _lite(game, "CFRplus")
     uniform = graph.current_strategy()  # before the first update
@@ -274,8 +256,6 @@ def lite_mccfr(game: str) -> Work:
 
 
 # --- NoRegret ----------------------------------------------------------------------------------------------
-
-
 def _noregret(game: str) -> tuple[Any, Any, Any]:
     import noregret
 
@@ -283,18 +263,17 @@ def _noregret(game: str) -> tuple[Any, Any, Any]:
     return noregret, kernel, noregret.to_efg(kernel, noregret.OpenSpielGame(kernel, GAMES[game]))
 
 
-def noregret_cfr_plus(game: str, gamma: int = 1) -> Work:
-    """Alternating CFR+ on SciPy's sparse matrices; iteration t weighs t ** gamma in the average."""
+def noregret_cfr_plus(game: str) -> Work:
+    """Alternating CFR+ on SciPy's sparse matrices. Of the averages it offers t² is the best on Leduc."""
     noregret, kernel, form = _noregret(game)
-    players = [noregret.CFR_plus(kernel, space, gamma=gamma) for space in form.sequence_form_polytopes]
+    seats = [noregret.CFR_plus(kernel, space, gamma=2) for space in form.sequence_form_polytopes]
 
     def step(n: int) -> None:
-        for player in players:  # rm begins by asking for strategies: take back those the last call left
-            player.next_strategy = player.next_behavioral_strategy = None
-        noregret.rm(form, *players, alternation=True, iteration_count=n, checkpoints=(-1,), progress_bar=False)
+        for seat in seats:  # rm begins by asking for strategies: take back those the last call left
+            seat.next_strategy = seat.next_behavioral_strategy = None
+        noregret.rm(form, *seats, alternation=True, iteration_count=n, checkpoints=[-1], progress_bar=False)
 
-    judge = lambda: float(form.nash_gap(*(player.average_strategy for player in players)))  # noqa: E731
-    return Work(f"CFR_plus(gamma={gamma})", step, judge)
+    return Work("CFR_plus(gamma=2)", step, lambda: float(form.nash_gap(*(s.average_strategy for s in seats))))
 
 
 def noregret_nash_conv(game: str) -> Work:
@@ -303,36 +282,18 @@ def noregret_nash_conv(game: str) -> Work:
     return Work("nash_gap", repeat(lambda: form.nash_gap(*plans)), lambda: float(form.nash_gap(*plans)))
 
 
-def noregret_mccfr(game: str) -> Work:
-    import noregret
-
-    rules = noregret.OpenSpielGame(noregret.FPKer(), GAMES[game])
-    solver = noregret.MCCFR(noregret.FPKer(), rules)
-
-    def step(n: int) -> None:
-        noregret.stochastic_rm(rules, solver, alternation=True, sample_count=n, progress_bar=False)
-
-    return Work("MCCFR", step, lambda: 2 * float(rules.exploitability(solver.average_action_probabilities)))
-
-
 def noregret_lp(game: str) -> Work:
     """By Gurobi, whose licence from PyPI ends at 2,000 variables: Kuhn and Leduc, nothing larger here."""
     noregret, _, form = _noregret(game)
-    plans: list[Any] = []
-
-    def solve() -> None:
-        plans[:] = noregret.lp(form, {"OutputFlag": 0, "Threads": 1})
-
-    return Work("sequence-form LP (Gurobi)", repeat(solve), lambda: float(form.nash_gap(*plans)), anew=True)
+    solve = partial(noregret.lp, form, {"OutputFlag": 0, "Threads": 1})
+    return anew("sequence-form LP (Gurobi)", solve, lambda plans: float(form.nash_gap(*plans)))
 
 
 # --- Gambit ------------------------------------------------------------------------------------------------
-
-
 def gambit_lp(game: str) -> Work:
     """lp_solve in floating point; in rationals, its default, it is slower still.
 
-    Gambit gives the largest gain of any player, max_regret; times the players that bounds NashConv.
+    Gambit gives the largest gain of any player, max_regret; twice that bounds NashConv.
     """
     import pygambit
     import pyspiel
@@ -342,18 +303,11 @@ def gambit_lp(game: str) -> Work:
     # Gambit wants probabilities that sum to one exactly: 0.1666666666666667 becomes 1/6.
     text = re.sub(r"\b0\.\d{16}\b", lambda match: str(Fraction(match[0]).limit_denominator(1000)), text)
     tree = pygambit.read_efg(io.StringIO(text))
-    found: list[Any] = []
-
-    def solve() -> None:
-        found[:] = pygambit.nash.lp_solve(tree, rational=False).equilibria
-
-    bound = lambda: len(tree.players) * float(found[0].max_regret())  # noqa: E731
-    return Work("lp_solve, floating point", repeat(solve), bound, anew=True)
+    solve = partial(pygambit.nash.lp_solve, tree, rational=False)
+    return anew("lp_solve, floating point", solve, lambda found: 2 * float(found.equilibria[0].max_regret()))
 
 
 # --- the table, and one measurement ------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Peer:
     """A peer: its package on PyPI and, for each figure, what prepares the work and on which games."""
@@ -377,9 +331,8 @@ _SPIEL = {"cfr+": (spiel_cfr_plus, ALL), "nash_conv": (spiel_nash_conv, ALL), "m
 _SPIEL |= {"target": (spiel_lp, SMALL), "regret": (spiel_cfr_plus, TWO), "lp": (spiel_lp, SMALL)}
 _LITE = {"cfr+": (lite_cfr_plus, ALL), "nash_conv": (lite_nash_conv, ALL), "mccfr": (lite_mccfr, ALL)}
 _LITE |= {"target": (lite_cfr_plus, TWO), "regret": (lite_cfr_plus, TWO)}
-_NOREGRET = {"nash_conv": (noregret_nash_conv, TWO), "mccfr": (noregret_mccfr, ALL)}
-_NOREGRET |= {"cfr+": (noregret_cfr_plus, TWO), "regret": (partial(noregret_cfr_plus, gamma=2), TWO)}
-_NOREGRET |= {"target": (noregret_lp, SMALL), "lp": (noregret_lp, SMALL)}
+_NOREGRET = {"cfr+": (noregret_cfr_plus, TWO), "nash_conv": (noregret_nash_conv, TWO)}
+_NOREGRET |= {"target": (noregret_lp, SMALL), "regret": (noregret_cfr_plus, TWO), "lp": (noregret_lp, SMALL)}
 _GAMBIT = {"target": (gambit_lp, SMALL), "lp": (gambit_lp, SMALL)}
 PEERS: Mapping[str, Peer] = {
     "OpenSpiel": Peer("OpenSpiel", "open_spiel", _SPIEL),
@@ -399,7 +352,7 @@ def measure(
     nothing = Measurement(peer, figure, game)
     order = [python, "-P", __file__, peer, figure, game, f"--seconds={seconds}", f"--limit={limit}"]
     env = os.environ | dict.fromkeys(THREADS, "1")
-    patience = SETUP_LIMIT + 2 * limit + 20 * seconds
+    patience = 900 + 2 * limit + 20 * seconds  # peers lay games out in Python: that alone can take minutes
     try:
         child = subprocess.run(order, env=env, capture_output=True, text=True, timeout=patience)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -411,28 +364,8 @@ def measure(
     return Measurement(**json.loads(lines[-1]))
 
 
-def measure_here(
-    peer: str, figure: str, game: str, seconds: float, limit: float, starting: Callable[[Measurement], None]
-) -> Measurement:
-    """One figure, in this process. `starting` hears, before a race, what stands if it has to be killed."""
-    result = Measurement(peer, figure, game, version=PEERS[peer].version())
-    if result.version is None:
-        return replace(result, note="skipped: not installed")
-    if not PEERS[peer].measures(figure, game):
-        return replace(result, note="skipped: not among what it does")
-    start = time.perf_counter()
-    work = PEERS[peer].figures[figure][0](game)
-    result = replace(result, solver=work.solver, setup_seconds=time.perf_counter() - start)
-    if figure in TARGETS:
-        starting(replace(result, note=f"> {limit:g} s"))
-        return replace(result, **race(work, TARGETS[figure], limit, seconds))
-    found = rate(work, seconds)
-    if figure == "nash_conv":
-        found["value"] = 1 / found["value"]
-    return replace(result, **found)
-
-
 def main() -> None:
+    """Measure in this process; JSON lines on stdout, of which the last counts."""
     parser = argparse.ArgumentParser(prog="python -m kibitz.report.peers", description="Measure one peer.")
     parser.add_argument("peer", choices=PEERS)
     parser.add_argument("figure", choices=FIGURES, help="; ".join(f"{k}: {v}" for k, v in FIGURES.items()))
@@ -443,14 +376,24 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # peers print, some of them from C
 
-    def tell(measurement: Measurement) -> None:
-        print(json.dumps(asdict(measurement)), file=out, flush=True)
+    def tell(**found: Any) -> None:
+        print(json.dumps(asdict(replace(result, **found))), file=out, flush=True)
 
-    def starting(measurement: Measurement) -> None:
-        tell(measurement)
-        signal.setitimer(signal.ITIMER_REAL, 1.5 * asked.limit)  # kills even inside a peer's C code
-
-    tell(measure_here(asked.peer, asked.figure, asked.game, asked.seconds, asked.limit, starting))
+    peer = PEERS[asked.peer]
+    result = Measurement(asked.peer, asked.figure, asked.game, version=peer.version())
+    if result.version is None:
+        return tell(note="skipped: not installed")
+    if not peer.measures(asked.figure, asked.game):
+        return tell(note="skipped: not among what it does")
+    start = time.perf_counter()
+    work = peer.figures[asked.figure][0](asked.game)
+    result = replace(result, solver=work.solver, setup_seconds=time.perf_counter() - start)
+    if asked.figure in TARGETS:
+        tell(note=f"> {asked.limit:g} s")  # this stands if the alarm ends the process, be it inside C code
+        signal.setitimer(signal.ITIMER_REAL, 1.5 * asked.limit)
+        return tell(**race(work, TARGETS[asked.figure], asked.limit, asked.seconds))
+    found = rate(work, asked.seconds)
+    tell(**found | ({"value": 1 / found["value"]} if asked.figure == "nash_conv" else {}))
 
 
 if __name__ == "__main__":

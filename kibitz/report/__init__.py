@@ -1,0 +1,1 @@
+"""What kibitz says about itself: the benchmark beside its peers, the documentation pages."""
