@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import kernel
+from kibitz.kernels.jit import kernel, part
+
+
+@part
+def resized(old, count, room):
+    """The first `count` numbers in an array of `room` (a plain loop: slices take seconds to compile)."""
+    new = np.empty(room, np.int32)
+    for i in range(count):
+        new[i] = old[i]
+    return new
 
 
 @kernel
@@ -51,12 +60,10 @@ def trace(parent, turn, infoset, action, chance, width, seats):
         if point < 0:
             if points == room:
                 room *= 2
-                grown = np.empty((4, room), np.int32)
-                grown[0, :points] = of_infoset[:points]
-                grown[1, :points] = of_parent[:points]
-                grown[2, :points] = first[:points]
-                grown[3, :points] = following[:points]
-                of_infoset, of_parent, first, following = grown[0], grown[1], grown[2], grown[3]
+                of_infoset = resized(of_infoset, points, room)
+                of_parent = resized(of_parent, points, room)
+                first = resized(first, points, room)
+                following = resized(following, points, room)
             point = points
             points += 1
             of_infoset[point] = info
@@ -70,9 +77,9 @@ def trace(parent, turn, infoset, action, chance, width, seats):
             following[point] = head[info]
             head[info] = point
         node_first[node] = first[point]
-    return (
-        sequence, reach, of_infoset[:points].copy(), of_parent[:points].copy(), first[:points].copy(), numbered,
-    )  # fmt: skip
+    of_infoset = resized(of_infoset, points, points)
+    of_parent = resized(of_parent, points, points)
+    return sequence, reach, of_infoset, of_parent, resized(first, points, points), numbered
 
 
 @kernel
