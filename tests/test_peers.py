@@ -1,4 +1,4 @@
-"""The peers are measured in the right units, and a peer that is missing, fails or hangs is reported, not raised."""
+"""The peers are measured in the right units; one that is missing, fails or hangs is reported, not raised."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def test_regret_minimisers_reach_the_target(peer: str) -> None:
     assert found.units > 10
 
 
-@pytest.mark.parametrize(("peer", "needs"), [("OpenSpiel", "cvxpy"), ("NoRegret", "gurobipy"), ("Gambit", "pyspiel")])
+NEEDS = {"OpenSpiel": "cvxpy", "NoRegret": "gurobipy", "Gambit": "pyspiel"}
+
+
+@pytest.mark.parametrize(("peer", "needs"), NEEDS.items())
 def test_linear_programs_are_exact(peer: str, needs: str) -> None:
     if importlib.util.find_spec(needs) is None:
         pytest.skip(f"{peer}'s linear program needs {needs}")

@@ -24,6 +24,7 @@ AT_CHANCE, AT_END, AT_FROZEN = -1, -2, -3
 CLOSED = -1e300  # a regret below this marks an action that is never played
 SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11, SHIFT_32 = U64(30), U64(27), U64(31), U64(11), U64(32)
 MIX_1, MIX_2 = U64(0xBF58476D1CE4E5B9), U64(0x94D049BB133111EB)
+NONE = U64(0)
 GOLDEN = U64(0x9E3779B97F4A7C15)
 TO_UNIT = 1.0 / 9007199254740992.0
 
@@ -31,16 +32,17 @@ TO_UNIT = 1.0 / 9007199254740992.0
 class Walk(NamedTuple):
     """A tree as walks read it, and their working space. N histories, K columns, n seats."""
 
-    node: np.ndarray  # uint32-like int32[N, 4]: turn, children, reference, first child's place in `child`
-    child: np.ndarray  # int32[N-1]  children by parent
+    node: np.ndarray  # int32[N, 4]  turn, children, reference (column, leaf, or 1: all alike), place in `child`
+    child: np.ndarray  # uint32[N-1]  children by parent
     chance: np.ndarray  # float64[N]  probability of the step to a history, by chance
     payoff: np.ndarray  # float64[L, n]
-    slot: np.ndarray  # int64[D, 4]  opened histories: first edge, children, column (-1: not the seat's), own edge
-    slot_weight: np.ndarray  # float64[D]
+    slot: np.ndarray  # uint64[D, 4]  opened histories: first edge, children, column, the edge that leads to it
+    slot_mine: np.ndarray  # bool[D]  whether it is the seat's own turn
+    slot_weight: np.ndarray  # float64[D]  the others' reach over the sampling probability
     edge: np.ndarray  # float64[E, 2]  value that came up an edge, probability of the action in the strategy
-    edge_scale: np.ndarray  # float64[E]  one over the sampling probability of the edge
-    stack: np.ndarray  # int64[E, 2]  histories still to visit: history, edge
-    stack_reach: np.ndarray  # float64[E, 3]  others' reach / sampling, own reach, sampling
+    edge_scale: np.ndarray  # float64[E]  one over the sampling probability of the edge (outcome sampling); [0] is 1
+    stack: np.ndarray  # uint64[E, 2]  histories still to visit: history, edge
+    stack_reach: np.ndarray  # float64[E, 2]  others' reach, own reach (chance sampling)
 
 
 @part
@@ -75,7 +77,7 @@ def matched(regret, column, width, probability):
 @part
 def choose(probability, width, draw):
     """The action that a number in [0, 1) picks; rounding never picks one of probability 0."""
-    last = 0
+    last = NONE
     for a in range(width):
         if probability[a] > 0.0:
             last = a
@@ -89,73 +91,78 @@ def choose(probability, width, draw):
 def walk(tree, seat, mode, explore, weight, regret, average, random, probability, tried):
     """One walk for one seat; `random` is the state of the generator. Returns the number of histories visited."""
     node = tree.node
-    seats = tree.payoff.shape[1]
-    slots = 0
-    edges = 1
-    depth = 1
+    child = tree.child
+    next_seat = (seat + 1) % tree.payoff.shape[1]
+    slots = NONE
+    edges = ONE
+    depth = ONE
     visited = 0
-    tree.edge_scale[0] = 1.0
     tree.stack[0, 0] = 0
     tree.stack[0, 1] = 0
-    tree.stack_reach[0, :] = 1.0
-    while depth > 0:
-        depth -= 1
-        at = U64(tree.stack[depth, 0])
+    tree.stack_reach[0, 0] = 1.0
+    tree.stack_reach[0, 1] = 1.0
+    while depth > NONE:
+        depth -= ONE
+        at = tree.stack[depth, 0]
         edge = tree.stack[depth, 1]
-        others = tree.stack_reach[depth, 0]
-        own = tree.stack_reach[depth, 1]
-        sampled = tree.stack_reach[depth, 2]
+        others = 1.0
+        own = 1.0
+        sampled = 1.0
+        if mode == CHANCE_ONLY:
+            others = tree.stack_reach[depth, 0]
+            own = tree.stack_reach[depth, 1]
         while True:
             visited += 1
             turn = node[at, 0]
-            width = node[at, 1]
-            reference = node[at, 2]
+            reference = U64(node[at, 2])
             if turn == AT_END:
-                tree.edge[edge, 0] = tree.payoff[reference, seat] * tree.edge_scale[edge]
+                value = tree.payoff[reference, seat]
+                tree.edge[edge, 0] = value * tree.edge_scale[edge] if mode == OUTCOME else value
                 break
+            width = U64(node[at, 1])
             first = U64(node[at, 3])
             if turn == AT_CHANCE or turn == AT_FROZEN:
                 random += GOLDEN
                 bits = mix(random)
-                if turn == AT_CHANCE and reference == 1:  # all outcomes alike
-                    at = U64(tree.child[first + (((bits >> SHIFT_32) * U64(width)) >> SHIFT_32)])
+                if turn == AT_CHANCE and reference == ONE:  # all outcomes alike
+                    at = child[first + (((bits >> SHIFT_32) * width) >> SHIFT_32)]
                     continue
                 if turn == AT_CHANCE:
                     for a in range(width):
-                        probability[a] = tree.chance[tree.child[first + U64(a)]]
+                        probability[a] = tree.chance[child[first + a]]
                 else:
                     matched(regret, reference, width, probability)
-                at = U64(tree.child[first + U64(choose(probability, width, (bits >> SHIFT_11) * TO_UNIT))])
+                at = child[first + choose(probability, width, (bits >> SHIFT_11) * TO_UNIT)]
                 continue
             matched(regret, reference, width, probability)
             mine = turn == seat
             if not mine and mode != CHANCE_ONLY:
-                if mode == EXTERNAL and turn == (seat + 1) % seats:
+                if mode == EXTERNAL and turn == next_seat:
                     for a in range(width):
                         average[reference + a] += weight * probability[a]
                 random += GOLDEN
                 a = choose(probability, width, (mix(random) >> SHIFT_11) * TO_UNIT)
                 sampled *= probability[a]
-                at = U64(tree.child[first + U64(a)])
+                at = child[first + a]
                 continue
             # Open the history: a slot, and an edge for each child.
             tree.slot[slots, 0] = edges
             tree.slot[slots, 1] = width
-            tree.slot[slots, 2] = reference if mine else -1
+            tree.slot[slots, 2] = reference
             tree.slot[slots, 3] = edge
+            tree.slot_mine[slots] = mine
             tree.slot_weight[slots] = others
-            slots += 1
-            if mine and mode != EXTERNAL:
+            slots += ONE
+            for a in range(width):
+                tree.edge[edges + a, 1] = probability[a]
+            if mode != EXTERNAL and mine:
                 share = weight * own / sampled if mode == OUTCOME else weight * own
                 for a in range(width):
                     average[reference + a] += share * probability[a]
-            for a in range(width):
-                tree.edge[edges + a, 0] = 0.0
-                tree.edge[edges + a, 1] = probability[a]
-                tree.edge_scale[edges + a] = 1.0
             if mode == OUTCOME:
                 open_actions = 0
                 for a in range(width):
+                    tree.edge[edges + a, 0] = 0.0
                     if regret[reference + a] > CLOSED:
                         open_actions += 1
                 for a in range(width):
@@ -169,30 +176,31 @@ def walk(tree, seat, mode, explore, weight, regret, average, random, probability
                 own *= probability[a]
                 edge = edges + a
                 edges += width
-                at = U64(tree.child[first + U64(a)])
+                at = child[first + a]
                 continue
             for a in range(width):
-                tree.stack[depth, 0] = tree.child[first + U64(a)]
+                tree.stack[depth, 0] = child[first + a]
                 tree.stack[depth, 1] = edges + a
-                tree.stack_reach[depth, 0] = others if mine else others * probability[a]
-                tree.stack_reach[depth, 1] = own * probability[a] if mine else own
-                tree.stack_reach[depth, 2] = sampled
-                depth += 1
+                if mode == CHANCE_ONLY:
+                    tree.stack_reach[depth, 0] = others if mine else others * probability[a]
+                    tree.stack_reach[depth, 1] = own * probability[a] if mine else own
+                depth += ONE
             edges += width
             break
-    for slot in range(slots - 1, -1, -1):
-        low = tree.slot[slot, 0]
-        width = tree.slot[slot, 1]
-        column = tree.slot[slot, 2]
-        edge = tree.slot[slot, 3]
+    while slots > NONE:
+        slots -= ONE
+        low = tree.slot[slots, 0]
+        width = tree.slot[slots, 1]
+        edge = tree.slot[slots, 3]
         value = 0.0
         for a in range(low, low + width):
             value += tree.edge[a, 0] * tree.edge[a, 1]
-        if column >= 0:
-            others = tree.slot_weight[slot]
+        if tree.slot_mine[slots]:
+            column = tree.slot[slots, 2]
+            others = tree.slot_weight[slots]
             for a in range(width):
                 regret[column + a] += others * (tree.edge[low + a, 0] - value)
-        tree.edge[edge, 0] = value * tree.edge_scale[edge]
+        tree.edge[edge, 0] = value * tree.edge_scale[edge] if mode == OUTCOME else value
     return visited
 
 

@@ -97,8 +97,9 @@ class Mccfr:
         node[chance, 2] = spread[chance] < 1e-15  # all outcomes alike: sampling is then one multiplication
         slots, edges = self._room()
         return Walk(
-            node, child, tree.chance, tree.payoff, np.zeros((slots, 4), np.int64), np.zeros(slots),
-            np.zeros((edges, 2)), np.zeros(edges), np.zeros((edges, 2), np.int64), np.zeros((edges, 3)),
+            node, child.astype(np.uint32), tree.chance, tree.payoff,
+            np.zeros((slots, 4), np.uint64), np.zeros(slots, bool), np.zeros(slots),
+            np.zeros((edges, 2)), np.ones(edges), np.zeros((edges, 2), np.uint64), np.zeros((edges, 2)),
         )  # fmt: skip
 
     def _room(self) -> tuple[int, int]:
