@@ -63,8 +63,9 @@ class Profile:
             yield self.infosets.labels[i], self.at(i)
 
     def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:
-        """The same infosets with other probabilities."""
-        return Profile(self.infosets, probabilities, {**self.meta, **meta})
+        """The same infosets with other probabilities; figures that were measured of the old ones are left out."""
+        kept = {key: x for key, x in self.meta.items() if key not in ("nash_conv", "value")}
+        return Profile(self.infosets, probabilities, {**kept, **meta})
 
     # Artefacts
 

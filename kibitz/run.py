@@ -32,9 +32,11 @@ from kibitz.solvers import Solver, Task, make
 from kibitz.tree import Tree, tree_of
 
 KIND = "checkpoint"
+STOPS = ("iterations", "until", "seconds")
 DEFAULT_ITERATIONS = 1_000
 BLOCK_SECONDS = 0.15  # a call into compiled code takes about this long, so Ctrl-C and progress are prompt
-GROWTH = 1.05  # the gap is looked at whenever iterations have grown by this factor
+# The gap is looked at whenever iterations have grown by this factor: closely if a gap decides when to stop.
+GROWTH_UNTIL, GROWTH = 1.05, 1.2
 # Below this many payoff entries a second thread has nothing to do.
 ENTRIES_PER_THREAD = 60_000
 
@@ -53,9 +55,11 @@ class Look:
 class Report:
     """How a run went."""
 
-    looks: list[Look] = field(default_factory=list)
-    seconds: float = 0.0
+    looks: list[Look] = field(default_factory=list)  # with those from before a resume
+    seconds: float = 0.0  # likewise
     interrupted: bool = False
+    stop: dict[str, float] = field(default_factory=dict)  # iterations, until, seconds: those that were asked for
+    solver: Solver | None = None  # as the run left it
 
 
 def solve(
@@ -99,7 +103,11 @@ def solve(
     if resume:
         if checkpoint is None:
             raise SolverError("resume needs the checkpoint to go on from")
-        _restore(made, form, Path(checkpoint), seed)
+        _restore(made, form, Path(checkpoint), seed, report)
+    ends = None if seconds is None else report.seconds + seconds
+    asked = {"iterations": iterations, "until": until, "seconds": ends}
+    report.stop = {name: float(x) for name, x in asked.items() if x is not None and math.isfinite(x)}
+    report.solver = made
     train(made, form, iterations, until, seconds, checkpoint, every, on_look, report)
     return profile_of(made, form, seed, report)
 
@@ -127,31 +135,32 @@ def train(
 ) -> None:
     """Step a solver until a stop is reached."""
     began = saved = time.perf_counter()
+    before = report.seconds
     target = 1 if solver.exact else iterations
-    block, looked = 1, -1
+    block, looked, upcoming = 1, -1, next_look(solver.iteration - 1)
     with _interruptible() as stopped:
         while True:
             done = target is not None and solver.iteration >= target
-            due = done or solver.iteration >= next_look(looked)
+            due = solver.iteration >= upcoming
             late = seconds is not None and time.perf_counter() - began >= seconds
-            if (due or late or stopped.is_set()) and solver.iteration > looked:
-                look = _look(solver, form, time.perf_counter() - began)
+            if (due or done or late or stopped.is_set()) and solver.iteration > looked:
+                look = _look(solver, form, before + time.perf_counter() - began)
                 report.looks.append(look)
-                looked = solver.iteration
+                looked, upcoming = solver.iteration, next_look(solver.iteration)
                 if on_look is not None:
                     on_look(look)
-                done = done or (until is not None and look.gap <= until and solver.iteration > 0)
+                done = done or (due and until is not None and look.gap <= until and solver.iteration > 0)
             now = time.perf_counter()
-            report.seconds = now - began
+            report.seconds = before + now - began
             if checkpoint is not None and (done or late or stopped.is_set() or now - saved >= every):
-                save_checkpoint(Path(checkpoint), solver, form, form.spec)
+                save_checkpoint(Path(checkpoint), solver, form, form.spec, report)
                 saved = now
             if done or late:
                 return
             if stopped.is_set():
                 report.interrupted = True
                 return
-            count = min(block, next_look(looked) - solver.iteration)
+            count = min(block, upcoming - solver.iteration)
             if target is not None:
                 count = min(count, target - solver.iteration)
             started = time.perf_counter()
@@ -160,9 +169,15 @@ def train(
             block = max(1, min(2 * block, int(BLOCK_SECONDS / max(spent, 1e-9))))
 
 
-def next_look(looked: int) -> int:
-    """The iteration at which the gap is looked at next: 0, 1, 2, ..., then whenever 5% more are done."""
-    return max(looked + 1, math.ceil(looked * GROWTH))
+def next_look(iteration: int) -> int:
+    """The first number above `iteration` of 0, 1, 2, ..., then 5% more each time: where the gap is looked at next.
+
+    The numbers do not depend on where a run was interrupted, so `until` stops it in the same place.
+    """
+    look = 0
+    while look <= iteration:
+        look = max(look + 1, math.ceil(look * GROWTH))
+    return look
 
 
 def _look(solver: Solver, form: SequenceForm, seconds: float) -> Look:
@@ -215,26 +230,46 @@ def _interruptible() -> Iterator[threading.Event]:
 # Checkpoints
 
 
-def save_checkpoint(path: Path, solver: Solver, form: SequenceForm, game: str) -> None:
+def save_checkpoint(
+    path: Path, solver: Solver, form: SequenceForm, game: str, report: Report | None = None
+) -> None:
     """Write all that a resumed run needs; an older checkpoint is replaced at one moment."""
+    report = report or Report()
     seed = getattr(getattr(solver, "task", None), "seed", 0)
     meta = {
         "game": game, "tree": form.tree_digest, "solver": solver.spec, "iteration": solver.iteration, "seed": seed,
+        "stop": report.stop, "seconds": report.seconds,
+        "looks": [[look.iteration, look.seconds, look.gap, look.value] for look in report.looks],
     }  # fmt: skip
     store.save(path, KIND, solver.state, meta)
 
 
 def checkpoint_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a checkpoint says of itself: game, solver, iteration, seed."""
+    """What a checkpoint says of itself: game, solver, iteration, seed, stop (what was asked for), seconds, looks."""
     meta = store.load(Path(path), KIND, mmap=True).meta
-    wanted = {"game": str, "tree": str, "solver": str, "iteration": int, "seed": int}
+    wanted = {
+        "game": str, "tree": str, "solver": str, "iteration": int, "seed": int, "stop": dict, "seconds": float,
+        "looks": list,
+    }  # fmt: skip
     for name, kind in wanted.items():
         if not isinstance(meta.get(name), kind):
             raise ArtefactError(f"{path} is not a whole checkpoint: it does not say its {name}; start the run anew")
+    stops = all(k in STOPS and isinstance(v, float) and v >= 0 for k, v in meta["stop"].items())
+    if not (stops and 0 <= meta["iteration"] < 1 << 60 and meta["seconds"] >= 0):
+        raise ArtefactError(f"{path} is not a whole checkpoint: it has numbers that no run has; start the run anew")
     return meta
 
 
-def _restore(solver: Solver, form: SequenceForm, path: Path, seed: int) -> None:
+def _looks(path: Path, meta: dict[str, Any]) -> list[Look]:
+    """The looks that a checkpoint holds; that at its own iteration is left to the run that goes on from there."""
+    try:
+        looks = [Look(int(i), float(s), float(g), [float(x) for x in v]) for i, s, g, v in meta["looks"]]
+    except (TypeError, ValueError, OverflowError):
+        raise ArtefactError(f"{path} is not a whole checkpoint: its looks are damaged; start the run anew") from None
+    return [look for look in looks if look.iteration < meta["iteration"]]
+
+
+def _restore(solver: Solver, form: SequenceForm, path: Path, seed: int, report: Report) -> None:
     meta = checkpoint_meta(path)
     mine = {"tree": form.tree_digest, "solver": solver.spec, "seed": seed}
     for name, wanted in mine.items():
@@ -253,3 +288,4 @@ def _restore(solver: Solver, form: SequenceForm, path: Path, seed: int) -> None:
         array[...] = held[name]
     solver.iteration = meta["iteration"]
     solver.restore()
+    report.looks[:], report.seconds = _looks(path, meta), meta["seconds"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kibitz.errors import GameError
 from kibitz.form.sequence import SequenceForm, form_of
 from kibitz.games import Game
+from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.tree import Tree, tree_of
 
@@ -25,13 +26,16 @@ class BestResponse(NamedTuple):
     profile: Profile
 
 
-def _form(game: Game | Tree) -> SequenceForm:
-    return form_of(game if isinstance(game, Tree) else tree_of(game))
+def _form(game: Game | Tree | str) -> SequenceForm:
+    return form_of(game if isinstance(game, Tree) else tree_of(make_game(game)))
 
 
 def _strategy(form: SequenceForm, profile: Profile) -> Floats:
     """The profile's probabilities by sequence, after a check that it belongs to the game."""
-    if profile.infosets is not form.infosets and profile.meta.get("tree") != form.tree_digest:
+    same = profile.infosets is form.infosets or (
+        profile.meta.get("tree") == form.tree_digest and np.array_equal(profile.infosets.first, form.infosets.first)
+    )
+    if not same:
         raise GameError(
             f"the profile was made for another game ({profile.game or 'without a name'}) than {form.spec or 'this one'}"
         )
@@ -53,7 +57,7 @@ def measure(form: SequenceForm, strategy: Floats) -> tuple[Floats, Floats, NDArr
     return value, best, choice
 
 
-def value(game: Game | Tree, profile: Profile) -> Floats:
+def value(game: Game | Tree | str, profile: Profile) -> Floats:
     """Expected utility of each seat when all play the profile."""
     from kibitz.kernels import evaluate as kernels
 
@@ -64,7 +68,7 @@ def value(game: Game | Tree, profile: Profile) -> Floats:
     return result
 
 
-def best_response(game: Game | Tree, profile: Profile, seat: int) -> BestResponse:
+def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestResponse:
     """The most that `seat` can get while the others play the profile, and a strategy that gets it.
 
     Where nothing distinguishes actions (the others never let play come there) the first one is taken.
@@ -83,7 +87,7 @@ def best_response(game: Game | Tree, profile: Profile, seat: int) -> BestRespons
     return BestResponse(float(best[seat]), profile.replaced(probabilities, solver=f"br(seat={seat})"))
 
 
-def nash_conv(game: Game | Tree, profile: Profile) -> float:
+def nash_conv(game: Game | Tree | str, profile: Profile) -> float:
     """Sum over seats of what a best response gains: 0 exactly at an equilibrium."""
     form = _form(game)
     values, best, _ = measure(form, _strategy(form, profile))
@@ -95,12 +99,12 @@ def gap(form: SequenceForm, values: Floats, best: Floats) -> float:
     return max(0.0, float((best - values).sum()))
 
 
-def exploitability(game: Game | Tree, profile: Profile) -> float:
+def exploitability(game: Game | Tree | str, profile: Profile) -> float:
     """nash_conv divided by the number of seats."""
     return nash_conv(game, profile) / profile.seats
 
 
-def report(game: Game | Tree, profile: Profile) -> dict[str, Any]:
+def report(game: Game | Tree | str, profile: Profile) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
     form = _form(game)
     values, best, _ = measure(form, _strategy(form, profile))

@@ -85,6 +85,8 @@ class SequenceForm:
 
     def to_strategy(self, probabilities: Floats) -> Floats:
         """Probabilities by infoset column -> by sequence; empty sequences get 1."""
+        if not len(probabilities):  # nobody ever moves
+            return np.ones(self.sequences)
         strategy = probabilities.take(self._column_or_first)
         strategy[self.seat_sequence[:-1]] = 1.0
         return strategy

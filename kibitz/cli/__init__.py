@@ -1,0 +1,37 @@
+"""The command `kibitz`: one file a command, or two that belong together.
+
+Nothing heavy is imported before a command runs, so that `kibitz --help` answers at once: NumPy, Numba, Rich and
+matplotlib are imported inside the functions that need them.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from kibitz.cli.bench import bench
+from kibitz.cli.common import Commands, version
+from kibitz.cli.demo import demo
+from kibitz.cli.export import export
+from kibitz.cli.info import info
+from kibitz.cli.names import games, solvers
+from kibitz.cli.profiles import evaluate, show
+from kibitz.cli.solve import solve
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    cls=Commands,
+    callback=version,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: Rich would double the time that --help takes
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for command in (demo, games, solvers, info, solve, evaluate, show, export, bench):
+    app.command()(command)
+
+
+def main() -> None:
+    """The entry point of the command `kibitz`."""
+    app(prog_name="kibitz")

@@ -1,0 +1,42 @@
+"""kibitz bench: speeds measured on this machine. The measuring is in kibitz.report.bench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kibitz.cli.common import check_file
+from kibitz.errors import SolverError
+
+
+def bench(
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="SECONDS", help="Time to spend on each figure.")
+    ] = 10.0,
+    quick: Annotated[bool, typer.Option("--quick", help="A few figures only, for a first impression.")] = False,
+    json_path: Annotated[
+        Path | None, typer.Option("--json", metavar="PATH", help="Write the figures to a JSON file.")
+    ] = None,
+    markdown_path: Annotated[
+        Path | None, typer.Option("--markdown", metavar="PATH", help="Write the figures as a Markdown table.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", metavar="TEXT", help="Only figures whose name contains TEXT.")
+    ] = None,
+) -> None:
+    """Measure how fast games are laid out and solved here, beside other programs that are installed.
+
+    \b
+    Examples:
+      kibitz bench --quick
+      kibitz bench --only leduc --json bench.json
+    """
+    if not seconds > 0:
+        raise SolverError(f"--seconds {seconds:g} should be above 0")
+    check_file(json_path, "--json", (".json",))
+    check_file(markdown_path, "--markdown", (".md",))
+    from kibitz.report.bench import bench as measure
+
+    measure(seconds=seconds, quick=quick, json_path=json_path, markdown_path=markdown_path, only=only)

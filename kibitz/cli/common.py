@@ -1,0 +1,207 @@
+"""What all commands share: options, errors as sentences, reading games, checking where output goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from kibitz import __version__
+from kibitz.errors import ArtefactError, GameError, KibitzError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kibitz.cli.watch import Watch
+    from kibitz.tree import Tree
+
+INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
+WRONG = 2  # the exit code for anything the user can mend
+
+GameText = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME",
+        help="A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit file.efg, or my_game.py:Class.",
+        show_default=False,
+    ),
+]
+ProfilePath = Annotated[
+    Path, typer.Argument(metavar="PROFILE", help="A directory that `kibitz solve --out` wrote.", show_default=False)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+class Commands(TyperGroup):
+    """All commands; what a user can mend ends as one sentence on stderr and exit code 2, without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KibitzError as error:
+            fail(str(error))
+        except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            fail(f"{where}{error.strerror or error}")
+        except MemoryError:
+            fail("the machine's memory is not enough for this game; shrink its parameters")
+        except KeyboardInterrupt:
+            typer.echo("stopped", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def fail(sentence: str) -> NoReturn:
+    """Say what is wrong, and exit."""
+    from kibitz.report.text import plain
+
+    typer.echo(f"error: {plain(' '.join(sentence.split()))}", err=True)
+    raise typer.Exit(WRONG)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kibitz {__version__}")
+        raise typer.Exit
+
+
+def version(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Strong strategies for games with hidden information: lay a game out, solve it, measure what came of it.
+
+    \b
+    Start here:
+      kibitz demo                                     solve a small poker game, see what comes of it
+      kibitz solve leduc --until 1e-4 --out leduc.profile
+      kibitz show leduc.profile                       read the strategy
+      kibitz evaluate leduc.profile                   what it is worth, and what a best response gains
+
+    Each command explains itself: kibitz solve --help.
+    """
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    typer.echo(json.dumps(data, indent=2, allow_nan=False))
+
+
+def console() -> Console:
+    """Where tables and sentences for a person go."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+# Games
+
+
+def tree_of_text(text: str, watch: Watch) -> Tree:
+    """Lay out the game that a user named. A mistake in a user's own file is told with its line."""
+    from dataclasses import replace
+
+    from kibitz.games import game
+    from kibitz.tree import tree_of
+
+    watch.phase(f"laying out {text}")
+    try:
+        tree = tree_of(game(text), watch.histories)
+    except (KibitzError, OSError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        where = _line_of(text, error)
+        if not where:
+            raise
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise GameError(f"{where}: {told}") from None
+    # A game of a user's own has no spec; what was typed is how to call it again.
+    return tree if tree.spec else replace(tree, spec=text.strip())
+
+
+def _line_of(text: str, error: BaseException) -> str:
+    """Where in a user's own file an error comes from; empty if the game is not from one."""
+    if ".py:" not in text:
+        return ""
+    import traceback
+
+    file = text.strip().partition(".py:")[0] + ".py"
+    if isinstance(error, SyntaxError):
+        return f"{error.filename or file}, line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [f for f in frames if os.path.abspath(f.filename) == os.path.abspath(file)]
+    if mine:
+        return f"{file}, line {mine[-1].lineno}, in {mine[-1].name}"
+    return f"{file}, which gives what a game cannot have"
+
+
+def recalled(spec: str, path: Path, option: str) -> str:
+    """The game that an artefact names, if it is one that can be called without reading a file or running its code.
+
+    A path in an artefact was written by whoever made the artefact: it is never opened unless the user names it.
+    """
+    from kibitz import spec as specs
+    from kibitz.games import GAMES
+
+    text = spec.strip()
+    if text.startswith("openspiel:"):
+        return text
+    if text and ".py:" not in text and not text.endswith(".efg") and specs.parse(text).name in GAMES:
+        return text
+    if text:
+        raise ArtefactError(f"the game of {path} is {text}, a file, which is opened only if you name it: add {option}")
+    raise ArtefactError(f"{path} does not say which game it is for: add {option}")
+
+
+# Where output goes
+
+
+def check_file(path: Path | None, option: str, endings: tuple[str, ...]) -> None:
+    """Refuse a file that could not be written, before any work is done for it. Its directories will be made."""
+    if path is None:
+        return
+    if endings and path.suffix.lower() not in endings:
+        raise ArtefactError(f"{option} {path} should end in {' or '.join(endings)}")
+    if path.is_dir():
+        raise ArtefactError(f"{option} {path} is a directory; give the name of a file")
+    _check_writable(path, option)
+
+
+def check_artefact(path: Path | None, option: str, kind: str) -> None:
+    """Refuse a place where the store would refuse to write, before any work is done for it."""
+    if path is None:
+        return
+    _check_writable(path, option)
+    if not os.path.lexists(path):
+        return
+    if not path.is_dir():
+        raise ArtefactError(f"{option} {path} is there and is not a directory; choose another path")
+    if not any(path.iterdir()):
+        return
+    try:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        held = manifest["kind"] if manifest["format"] == "kibitz" else None
+    except (OSError, ValueError, TypeError, KeyError):
+        held = None
+    if held != kind:
+        what = f"a {held}" if isinstance(held, str) else "a directory with something else"
+        raise ArtefactError(f"{option} {path} is {what}, not a {kind}, and is left alone; choose another path")
+
+
+def _check_writable(path: Path, option: str) -> None:
+    parent = path.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise ArtefactError(f"{option} {path} cannot be written: {parent} is not a directory")
+    target = path if path.exists() else parent
+    if not os.access(target, os.W_OK):
+        raise ArtefactError(f"{option} {path} cannot be written: permission to write {target} is missing")

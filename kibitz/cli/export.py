@@ -1,0 +1,83 @@
+"""kibitz export: games and profiles in the formats of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibitz.cli.common import check_file, tree_of_text
+from kibitz.cli.watch import Watch
+from kibitz.errors import ArtefactError
+
+if TYPE_CHECKING:
+    from kibitz.profile import Profile
+
+
+def export(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="GAME|PROFILE",
+            help="A game, as for `kibitz solve`, or a directory that `kibitz solve --out` wrote.",
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="FILE.efg for a game; FILE.csv or FILE.json for a profile.", show_default=False
+        ),
+    ],
+) -> None:
+    """Write a game as a Gambit file, or a profile as a table or as JSON.
+
+    \b
+    Examples:
+      kibitz export kuhn kuhn.efg
+      kibitz export leduc.profile leduc.csv           columns seat, infoset, action, probability
+    """
+    is_profile = Path(source).is_dir()
+    check_file(target, "FILE", (".csv", ".json") if is_profile else (".efg",))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if is_profile:
+        from kibitz import store
+        from kibitz.profile import Profile
+
+        profile = Profile.load(source)
+        store.write_text(target, _csv(profile) if target.suffix.lower() == ".csv" else _json(profile))
+        typer.echo(f"wrote {target}: {len(profile.infosets.labels):,} infosets")
+        return
+    from kibitz.games import game
+    from kibitz.games.efg import write_efg
+
+    with Watch() as watch:
+        tree = tree_of_text(source, watch)  # checks the rules: write_efg trusts them
+        watch.phase(f"writing {target}")
+        write_efg(game(source), target)
+    typer.echo(f"wrote {target}: {tree.histories:,} histories")
+
+
+def _csv(profile: Profile) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("seat", "infoset", "action", "probability"))
+    for seat in range(profile.seats):
+        for label, row in profile.items(seat):
+            writer.writerows((seat, label, action, repr(p)) for action, p in row.items())
+    return out.getvalue()
+
+
+def _json(profile: Profile) -> str:
+    import json
+
+    from kibitz.cli.profiles import as_data
+
+    try:
+        return json.dumps(as_data(profile), indent=1) + "\n"
+    except ValueError as error:
+        raise ArtefactError(f"the profile cannot be written as JSON: {error}") from None

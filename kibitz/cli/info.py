@@ -1,0 +1,115 @@
+"""kibitz info: what a game is, before it is solved."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from kibitz.cli.common import GameText, Json, console, print_json, tree_of_text
+from kibitz.cli.watch import Watch
+
+if TYPE_CHECKING:
+    from kibitz.form.sequence import SequenceForm
+    from kibitz.tree import Tree
+
+# Arrays of a CFR run by sequence: regret, average, strategy, plan, worth; and, for a look at the gap, two of space
+# and two of probabilities. By point: values and choices.
+CFR_BY_SEQUENCE, LOOK_BY_SEQUENCE, BY_POINT = 5, 4, 3
+
+
+def info(game: GameText, json: Json = False) -> None:
+    """Lay a game out and say how large it is, of what kind, and what a solve of it will take.
+
+    \b
+    Examples:
+      kibitz info leduc
+      kibitz info 'goofspiel(num_cards=5, points_order=descending, imp_info=true)' --json
+      kibitz info my_game.py:MyGame
+    """
+    from kibitz.form.sequence import form_of
+
+    with Watch(not json) as watch:
+        began = time.perf_counter()
+        tree = tree_of_text(game, watch)
+        seconds = time.perf_counter() - began
+        watch.phase("building the sequence form (the first use compiles)")
+        data = facts(tree, form_of(tree), seconds)
+    if json:
+        print_json(data)
+        return
+    _print(data)
+
+
+def facts(tree: Tree, form: SequenceForm, seconds: float) -> dict[str, Any]:
+    """All that can be told of a game without solving it."""
+    import numpy as np
+
+    return {
+        "game": tree.spec,
+        "players": tree.players,
+        "histories": {"total": tree.histories, **tree.counts()},
+        "infosets": np.diff(tree.infosets.seat_start).tolist(),
+        "sequences": np.diff(form.seat_sequence).tolist(),
+        "most_actions": int(tree.infosets.width.max(initial=0)),
+        "payoff_entries": form.entries,
+        "zero_sum": tree.zero_sum,
+        "perfect_recall": form.perfect_recall,
+        "payoff": {
+            "least": tree.payoff.min(axis=0).tolist(),
+            "most": tree.payoff.max(axis=0).tolist(),
+        },
+        "bytes": memory(tree, form),
+        "layout": {"seconds": seconds, "histories_per_second": tree.histories / max(seconds, 1e-9)},
+    }
+
+
+def memory(tree: Tree, form: SequenceForm) -> dict[str, int]:
+    """Bytes of the arrays that a solve by CFR holds: tree, form, and the solver's state with a look at the gap."""
+    import numpy as np
+
+    def held(parts: Any) -> int:
+        return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
+
+    per_sequence = CFR_BY_SEQUENCE + LOOK_BY_SEQUENCE
+    sizes = {
+        "tree": held(vars(tree).values()) + held(vars(tree.infosets).values()),
+        "form": held(vars(form).values()) + held(form.arrays),
+        "cfr": 8 * (per_sequence * form.sequences + BY_POINT * form.points),
+    }
+    return {**sizes, "solve": sum(sizes.values())}
+
+
+def _print(data: dict[str, Any]) -> None:
+    from kibitz.report.text import duration, pairs, plain, size
+
+    def seats(counts: list[int]) -> str:
+        return ", ".join(f"{count:,} for seat {seat}" for seat, count in enumerate(counts))
+
+    kinds, memory, layout = data["histories"], data["bytes"], data["layout"]
+    least, most = data["payoff"]["least"], data["payoff"]["most"]
+    ranges = ", ".join(f"{a:g} to {b:g} for seat {seat}" for seat, (a, b) in enumerate(zip(least, most, strict=True)))
+    rows = [
+        ("game", plain(data["game"])),
+        ("players", str(data["players"])),
+        (
+            "histories",
+            f"{kinds['total']:,}: {kinds['decision']:,} decisions, {kinds['chance']:,} chance, "
+            f"{kinds['terminal']:,} terminal",
+        ),
+        ("infosets", f"{sum(data['infosets']):,}: {seats(data['infosets'])}"),
+        ("sequences", f"{sum(data['sequences']):,}: {seats(data['sequences'])}"),
+        ("actions", f"at most {data['most_actions']} in an infoset"),
+        ("payoffs", ranges),
+        ("zero-sum", "yes" if data["zero_sum"] else "no"),
+        ("perfect recall", "yes" if data["perfect_recall"] else "no: a seat forgets what it knew or did"),
+        (
+            "memory",
+            f"about {size(memory['solve'])} for a solve by CFR "
+            f"(tree {size(memory['tree'])}, form {size(memory['form'])}, solver {size(memory['cfr'])})",
+        ),
+        (
+            "laid out in",
+            f"{duration(layout['seconds'])}: {layout['histories_per_second']:,.0f} histories a second",
+        ),
+    ]
+    console().print(pairs(rows))

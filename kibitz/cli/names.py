@@ -1,0 +1,94 @@
+"""kibitz games, kibitz solvers: what there is, with parameters and defaults."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from kibitz.cli.common import Json, console, print_json
+
+
+def games(json: Json = False) -> None:
+    """List the built-in games with their parameters and defaults, and the other ways to name a game.
+
+    \b
+    Examples:
+      kibitz games
+      kibitz info 'leduc(players=3, suit_isomorphism=true)'
+    """
+    from kibitz.games import GAMES
+
+    table = described(GAMES)
+    if json:
+        print_json({"games": table})
+        return
+    _print(table)
+    out = console()
+    out.print("Parameters go in brackets; quote the whole for the shell: 'leduc(players=3, bets=[2, 4])'.")
+    out.print("\nOther games:")
+    for text, what in (
+        ("'openspiel:liars_dice(numdice=1)'", "any OpenSpiel game (needs kibitz[openspiel])"),
+        ("path/to/game.efg", "a Gambit file"),
+        ("'my_game.py:MyGame(size=3)'", "a class of yours with the rules: see docs/own_game.md"),
+    ):
+        out.print(f"  {text:<36}{what}", markup=False)
+
+
+def solvers(json: Json = False) -> None:
+    """List the solvers with their parameters and defaults.
+
+    \b
+    Examples:
+      kibitz solvers
+      kibitz solve leduc --solver 'dcfr(alpha=1.5, beta=0.5)' --until 1e-3
+    """
+    from kibitz.solvers import SOLVERS
+
+    table = described(SOLVERS)
+    if json:
+        print_json({"solvers": table})
+        return
+    _print(table)
+    console().print("Parameters go in brackets; quote the whole for the shell: 'dcfr(alpha=1.5)'.")
+
+
+def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
+    """For each name of a table: its line, and its parameters with their defaults from the signature."""
+    rows = []
+    for name, (home, line) in names.items():
+        module, attribute = home.split(":")
+        parameters = inspect.signature(getattr(importlib.import_module(module), attribute)).parameters
+        defaults = {
+            key: None if p.default is inspect.Parameter.empty else p.default for key, p in parameters.items()
+        }
+        needed = [key for key, p in parameters.items() if p.default is inspect.Parameter.empty]
+        rows.append({"name": name, "about": line, "parameters": defaults, "needed": needed})
+    return rows
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from kibitz.spec import show
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("what it is, and its parameters", overflow="fold")
+    for row in rows:
+        given = [
+            f"{key}=..." if key in row["needed"] else f"{key}={show(default)}"
+            for key, default in row["parameters"].items()
+        ]
+        about = _text(row["about"], "")
+        if given:
+            about.append("\n" + ", ".join(given), "dim")
+        table.add_row(row["name"], about)
+    console().print(table)
+
+
+def _text(text: str, style: str) -> Any:
+    from rich.text import Text
+
+    return Text(text, style)

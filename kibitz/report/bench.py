@@ -1,0 +1,373 @@
+"""kibitz bench: our figures and the peers', side by side in one run, on one thread each.
+
+Every figure is a ratio of two things measured within the same minutes on the same machine. A peer that is not
+installed is named as skipped. `--peers-python` names another interpreter that has the peers (NoRegret needs 3.12).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from kibitz import store
+from kibitz.errors import KibitzError
+from kibitz.report import peers
+from kibitz.report.peers import Work
+
+# Our spec of each game that the peers are measured on.
+SPECS = {
+    "kuhn": "kuhn",
+    "leduc": "leduc",
+    "goofspiel5": "goofspiel(num_cards=5, imp_info=true, points_order=descending)",
+    "liars_dice6": "liars_dice",
+    "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
+}
+LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
+GAMES_OF = {
+    "cfr+": tuple(SPECS),
+    "nash_conv": tuple(SPECS),
+    "mccfr": ("kuhn", "leduc", "liars_dice6"),
+    "target": ("leduc",),
+    "regret": ("leduc", "goofspiel5"),
+    "lp": ("leduc",),
+}
+# figure, game, peer -> the ratio that we set out to reach
+GOALS: dict[tuple[str, str, str], float] = {
+    **{("cfr+", g, "OpenSpiel"): 200 for g in ("leduc", "goofspiel5", "liars_dice6", "leduc3")},
+    **{("cfr+", g, "LiteEFG"): 100 for g in ("leduc", "goofspiel5", "liars_dice6")},
+    ("cfr+", "liars_dice6", "NoRegret"): 10,
+    ("cfr+", "leduc", "NoRegret"): 50,
+    **{("nash_conv", g, "OpenSpiel"): 2000 for g in ("leduc", "goofspiel5", "liars_dice6", "leduc3")},
+    **{("nash_conv", g, "LiteEFG"): 20 for g in ("leduc", "goofspiel5", "liars_dice6", "leduc3")},
+    ("mccfr", "leduc", "OpenSpiel"): 20,
+    **{("target", "leduc", p): 100 for p in ("OpenSpiel", "LiteEFG", "NoRegret", "Gambit")},
+    **{("regret", "leduc", p): 100 for p in ("OpenSpiel", "LiteEFG", "NoRegret")},
+}
+
+
+@dataclass
+class Row:
+    """One comparison: our figure, a peer's, and how many times better ours is."""
+
+    figure: str
+    game: str
+    ours: float | None
+    peer: str
+    theirs: float | None
+    ratio: float | None
+    goal: float | None
+    note: str = ""
+    solver: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.goal is None or self.ratio is None:
+            return ""
+        return "met" if self.ratio >= self.goal else "not met"
+
+
+# Ours, as the same kind of Work that the peers are measured by.
+
+
+def _solver(spec: str, game: str, threads: int = 1) -> tuple[Any, Callable[[], float]]:
+    import kibitz
+    from kibitz.evaluate import gap, measure
+    from kibitz.form.sequence import form_of
+    from kibitz.solvers import Task, make
+    from kibitz.tree import tree_of
+
+    tree = tree_of(kibitz.game(SPECS.get(game, game)))
+    form = form_of(tree)
+    solver = make(spec, Task(tree, form, threads=threads))
+
+    def nash_conv() -> float:
+        values, best, _ = measure(form, form.to_strategy(solver.probabilities()))
+        return gap(form, values, best)
+
+    return solver, nash_conv
+
+
+def stepping(spec: str, game: str, threads: int = 1) -> Work:
+    solver, nash_conv = _solver(spec, game, threads)
+    return Work(spec, solver.step, nash_conv)
+
+
+def nash_conv_calls(game: str) -> Work:
+    """kibitz.nash_conv(game, profile) as a user calls it, on the uniform profile."""
+    import kibitz
+
+    rules = kibitz.game(SPECS[game])
+    uniform = kibitz.solve(rules, "cfr+", iterations=0)
+    return Work("nash_conv", peers.repeat(lambda: kibitz.nash_conv(rules, uniform)), lambda: 0.0)
+
+
+def exact(game: str) -> Work:
+    """The programme from scratch at each step; laying out the game is off the clock, as it is for the peers."""
+    answers: list[float] = []
+
+    def step(n: int) -> None:
+        for _ in range(n):
+            solver, nash_conv = _solver("lp", game)
+            solver.step(1)
+            answers.append(nash_conv())
+
+    return Work("lp", step, lambda: answers[-1], anew=True)
+
+
+# Of our solvers, the fastest to 1e-4 on the game; `kibitz solve --until 1e-4` shows the others.
+FASTEST = {"leduc": "cfr+(averaging=quadratic)", "goofspiel5": "pcfr+"}
+OURS: dict[str, Callable[[str], Work]] = {
+    "cfr+": lambda game: stepping("cfr+", game),
+    "nash_conv": nash_conv_calls,
+    "mccfr": lambda game: stepping("mccfr", game),
+    "target": lambda game: stepping(FASTEST[game], game),
+    "regret": lambda game: stepping(FASTEST[game], game),
+    "lp": exact,
+}
+
+
+def ours(figure: str, game: str, seconds: float) -> tuple[float | None, str]:
+    """(our figure, the solver); a race is run three times anew and the best taken, as for a peer's exact solvers."""
+    prepare = OURS[figure]
+    if figure not in peers.TARGETS:
+        work = prepare(game)
+        value = peers.rate(work, seconds)["value"]
+        return (1.0 / value if figure == "nash_conv" else value), work.solver
+    best: float | None = None
+    for _ in range(3):
+        work = prepare(game)
+        work.step(1)  # compiled code is loaded off the clock
+        work = prepare(game)
+        found = peers.race(work, peers.TARGETS[figure], 60.0, seconds)["value"]
+        best = found if best is None else min(best, found or best)
+    return best, work.solver
+
+
+def compare(
+    figures: list[str], seconds: float, limit: float, python: str, say: Callable[[str], None]
+) -> tuple[list[Row], dict[str, str]]:
+    """All rows, and the versions of the peers."""
+    rows: list[Row] = []
+    versions: dict[str, str] = {}
+    for figure in figures:
+        for game in GAMES_OF[figure]:
+            mine, solver = ours(figure, game, seconds)
+            say(f"{figure:10} {game:12} kibitz {_number(mine)} ({solver})")
+            for peer in peers.PEERS.values():
+                if not peer.measures(figure, game):
+                    continue
+                found = peers.measure(peer.name, figure, game, seconds, limit, python)
+                versions[peer.name] = found.version or "not installed"
+                ratio = _ratio(figure, mine, found.value)
+                goal = GOALS.get((figure, game, peer.name))
+                if ratio is None and found.note.startswith(">") and mine:
+                    ratio = limit / mine  # at least
+                row = Row(figure, game, mine, peer.name, found.value, ratio, goal, found.note, found.solver)
+                rows.append(row)
+                say(f"{'':10} {'':12} {peer.name} {_number(found.value)} {found.note} -> {_times(row)} {row.verdict}")
+    return rows, versions
+
+
+def _ratio(figure: str, mine: float | None, theirs: float | None) -> float | None:
+    if not mine or not theirs:
+        return None
+    return mine / theirs if figure in ("cfr+", "mccfr") else theirs / mine
+
+
+# What has no peer: threads, size, start-up.
+
+
+def threads_figure(game: str, seconds: float) -> dict[str, Any]:
+    """CFR+ iterations per second on one and on two threads, taken in turns."""
+    one, two = stepping("cfr+", game, 1), stepping("cfr+", game, 2)
+    best = [0.0, 0.0]
+    for _ in range(3):
+        for i, work in enumerate((one, two)):
+            best[i] = max(best[i], float(peers.rate(work, seconds / 3, batches=3)["value"]))
+    return {"game": game, "one": best[0], "two": best[1], "ratio": best[1] / best[0]}
+
+
+_LARGE_RUN = """
+import json, resource, sys, time
+import kibitz
+from kibitz.form.sequence import form_of
+from kibitz.run import Report
+from kibitz.tree import tree_of
+began = time.perf_counter()
+tree = tree_of(kibitz.game(sys.argv[1]))
+laid = time.perf_counter()
+form = form_of(tree)
+formed = time.perf_counter()
+report = Report()
+profile = kibitz.solve(tree, "cfr+", iterations=int(sys.argv[2]), report=report)
+done = time.perf_counter()
+print(json.dumps({
+    "game": sys.argv[1], "histories": tree.histories, "infosets": len(tree.infosets.labels),
+    "layout_seconds": laid - began, "histories_per_second": tree.histories / (laid - began),
+    "form_seconds": formed - laid, "solve_seconds": done - formed, "iterations": profile.meta["iterations"],
+    "nash_conv": report.looks[-1].gap,
+    "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform != "darwin" else 1e9),
+}))
+"""
+
+
+def large_figure(game: str, iterations: int) -> dict[str, Any]:
+    """Lay out, form and solve a large game in a process of its own: times and peak memory."""
+    child = subprocess.run(
+        [sys.executable, "-c", _LARGE_RUN, game, str(iterations)], capture_output=True, text=True, check=True
+    )
+    return dict(json.loads(child.stdout))
+
+
+def start_figure() -> dict[str, float]:
+    """Seconds of `kibitz --help`, and of CFR+ on Leduc with an empty and with a filled cache of compiled code."""
+    solve = ["-c", "import kibitz; kibitz.solve(kibitz.game('leduc'), 'cfr+', iterations=100)"]
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"KIBITZ_CACHE": cache}
+
+        def timed(*arguments: str) -> float:
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], check=True, capture_output=True, env=environment)
+            return time.perf_counter() - began
+
+        first = timed(*solve)
+        later = min(timed(*solve) for _ in range(3))
+        helped = min(timed("-m", "kibitz.cli", "--help") for _ in range(5))
+    return {"first_use": first, "later_use": later, "help": helped}
+
+
+# Reports
+
+
+def bench(
+    seconds: float = 2.0,
+    quick: bool = False,
+    json_path: str | Path | None = None,
+    markdown_path: str | Path | None = None,
+    only: str | None = None,
+    peers_python: str | None = None,
+    say: Callable[[str], None] = partial(print, flush=True),
+) -> dict[str, Any]:
+    """Run the benchmark; returns what the JSON file holds."""
+    figures = [f for f in peers.FIGURES if only is None or only == f]
+    if only is not None and only not in (*peers.FIGURES, "threads", "large", "start"):
+        raise KibitzError(f"--only {only}: choose one of {', '.join(peers.FIGURES)}, threads, large, start")
+    seconds = 0.3 if quick else seconds
+    python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
+    result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}
+    rows, versions = compare(figures, seconds, 5.0 if quick else 60.0, python, say)
+    result["peers"] = versions
+    result["rows"] = [asdict(row) | {"verdict": row.verdict} for row in rows]
+    if only in (None, "start"):
+        result["start"] = start_figure()
+        say(f"start      {result['start']}")
+    if only in (None, "large"):
+        result["large"] = large_figure("leduc(ranks=6, suits=3)" if quick else LARGE, 20 if quick else 200)
+        say(f"large      {result['large']}")
+    if only in (None, "threads"):
+        games = ["liars_dice6", "leduc3"] + ([] if quick else [LARGE])
+        result["threads"] = [threads_figure(game, max(seconds, 1.0)) for game in games]
+        say(f"threads    {result['threads']}")
+    if json_path is not None:
+        store.write_text(json_path, json.dumps(result, indent=1) + "\n")
+    if markdown_path is not None:
+        store.write_text(markdown_path, markdown(result))
+    return result
+
+
+def machine() -> dict[str, str]:
+    """What the figures were measured on."""
+    names = ("numpy", "numba", "scipy")
+    model = ""
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+    return {
+        "processor": model or platform.processor() or platform.machine(),
+        "architecture": platform.machine(),
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "kibitz": metadata.version("kibitz"),
+        **{name: metadata.version(name) for name in names},
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 1e-3 else f"{value * 1e6:.3g}e-6"
+
+
+def _times(row: Row) -> str:
+    if row.ratio is None:
+        return "-"
+    least = "> " if row.note.startswith(">") else ""
+    return f"{least}{row.ratio:,.0f}x" if row.ratio >= 10 else f"{least}{row.ratio:.1f}x"
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """docs/results.md: generated, never edited by hand."""
+    lines = [
+        "# Results",
+        "",
+        "Generated by `make bench` (`kibitz bench --json docs/results.json --markdown docs/results.md`): do not edit.",
+        "Single thread against single thread, taken side by side in one run; a ratio above 1 means kibitz is better.",
+        "",
+        "Machine: " + ", ".join(f"{k} {v}" for k, v in result["machine"].items()) + ".",
+        "Peers: " + (", ".join(f"{k} {v}" for k, v in result["peers"].items()) or "none measured") + ".",
+        "",
+    ]
+    for figure, meaning in peers.FIGURES.items():
+        rows = [r for r in result["rows"] if r["figure"] == figure]
+        if not rows:
+            continue
+        lines += [f"## {meaning}", "", "| game | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
+        for r in rows:
+            row = Row(**{k: v for k, v in r.items() if k != "verdict"})
+            goal = f"{row.goal:,.0f}x" if row.goal else ""
+            theirs = _number(row.theirs) if row.theirs else row.note
+            lines.append(
+                f"| {row.game} | {_number(row.ours)} | {row.peer} ({row.solver}) | {theirs} | {_times(row)} "
+                f"| {goal} | {row.verdict} |"
+            )
+        lines.append("")
+    if "threads" in result:
+        lines += ["## Two threads against one: CFR+ iterations per second", "", "| game | one | two | ratio |", "|---|---|---|---|"]
+        lines += [f"| {t['game']} | {_number(t['one'])} | {_number(t['two'])} | {t['ratio']:.2f}x |" for t in result["threads"]]
+        lines.append("")
+    if "large" in result:
+        g = result["large"]
+        lines += [
+            "## A large game",
+            "",
+            f"`{g['game']}`: {g['histories']:,} histories, {g['infosets']:,} infosets. Laid out from plain Python rules in "
+            f"{g['layout_seconds']:.0f} s ({g['histories_per_second']:,.0f} histories per second), sequence form in "
+            f"{g['form_seconds']:.0f} s, {g['iterations']} iterations of CFR+ in {g['solve_seconds']:.0f} s to nash_conv "
+            f"{g['nash_conv']:.2g}; peak memory {g['peak_gb']:.2f} GB.",
+            "",
+        ]
+    if "start" in result:
+        s = result["start"]
+        lines += [
+            "## Start-up",
+            "",
+            f"First use of CFR+ on Leduc with nothing compiled: {s['first_use']:.1f} s. Later uses: {s['later_use']:.2f} s. "
+            f"`kibitz --help`: {s['help']:.2f} s.",
+            "",
+        ]
+    return "\n".join(lines)
