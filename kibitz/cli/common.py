@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kibitz.cli.watch import Watch
+    from kibitz.games import Game
     from kibitz.tree import Tree
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
@@ -106,7 +107,12 @@ def console() -> Console:
 
 
 def tree_of_text(text: str, watch: Watch) -> Tree:
-    """Lay out the game that a user named. A mistake in a user's own file is told with its line."""
+    """Lay out the game that a user named."""
+    return game_and_tree(text, watch)[1]
+
+
+def game_and_tree(text: str, watch: Watch) -> tuple[Game, Tree]:
+    """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
     from dataclasses import replace
 
     from kibitz.games import game
@@ -114,7 +120,8 @@ def tree_of_text(text: str, watch: Watch) -> Tree:
 
     watch.phase(f"laying out {text}")
     try:
-        tree = tree_of(game(text), watch.histories)
+        rules = game(text)
+        tree = tree_of(rules, watch.histories)
     except (KibitzError, OSError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
@@ -124,7 +131,7 @@ def tree_of_text(text: str, watch: Watch) -> Tree:
         told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise GameError(f"{where}: {told}") from None
     # A game of a user's own has no spec; what was typed is how to call it again.
-    return tree if tree.spec else replace(tree, spec=text.strip())
+    return rules, tree if tree.spec else replace(tree, spec=text.strip())
 
 
 def _line_of(text: str, error: BaseException) -> str:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibitz.cli.common import check_file, tree_of_text
+from kibitz.cli.common import check_file, game_and_tree
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError
 
 if TYPE_CHECKING:
     from kibitz.profile import Profile
@@ -49,13 +48,12 @@ def export(
         store.write_text(target, _csv(profile) if target.suffix.lower() == ".csv" else _json(profile))
         typer.echo(f"wrote {target}: {len(profile.infosets.labels):,} infosets")
         return
-    from kibitz.games import game
     from kibitz.games.efg import write_efg
 
     with Watch() as watch:
-        tree = tree_of_text(source, watch)  # checks the rules: write_efg trusts them
+        game, tree = game_and_tree(source, watch)  # laying out checks the rules, which write_efg trusts
         watch.phase(f"writing {target}")
-        write_efg(game(source), target)
+        write_efg(game, target)
     typer.echo(f"wrote {target}: {tree.histories:,} histories")
 
 
@@ -77,7 +75,4 @@ def _json(profile: Profile) -> str:
 
     from kibitz.cli.profiles import as_data
 
-    try:
-        return json.dumps(as_data(profile), indent=1) + "\n"
-    except ValueError as error:
-        raise ArtefactError(f"the profile cannot be written as JSON: {error}") from None
+    return json.dumps(as_data(profile), indent=1) + "\n"

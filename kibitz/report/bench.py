@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -80,14 +80,20 @@ class Row:
 # Ours, as the same kind of Work that the peers are measured by.
 
 
-def _solver(spec: str, game: str, threads: int = 1) -> tuple[Any, Callable[[], float]]:
+@cache
+def _tree(game: str) -> Any:
     import kibitz
+    from kibitz.tree import lay_out
+
+    return lay_out(kibitz.game(SPECS.get(game, game)))
+
+
+def _solver(spec: str, game: str, threads: int = 1) -> tuple[Any, Callable[[], float]]:
     from kibitz.evaluate import gap, measure
     from kibitz.form.sequence import form_of
     from kibitz.solvers import Task, make
-    from kibitz.tree import tree_of
 
-    tree = tree_of(kibitz.game(SPECS.get(game, game)))
+    tree = _tree(game)
     form = form_of(tree)
     solver = make(spec, Task(tree, form, threads=threads))
 

@@ -1,0 +1,80 @@
+"""kibitz demo: a first look, from a game to a strategy, in under two minutes."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kibitz.cli.common import check_artefact, check_file, console, tree_of_text
+from kibitz.cli.watch import Watch
+
+GAP = 1e-4
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where to put the plot and the profile.")
+    ] = Path("runs/demo"),
+) -> None:
+    """Solve Leduc hold'em, hold the answer against the exact one, show some of the strategy, draw how it got there.
+
+    Takes seconds; the first use of all compiles, which takes about a minute.
+
+    \b
+    Example:
+      kibitz demo --out /tmp/demo
+    """
+    from kibitz.cli.solve import compiled
+    from kibitz.report.plot import convergence
+    from kibitz.report.text import duration, gap, pairs, signed, strategy
+    from kibitz.run import Report, solve
+
+    profile_path, plot_path = out / "leduc.profile", out / "leduc.png"
+    check_artefact(profile_path, "--out", "profile")
+    check_file(plot_path, "--out", (".png",))
+    page = console()
+    page.print("Leduc hold'em: three ranks, two suits, one private card each, one board card, two rounds of betting.")
+    page.print("(The first use of kibitz compiles its solvers: about a minute, once.)", style="dim")
+    report, began = Report(), time.perf_counter()
+    with Watch() as watch:
+        tree = tree_of_text("leduc", watch)
+        compiled("cfr+", tree, watch)
+        ready = time.perf_counter() - began
+        watch.solving("solving leduc by cfr+", report)
+        profile = solve(tree, "cfr+", until=GAP, report=report)
+        watch.phase("solving leduc exactly, by linear programming")
+        exact = solve(tree, "lp").meta["value"][0]
+    last = report.looks[-1]
+    profile.save(profile_path)
+    convergence(report.looks, plot_path, "leduc", "cfr+", GAP, exact)
+    counts = f"{tree.histories:,} histories, {len(tree.infosets.labels):,} infosets"
+    page.print(
+        pairs(
+            [
+                ("game", f"{counts}; ready after {duration(ready)}"),
+                ("solved", f"by CFR+, {last.iteration:,} iterations in {duration(report.seconds)}"),
+                ("gap", f"{gap(last.gap)} chips: all that best responses to this strategy gain, both seats together"),
+                ("value", f"{signed(last.value[0])} chips a hand for seat 0; exactly (by linear programming) {signed(exact)}"),
+            ]
+        )
+    )
+    rows = [(label, profile[seat, label]) for seat, label in [(0, "Js:"), (0, "Qs:"), (0, "Ks:")]]
+    page.print("\nThe first move, by seat 0's card (s is spades):")
+    page.print(strategy(rows, wide=True))
+    rows = [(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
+    page.print("\nThe answer of seat 1 to a raise, by its card:")
+    page.print(strategy(rows, wide=True))
+    page.print("\nSaved:")
+    print(f"  {plot_path}   how the gap fell\n  {profile_path}   the strategy")
+    print("\nTry next:")
+    for command in (
+        f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",
+        f"kibitz evaluate {shlex.quote(str(profile_path))}",
+        "kibitz solve 'leduc(players=3, ranks=4)' --seconds 30",
+        "kibitz games",
+    ):
+        print(f"  {command}")

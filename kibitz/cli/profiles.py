@@ -1,0 +1,170 @@
+"""kibitz evaluate, kibitz show: what a saved profile is worth, and what it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli.common import Json, ProfilePath, console, print_json, recalled, tree_of_text
+from kibitz.cli.watch import Watch
+from kibitz.errors import GameError
+
+if TYPE_CHECKING:
+    from kibitz.profile import Profile
+
+SHOWN = 40  # infosets of a seat that are shown unless --limit says otherwise
+WIDE = 90  # characters of a terminal that has room for bars
+
+
+def evaluate(
+    profile: ProfilePath,
+    game: Annotated[
+        str | None,
+        typer.Option("--game", metavar="GAME", help="The game; by default the built-in one that the profile names."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure a profile exactly: the value of each seat, and what its best response to the others would gain.
+
+    nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
+
+    \b
+    Examples:
+      kibitz evaluate leduc.profile
+      kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
+    """
+    from kibitz.profile import Profile
+
+    held = Profile.load(profile)
+    text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
+    with Watch(not json) as watch:
+        tree = tree_of_text(text, watch)
+        watch.phase("measuring (the first use compiles)")
+        from kibitz.evaluate import report
+
+        data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}
+    if json:
+        print_json(data)
+    else:
+        _print_worth(held, data)
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text) if text else ""
+
+
+def _print_worth(profile: Profile, data: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from kibitz.report.text import gap, head, pairs, signed
+
+    out = console()
+    out.print(head(profile), markup=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("seat")
+    for name in ("value", "best response", "gain"):
+        table.add_column(name, justify="right")
+    for seat, (value, best) in enumerate(zip(data["value"], data["best_response"], strict=True)):
+        table.add_row(str(seat), signed(value), signed(best), gap(max(0.0, best - value)))
+    out.print(table)
+    rows = [
+        ("gap (nash_conv)", f"{gap(data['nash_conv'])}: what best responses gain, all seats together"),
+        ("exploitability", f"{gap(data['exploitability'])}: the gap per seat"),
+    ]
+    if not data["perfect_recall"]:
+        rows.append(("note", "a seat forgets; its best response here remembers, so the gap is an upper bound"))
+    out.print(pairs(rows))
+
+
+def show(
+    profile: ProfilePath,
+    seat: Annotated[int | None, typer.Option("--seat", metavar="N", help="Only this seat; 0 is the first.")] = None,
+    infoset: Annotated[
+        str | None, typer.Option("--infoset", metavar="TEXT", help="Only the infoset of exactly this name.")
+    ] = None,
+    filter: Annotated[
+        str | None, typer.Option("--filter", metavar="TEXT", help="Only infosets whose name contains TEXT.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit", metavar="N", help=f"Infosets per seat; 0 for all. Default: {SHOWN}, or all with --json."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print a strategy to be read: how often each action is taken in each infoset, in the order of the game.
+
+    The game itself is not needed. What an infoset's name means is said by the game's rules: in leduc, "JsKh:crc/r" is
+    a jack of spades held, a king of hearts on the board, and the betting.
+
+    \b
+    Examples:
+      kibitz show kuhn.profile
+      kibitz show leduc.profile --seat 0 --filter Ks --limit 10
+      kibitz show kuhn.profile --infoset Q: --json
+    """
+    from kibitz.profile import Profile
+
+    held = Profile.load(profile)
+    if seat is not None and not 0 <= seat < held.seats:
+        raise GameError(f"there is no seat {seat}: seats are 0 to {held.seats - 1}")
+    if limit is not None and limit < 0:
+        raise GameError(f"--limit {limit} should be 0 or more")
+    found = chosen(held, seat, infoset, filter)
+    if json:
+        most = limit or len(held.infosets.labels)
+        print_json(as_data(held, {s: numbers[:most] for s, numbers in found.items()}))
+    else:
+        _print_strategy(held, found, SHOWN if limit is None else limit or len(held.infosets.labels))
+
+
+def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> dict[int, list[int]]:
+    """For each seat that is asked for: the numbers of the infosets that are."""
+    infosets = profile.infosets
+    seats = range(profile.seats) if seat is None else [seat]
+    if infoset is not None:
+        found = {s: [infosets.number[s][infoset]] for s in seats if infoset in infosets.number[s]}
+        if not found:
+            infosets.find(seats[0], infoset)  # raises, with the near ones
+        return found
+    wanted = filter or ""
+    start = infosets.seat_start
+    found = {s: [i for i in range(start[s], start[s + 1]) if wanted in infosets.labels[i]] for s in seats}
+    if wanted and not any(found.values()):
+        raise GameError(f"no infoset's name contains {wanted!r}; `kibitz show` without --filter lists them")
+    return found
+
+
+def as_data(profile: Profile, found: dict[int, list[int]] | None = None) -> dict[str, Any]:
+    """A profile, or some infosets of it, as plain data."""
+    found = chosen(profile, None, None, None) if found is None else found
+    return {
+        "game": profile.game,
+        "seats": profile.seats,
+        "sha256": profile.sha256,
+        "meta": {key: value for key, value in profile.meta.items() if key != "game"},
+        "strategy": [
+            {"seat": seat, "infoset": profile.infosets.labels[i], "actions": profile.at(i)}
+            for seat, numbers in found.items()
+            for i in numbers
+        ],
+    }
+
+
+def _print_strategy(profile: Profile, found: dict[int, list[int]], limit: int) -> None:
+    from kibitz.report.text import head, strategy
+
+    out = console()
+    out.print(head(profile), markup=False)
+    for seat, numbers in found.items():
+        rows = [(profile.infosets.labels[i], profile.at(i)) for i in numbers[:limit]]
+        out.print(f"\nseat {seat}: {len(numbers):,} infoset{'s' * (len(numbers) != 1)}", style="bold")
+        if rows:
+            out.print(strategy(rows, out.width >= WIDE))
+        if len(numbers) > limit:
+            out.print(f"... and {len(numbers) - limit:,} more: --limit 0 shows all, --filter TEXT finds some")

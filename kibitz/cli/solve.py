@@ -1,0 +1,354 @@
+"""kibitz solve: solve a game, watch it, save it, stop it and go on."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli.common import (
+    INTERRUPTED,
+    Json,
+    check_artefact,
+    check_file,
+    console,
+    print_json,
+    recalled,
+    tree_of_text,
+)
+from kibitz.cli.watch import Watch
+from kibitz.errors import ArtefactError, KibitzError, SolverError
+
+if TYPE_CHECKING:
+    from kibitz.profile import Profile
+    from kibitz.run import Look, Report
+    from kibitz.tree import Tree
+
+WORTH_SAVING = 10.0  # seconds of work that Ctrl-C does not throw away, even if nobody asked for checkpoints
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for, with what a checkpoint says filled in."""
+
+    game: str | None
+    solver: str
+    seed: int
+    iterations: int | None
+    until: float | None
+    seconds: float | None
+    threads: int | None
+    checkpoint: Path | None
+    every: float
+    resume: bool
+    out: Path | None
+    plot: Path | None
+    log: Path | None
+
+
+def solve(
+    game: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[GAME]",
+            help="A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit file.efg, or my_game.py:Class. "
+            "With --resume it may be left out.",
+            show_default=False,
+        ),
+    ] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            "--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto, exact where that is quick."
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", metavar="N", help="Stop after so many iterations, in all.")
+    ] = None,
+    until: Annotated[
+        float | None, typer.Option("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", metavar="S", help="Stop after so many seconds from now.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="For solvers that sample. Default: 0.")
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", metavar="N", help="Cores to use; the result does not depend on it. Default: what helps."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", metavar="DIR", help="Save the run here from time to time.")
+    ] = None,
+    every: Annotated[
+        float, typer.Option("--every", metavar="SECONDS", help="Time between checkpoints.")
+    ] = 30.0,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="DIR", help="Go on from a checkpoint, and keep it up to date.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gap over time: .png, .svg or .pdf.")
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="Write a line of JSON at each look at the gap: .jsonl.")
+    ] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
+) -> None:
+    """Solve a game: find a profile from which nobody gains much by leaving.
+
+    It stops at the first of --iterations, --until and --seconds that is reached; without any of them, after 1,000
+    iterations. Ctrl-C stops it cleanly and prints the command that goes on.
+
+    \b
+    Examples:
+      kibitz solve kuhn
+      kibitz solve leduc --solver cfr+ --until 1e-4 --out leduc.profile --plot leduc.png
+      kibitz solve 'liars_dice(dice_sides=5)' --seconds 60 --checkpoint runs/dice.checkpoint
+      kibitz solve --resume runs/dice.checkpoint --seconds 600
+    """
+    order = Order(
+        game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot, log
+    )
+    if resume is not None:
+        order = resumed(order, resume, solver, seed)
+    elif game is None:
+        raise SolverError("name the GAME to solve, or a checkpoint to go on from with --resume; see `kibitz games`")
+    _check(order)
+    tree, profile, report = _run(order, not (json or quiet))
+    if report.interrupted:
+        order = _keep(order, tree, report)
+    if order.out is not None:
+        profile.save(order.out)
+    if order.plot is not None:
+        from kibitz.report.plot import convergence
+
+        convergence(report.looks, order.plot, tree.spec, profile.meta["solver"], order.until)
+    if json:
+        print_json(as_data(order, tree, profile, report))
+    elif not quiet:
+        _print(order, tree, profile, report)
+    if report.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+# Before
+
+
+def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> Order:
+    """The order with what the checkpoint knows: game, solver, seed, and, unless others are given, the stops."""
+    from kibitz.run import checkpoint_meta
+
+    if order.checkpoint not in (None, path):
+        raise SolverError("--resume goes on saving to the checkpoint it names: leave --checkpoint out")
+    meta = checkpoint_meta(path)
+    order = replace(
+        order,
+        game=order.game or recalled(meta["game"], path, "the GAME, as `kibitz solve GAME --resume DIR`"),
+        solver=solver or meta["solver"],
+        seed=meta["seed"] if seed is None else seed,
+        checkpoint=path,
+        resume=True,
+    )
+    if order.iterations is not None or order.until is not None or order.seconds is not None:
+        return order
+    stop: dict[str, float] = meta["stop"]
+    most = int(stop["iterations"]) if "iterations" in stop else None
+    left = stop["seconds"] - meta["seconds"] if "seconds" in stop else None
+    if left is not None and left <= 0:  # its time is over: stay where it is
+        return replace(order, iterations=meta["iteration"])
+    return replace(order, iterations=most, until=stop.get("until"), seconds=left)
+
+
+def _check(order: Order) -> None:
+    """Refuse what would fail after the work is done."""
+    from kibitz.report.plot import ENDINGS
+
+    if not order.every > 0:
+        raise SolverError(f"--every {order.every:g} should be above 0")
+    check_artefact(order.out, "--out", "profile")
+    check_file(order.plot, "--plot", ENDINGS)
+    check_file(order.log, "--log", (".jsonl", ".json"))
+    if order.checkpoint is not None and not order.resume:
+        check_artefact(order.checkpoint, "--checkpoint", "checkpoint")
+        if (order.checkpoint / "manifest.json").exists():
+            raise ArtefactError(
+                f"--checkpoint {order.checkpoint} holds a run already: go on with it by `kibitz solve --resume "
+                f"{shlex.quote(str(order.checkpoint))}`, or choose another path"
+            )
+
+
+# During
+
+
+def _run(order: Order, shown: bool) -> tuple[Tree, Profile, Report]:
+    from kibitz.run import Report
+    from kibitz.run import solve as run
+
+    report = Report()
+    with Watch(shown) as watch:
+        tree = tree_of_text(str(order.game), watch)
+        spec = compiled(order.solver, tree, watch)
+        watch.solving(f"solving {tree.spec} by {spec}", report)
+        with _Log(order.log, report) as log:
+            profile = run(
+                tree, order.solver, iterations=order.iterations, until=order.until, seconds=order.seconds,
+                seed=order.seed, threads=order.threads, checkpoint=order.checkpoint, every=order.every,
+                resume=order.resume, on_look=log.look, report=report,
+            )  # fmt: skip
+    return tree, profile, report
+
+
+def compiled(solver: str, tree: Tree, watch: Watch) -> str:
+    """Compile what the solver runs, on a tiny game, so that the clock of the run measures the run. Returns its spec."""
+    from kibitz import run
+    from kibitz.form.sequence import form_of
+    from kibitz.solvers import Task, make
+
+    watch.phase("compiling: the first use takes a while, the next ones do not")
+    form = form_of(tree)
+    spec = make("auto", Task(tree, form)).spec if solver.strip() in ("auto", "auto()") else solver
+    run.solve("kuhn", spec, iterations=2)
+    return spec
+
+
+class _Log:
+    """The file of looks, one JSON object a line; it starts with those from before a resume."""
+
+    def __init__(self, path: Path | None, report: Report) -> None:
+        self.path, self.report, self.file = path, report, None
+        self.file: IO[str] | None = None
+
+    def __enter__(self) -> _Log:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.file is not None:
+            self.file.close()
+
+    def look(self, look: Look) -> None:
+        import json
+        from dataclasses import asdict
+
+        if self.path is None:
+            return
+        looks = [look]
+        if self.file is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.file = open(self.path, "w", encoding="utf-8")
+            looks = self.report.looks
+        self.file.writelines(json.dumps(asdict(each)) + "\n" for each in looks)
+        self.file.flush()
+
+
+# After
+
+
+def _keep(order: Order, tree: Tree, report: Report) -> Order:
+    """After Ctrl-C: a long run is saved even if nobody asked for it."""
+    if order.checkpoint is not None or report.seconds < WORTH_SAVING or report.solver is None:
+        return order
+    from kibitz.form.sequence import form_of
+    from kibitz.run import save_checkpoint
+
+    name = "".join(c if c.isalnum() or c in "_-" else "_" for c in tree.spec)[:60].strip("_") or "game"
+    path, number = Path("runs") / f"{name}.checkpoint", 1
+    while path.exists():
+        number += 1
+        path = Path("runs") / f"{name}-{number}.checkpoint"
+    save_checkpoint(path, report.solver, form_of(tree), tree.spec, report)
+    return replace(order, checkpoint=path)
+
+
+def continuation(order: Order, tree: Tree) -> str | None:
+    """The command that goes on with an interrupted run; None if it was not saved."""
+    if order.checkpoint is None:
+        return None
+    words = ["kibitz", "solve"]
+    try:
+        recalled(tree.spec, order.checkpoint, "")
+    except KibitzError:
+        words.append(str(order.game))
+    words += ["--resume", str(order.checkpoint)]
+    for option, given in (("--threads", order.threads), ("--out", order.out), ("--plot", order.plot), ("--log", order.log)):
+        if given is not None:
+            words += [option, str(given)]
+    return shlex.join(words)
+
+
+def as_data(order: Order, tree: Tree, profile: Profile, report: Report) -> dict[str, Any]:
+    """How a solve went, as plain data."""
+    last = report.looks[-1]
+
+    def path(given: Path | None) -> str | None:
+        return None if given is None else str(given)
+
+    return {
+        "game": tree.spec,
+        "solver": profile.meta["solver"],
+        "seed": order.seed,
+        "iterations": last.iteration,
+        "seconds": report.seconds,
+        "value": last.value,
+        "nash_conv": last.gap,
+        "exploitability": last.gap / tree.players,
+        "sha256": profile.sha256,
+        "out": path(order.out),
+        "checkpoint": path(order.checkpoint),
+        "plot": path(order.plot),
+        "log": path(order.log),
+        "interrupted": report.interrupted,
+        "continue": continuation(order, tree) if report.interrupted else None,
+    }
+
+
+def _print(order: Order, tree: Tree, profile: Profile, report: Report) -> None:
+    from kibitz.report.text import duration, gap, pairs, plain, signed
+
+    out, last = console(), report.looks[-1]
+    exact = report.solver is not None and report.solver.exact
+    work = "exactly" if exact else f"{last.iteration:,} iterations"
+    out.print(
+        f"{plain(tree.spec)} by {profile.meta['solver']}: {work}, {duration(report.seconds)}", style="bold", markup=False
+    )
+    rows = [
+        ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
+        ("gap", f"{gap(last.gap)} (nash_conv: what best responses gain; 0 is an equilibrium)"),
+    ]
+    if note := caveat(tree):
+        rows.append(("note", note))
+    for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
+        if given is not None:
+            rows.append((name, str(given)))
+    out.print(pairs(rows))
+    if report.interrupted:
+        command = continuation(order, tree)
+        out.print("Stopped before its end." if command else "Stopped before its end; nothing was saved to go on from.")
+        if command:
+            out.print("Go on with:")
+            print(f"  {plain(command)}")  # not wrapped, to be copied
+    elif order.out is None:
+        out.print("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
+    else:
+        print(f"Read it: kibitz show {shlex.quote(str(order.out))}")
+
+
+def caveat(tree: Tree) -> str:
+    """What the gap cannot promise in this game; empty if it is two-player and zero-sum with perfect recall."""
+    from kibitz.form.sequence import form_of
+
+    if not form_of(tree).perfect_recall:
+        return "a seat forgets what it knew or did, so the gap is an upper bound and may not go to 0"
+    if tree.players > 2 or not tree.zero_sum:
+        kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"
+        return f"with {kind} no solver promises that the gap goes to 0; it tells how near this profile is"
+    return ""
