@@ -58,7 +58,7 @@ class Report:
     looks: list[Look] = field(default_factory=list)  # with those from before a resume
     seconds: float = 0.0  # likewise
     interrupted: bool = False
-    stop: dict[str, float] = field(default_factory=dict)  # iterations, until, seconds: those that were asked for
+    stop: dict[str, float] = field(default_factory=dict)  # iterations, until, seconds, as asked for
     solver: Solver | None = None  # as the run left it
 
 
@@ -115,7 +115,8 @@ def solve(
 def profile_of(solver: Solver, form: SequenceForm, seed: int, report: Report) -> Profile:
     """The solver's answer as a profile that says where it comes from."""
     meta: dict[str, Any] = {
-        "game": form.spec, "tree": form.tree_digest, "solver": solver.spec, "iterations": solver.iteration, "seed": seed,
+        "game": form.spec, "tree": form.tree_digest, "solver": solver.spec,
+        "iterations": solver.iteration, "seed": seed,
     }  # fmt: skip
     if report.looks and report.looks[-1].iteration == solver.iteration:
         meta |= {"nash_conv": report.looks[-1].gap, "value": report.looks[-1].value}
@@ -170,7 +171,7 @@ def train(
 
 
 def next_look(iteration: int) -> int:
-    """The first number above `iteration` of 0, 1, 2, ..., then 5% more each time: where the gap is looked at next.
+    """Where the gap is looked at next: the first above `iteration` of 0, 1, 2, ..., then 5% more each time.
 
     The numbers do not depend on where a run was interrupted, so `until` stops it in the same place.
     """
@@ -245,27 +246,27 @@ def save_checkpoint(
 
 
 def checkpoint_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a checkpoint says of itself: game, solver, iteration, seed, stop (what was asked for), seconds, looks."""
+    """What a checkpoint says of itself: game, solver, iteration, seed, stop (as asked for), seconds, looks."""
     meta = store.load(Path(path), KIND, mmap=True).meta
     wanted = {
-        "game": str, "tree": str, "solver": str, "iteration": int, "seed": int, "stop": dict, "seconds": float,
-        "looks": list,
+        "game": str, "tree": str, "solver": str, "iteration": int, "seed": int,
+        "stop": dict, "seconds": float, "looks": list,
     }  # fmt: skip
     for name, kind in wanted.items():
         if not isinstance(meta.get(name), kind):
             raise ArtefactError(f"{path} is not a whole checkpoint: it does not say its {name}; start the run anew")
     stops = all(k in STOPS and isinstance(v, float) and v >= 0 for k, v in meta["stop"].items())
     if not (stops and 0 <= meta["iteration"] < 1 << 60 and meta["seconds"] >= 0):
-        raise ArtefactError(f"{path} is not a whole checkpoint: it has numbers that no run has; start the run anew")
+        raise ArtefactError(f"{path} is not a whole checkpoint: no run has its numbers; start the run anew")
     return meta
 
 
 def _looks(path: Path, meta: dict[str, Any]) -> list[Look]:
-    """The looks that a checkpoint holds; that at its own iteration is left to the run that goes on from there."""
+    """The looks that a checkpoint holds, but for one at its own iteration: the run looks there again."""
     try:
         looks = [Look(int(i), float(s), float(g), [float(x) for x in v]) for i, s, g, v in meta["looks"]]
     except (TypeError, ValueError, OverflowError):
-        raise ArtefactError(f"{path} is not a whole checkpoint: its looks are damaged; start the run anew") from None
+        raise ArtefactError(f"{path} is not a whole checkpoint: its looks are damaged; start anew") from None
     return [look for look in looks if look.iteration < meta["iteration"]]
 
 

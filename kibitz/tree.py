@@ -7,7 +7,7 @@ says which history breaks it.
 
 from __future__ import annotations
 
-import math
+import contextlib
 import weakref
 from array import array
 from collections.abc import Callable, Sequence
@@ -137,10 +137,8 @@ def tree_of(game: Game, progress: Callable[[int], None] | None = None) -> Tree:
         return lay_out(game, progress)
     if tree is None:
         tree = lay_out(game, progress)
-        try:
+        with contextlib.suppress(TypeError):  # a class that cannot be weakly referenced
             _trees[game] = tree
-        except TypeError:  # a class that cannot be weakly referenced
-            pass
     return tree
 
 
@@ -333,13 +331,3 @@ def _labels(seat: int, keys: Sequence[Any]) -> list[str]:
     if len(set(labels)) < len(labels):
         raise GameError(f"two infosets of seat {seat} print as the same text; give infoset() a readable unique string")
     return labels
-
-
-def has_perfect_recall(tree: Tree, points: int) -> bool:
-    """Perfect recall holds if each infoset is met after one own last move only: as many points as infosets."""
-    return points == len(tree.infosets.labels)
-
-
-def cell(number: float) -> str:
-    """A number short enough to read: 0.25, -1, 1e-07."""
-    return f"{number:.6g}" if math.isfinite(number) else str(number)

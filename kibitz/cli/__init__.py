@@ -1,7 +1,7 @@
 """The command `kibitz`: one file a command, or two that belong together.
 
-Nothing heavy is imported before a command runs, so that `kibitz --help` answers at once: NumPy, Numba, Rich and
-matplotlib are imported inside the functions that need them.
+Nothing heavy is imported before a command runs, so that `kibitz --help` answers at once: NumPy, Numba, Rich
+and matplotlib are imported inside the functions that need them.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from kibitz.errors import SolverError
 def bench(
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="SECONDS", help="Time to spend on each figure.")
-    ] = 10.0,
-    quick: Annotated[bool, typer.Option("--quick", help="A few figures only, for a first impression.")] = False,
+    ] = 2.0,
+    quick: Annotated[bool, typer.Option("--quick", help="A few figures only.")] = False,
     json_path: Annotated[
         Path | None, typer.Option("--json", metavar="PATH", help="Write the figures to a JSON file.")
     ] = None,
@@ -23,15 +23,15 @@ def bench(
         Path | None, typer.Option("--markdown", metavar="PATH", help="Write the figures as a Markdown table.")
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", metavar="TEXT", help="Only figures whose name contains TEXT.")
+        str | None, typer.Option("--only", metavar="TEXT", help="Only this figure; a wrong name lists them.")
     ] = None,
 ) -> None:
-    """Measure how fast games are laid out and solved here, beside other programs that are installed.
+    """Measure speeds on this machine, beside other programs that are installed.
 
     \b
     Examples:
       kibitz bench --quick
-      kibitz bench --only leduc --json bench.json
+      kibitz bench --only cfr+ --json bench.json
     """
     if not seconds > 0:
         raise SolverError(f"--seconds {seconds:g} should be above 0")

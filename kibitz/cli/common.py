@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WRONG = 2  # the exit code for anything the user can mend
 
+GAME_HELP = "A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit FILE.efg, or my_game.py:Class."
+
 GameText = Annotated[
     str,
     typer.Argument(
         metavar="GAME",
-        help="A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit file.efg, or my_game.py:Class.",
+        help=GAME_HELP,
         show_default=False,
     ),
 ]
@@ -39,7 +41,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 
 class Commands(TyperGroup):
-    """All commands; what a user can mend ends as one sentence on stderr and exit code 2, without a traceback."""
+    """All commands. What a user can mend ends as one sentence on stderr and exit code 2, not as a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -151,9 +153,9 @@ def _line_of(text: str, error: BaseException) -> str:
 
 
 def recalled(spec: str, path: Path, option: str) -> str:
-    """The game that an artefact names, if it is one that can be called without reading a file or running its code.
+    """The game that an artefact names, if it can be called without reading a file or running its code.
 
-    A path in an artefact was written by whoever made the artefact: it is never opened unless the user names it.
+    A path in an artefact was written by whoever made it, and is never opened unless the user names it too.
     """
     from kibitz import spec as specs
     from kibitz.games import GAMES
@@ -164,7 +166,7 @@ def recalled(spec: str, path: Path, option: str) -> str:
     if text and ".py:" not in text and not text.endswith(".efg") and specs.parse(text).name in GAMES:
         return text
     if text:
-        raise ArtefactError(f"the game of {path} is {text}, a file, which is opened only if you name it: add {option}")
+        raise ArtefactError(f"the game of {path} is {text}, which is opened only if you name it: add {option}")
     raise ArtefactError(f"{path} does not say which game it is for: add {option}")
 
 
@@ -172,7 +174,7 @@ def recalled(spec: str, path: Path, option: str) -> str:
 
 
 def check_file(path: Path | None, option: str, endings: tuple[str, ...]) -> None:
-    """Refuse a file that could not be written, before any work is done for it. Its directories will be made."""
+    """Refuse a file that could not be written, before work is done for it. Its directories will be made."""
     if path is None:
         return
     if endings and path.suffix.lower() not in endings:
@@ -200,7 +202,7 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
         held = None
     if held != kind:
         what = f"a {held}" if isinstance(held, str) else "a directory with something else"
-        raise ArtefactError(f"{option} {path} is {what}, not a {kind}, and is left alone; choose another path")
+        raise ArtefactError(f"{option} {path} is {what}, not a {kind}, so it stays; choose another path")
 
 
 def _check_writable(path: Path, option: str) -> None:

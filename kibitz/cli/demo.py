@@ -16,13 +16,14 @@ GAP = 1e-4
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where to put the plot and the profile.")
-    ] = Path("runs/demo"),
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to put the plot and the profile.")] = Path(
+        "runs/demo"
+    ),
 ) -> None:
-    """Solve Leduc hold'em, hold the answer against the exact one, show some of the strategy, draw how it got there.
+    """Solve Leduc hold'em, and see what comes of it.
 
-    Takes seconds; the first use of all compiles, which takes about a minute.
+    It is solved by CFR+, held against the exact value, shown in part, and drawn. That takes seconds; the first
+    use of all compiles, which takes about a minute.
 
     \b
     Example:
@@ -37,7 +38,7 @@ def demo(
     check_artefact(profile_path, "--out", "profile")
     check_file(plot_path, "--out", (".png",))
     page = console()
-    page.print("Leduc hold'em: three ranks, two suits, one private card each, one board card, two rounds of betting.")
+    page.print("Leduc hold'em: six cards in three ranks, one for each player, one on the board, two bets a round.")
     page.print("(The first use of kibitz compiles its solvers: about a minute, once.)", style="dim")
     report, began = Report(), time.perf_counter()
     with Watch() as watch:
@@ -57,8 +58,9 @@ def demo(
             [
                 ("game", f"{counts}; ready after {duration(ready)}"),
                 ("solved", f"by CFR+, {last.iteration:,} iterations in {duration(report.seconds)}"),
-                ("gap", f"{gap(last.gap)} chips: all that best responses to this strategy gain, both seats together"),
-                ("value", f"{signed(last.value[0])} chips a hand for seat 0; exactly (by linear programming) {signed(exact)}"),
+                ("gap", f"{gap(last.gap)} chips: what best responses gain, both seats together"),
+                ("value", f"{signed(last.value[0])} chips a hand for seat 0"),
+                ("exact value", f"{signed(exact)}, by linear programming"),
             ]
         )
     )

@@ -30,7 +30,7 @@ def export(
         ),
     ],
 ) -> None:
-    """Write a game as a Gambit file, or a profile as a table or as JSON.
+    """Write a game as a Gambit file, or a profile as CSV or JSON.
 
     \b
     Examples:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from kibitz.form.sequence import SequenceForm
     from kibitz.tree import Tree
 
-# Arrays of a CFR run by sequence: regret, average, strategy, plan, worth; and, for a look at the gap, two of space
-# and two of probabilities. By point: values and choices.
+# Arrays of a CFR run by sequence: regret, average, strategy, plan, worth; and, for a look at the gap, two of
+# space and two of probabilities. By point: values and choices.
 CFR_BY_SEQUENCE, LOOK_BY_SEQUENCE, BY_POINT = 5, 4, 3
 
 
 def info(game: GameText, json: Json = False) -> None:
-    """Lay a game out and say how large it is, of what kind, and what a solve of it will take.
+    """Say how large a game is, of what kind, and what a solve of it will take.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def facts(tree: Tree, form: SequenceForm, seconds: float) -> dict[str, Any]:
 
 
 def memory(tree: Tree, form: SequenceForm) -> dict[str, int]:
-    """Bytes of the arrays that a solve by CFR holds: tree, form, and the solver's state with a look at the gap."""
+    """Bytes that a solve by CFR holds in arrays: tree, form, and the solver's state with a look at the gap."""
     import numpy as np
 
     def held(parts: Any) -> int:
@@ -87,7 +87,9 @@ def _print(data: dict[str, Any]) -> None:
 
     kinds, memory, layout = data["histories"], data["bytes"], data["layout"]
     least, most = data["payoff"]["least"], data["payoff"]["most"]
-    ranges = ", ".join(f"{a:g} to {b:g} for seat {seat}" for seat, (a, b) in enumerate(zip(least, most, strict=True)))
+    ranges = ", ".join(
+        f"{a:g} to {b:g} for seat {seat}" for seat, a, b in zip(range(len(least)), least, most, strict=True)
+    )
     rows = [
         ("game", plain(data["game"])),
         ("players", str(data["players"])),

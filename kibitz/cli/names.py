@@ -10,7 +10,7 @@ from kibitz.cli.common import Json, console, print_json
 
 
 def games(json: Json = False) -> None:
-    """List the built-in games with their parameters and defaults, and the other ways to name a game.
+    """List the built-in games with their parameters, and the other ways to name a game.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def games(json: Json = False) -> None:
 
 
 def solvers(json: Json = False) -> None:
-    """List the solvers with their parameters and defaults.
+    """List the solvers with their parameters.
 
     \b
     Examples:
@@ -59,9 +59,7 @@ def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
     for name, (home, line) in names.items():
         module, attribute = home.split(":")
         parameters = inspect.signature(getattr(importlib.import_module(module), attribute)).parameters
-        defaults = {
-            key: None if p.default is inspect.Parameter.empty else p.default for key, p in parameters.items()
-        }
+        defaults = {key: None if p.default is inspect.Parameter.empty else p.default for key, p in parameters.items()}
         needed = [key for key, p in parameters.items() if p.default is inspect.Parameter.empty]
         rows.append({"name": name, "about": line, "parameters": defaults, "needed": needed})
     return rows

@@ -21,11 +21,11 @@ def evaluate(
     profile: ProfilePath,
     game: Annotated[
         str | None,
-        typer.Option("--game", metavar="GAME", help="The game; by default the built-in one that the profile names."),
+        typer.Option("--game", metavar="GAME", help="The game. Default: the built-in one that the profile names."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure a profile exactly: the value of each seat, and what its best response to the others would gain.
+    """Measure a profile exactly: what each seat gets, and what a best response gains.
 
     nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
 
@@ -76,7 +76,7 @@ def _print_worth(profile: Profile, data: dict[str, Any]) -> None:
         ("exploitability", f"{gap(data['exploitability'])}: the gap per seat"),
     ]
     if not data["perfect_recall"]:
-        rows.append(("note", "a seat forgets; its best response here remembers, so the gap is an upper bound"))
+        rows.append(("note", "a seat forgets; its best response remembers, so the gap is an upper bound"))
     out.print(pairs(rows))
 
 
@@ -91,16 +91,14 @@ def show(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(
-            "--limit", metavar="N", help=f"Infosets per seat; 0 for all. Default: {SHOWN}, or all with --json."
-        ),
+        typer.Option("--limit", metavar="N", help=f"Infosets per seat, 0 for all. Default: {SHOWN}; with --json, all."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print a strategy to be read: how often each action is taken in each infoset, in the order of the game.
+    """Print a strategy to be read: how often each action is taken, infoset by infoset.
 
-    The game itself is not needed. What an infoset's name means is said by the game's rules: in leduc, "JsKh:crc/r" is
-    a jack of spades held, a king of hearts on the board, and the betting.
+    Infosets come in the order of the game; the game itself is not needed. Its rules say what an infoset's name
+    means: in leduc, "JsKh:crc/r" is a jack of spades held, a king of hearts on the board, and the betting.
 
     \b
     Examples:

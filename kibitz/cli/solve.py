@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import (
+    GAME_HELP,
     INTERRUPTED,
     Json,
     check_artefact,
@@ -54,16 +55,13 @@ def solve(
         str | None,
         typer.Argument(
             metavar="[GAME]",
-            help="A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit file.efg, or my_game.py:Class. "
-            "With --resume it may be left out.",
+            help=GAME_HELP + " With --resume it may be left out.",
             show_default=False,
         ),
     ] = None,
     solver: Annotated[
         str | None,
-        typer.Option(
-            "--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto, exact where that is quick."
-        ),
+        typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto."),
     ] = None,
     iterations: Annotated[
         int | None, typer.Option("--iterations", metavar="N", help="Stop after so many iterations, in all.")
@@ -79,9 +77,7 @@ def solve(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(
-            "--threads", metavar="N", help="Cores to use; the result does not depend on it. Default: what helps."
-        ),
+        typer.Option("--threads", metavar="N", help="Cores to use; the result is the same. Default: what helps."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
@@ -89,9 +85,7 @@ def solve(
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", metavar="DIR", help="Save the run here from time to time.")
     ] = None,
-    every: Annotated[
-        float, typer.Option("--every", metavar="SECONDS", help="Time between checkpoints.")
-    ] = 30.0,
+    every: Annotated[float, typer.Option("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Go on from a checkpoint, and keep it up to date.")
     ] = None,
@@ -99,15 +93,15 @@ def solve(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gap over time: .png, .svg or .pdf.")
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Write a line of JSON at each look at the gap: .jsonl.")
+        Path | None, typer.Option("--log", metavar="FILE", help="Write each look at the gap as a line of JSON: .jsonl.")
     ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
 ) -> None:
     """Solve a game: find a profile from which nobody gains much by leaving.
 
-    It stops at the first of --iterations, --until and --seconds that is reached; without any of them, after 1,000
-    iterations. Ctrl-C stops it cleanly and prints the command that goes on.
+    It stops at the first of --iterations, --until and --seconds that is reached; without any of them, after
+    1,000 iterations. Ctrl-C stops it cleanly and prints the command that goes on.
 
     \b
     Examples:
@@ -225,7 +219,7 @@ class _Log:
     """The file of looks, one JSON object a line; it starts with those from before a resume."""
 
     def __init__(self, path: Path | None, report: Report) -> None:
-        self.path, self.report, self.file = path, report, None
+        self.path, self.report = path, report
         self.file: IO[str] | None = None
 
     def __enter__(self) -> _Log:
@@ -244,7 +238,7 @@ class _Log:
         looks = [look]
         if self.file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = open(self.path, "w", encoding="utf-8")
+            self.file = open(self.path, "w", encoding="utf-8")  # noqa: SIM115
             looks = self.report.looks
         self.file.writelines(json.dumps(asdict(each)) + "\n" for each in looks)
         self.file.flush()
@@ -279,7 +273,12 @@ def continuation(order: Order, tree: Tree) -> str | None:
     except KibitzError:
         words.append(str(order.game))
     words += ["--resume", str(order.checkpoint)]
-    for option, given in (("--threads", order.threads), ("--out", order.out), ("--plot", order.plot), ("--log", order.log)):
+    for option, given in (
+        ("--threads", order.threads),
+        ("--out", order.out),
+        ("--plot", order.plot),
+        ("--log", order.log),
+    ):
         if given is not None:
             words += [option, str(given)]
     return shlex.join(words)
@@ -318,7 +317,9 @@ def _print(order: Order, tree: Tree, profile: Profile, report: Report) -> None:
     exact = report.solver is not None and report.solver.exact
     work = "exactly" if exact else f"{last.iteration:,} iterations"
     out.print(
-        f"{plain(tree.spec)} by {profile.meta['solver']}: {work}, {duration(report.seconds)}", style="bold", markup=False
+        f"{plain(tree.spec)} by {profile.meta['solver']}: {work}, {duration(report.seconds)}",
+        style="bold",
+        markup=False,
     )
     rows = [
         ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),

@@ -121,9 +121,7 @@ class Watch:
         return ", ".join(said), None if left is None else used / (used + left + 1e-9)
 
 
-def time_left(
-    stop: dict[str, float], looks: list[Look], iteration: int, rate: float, used: float
-) -> float | None:
+def time_left(stop: dict[str, float], looks: list[Look], iteration: int, rate: float, used: float) -> float | None:
     """Seconds until the first stop of a run is reached, at `rate` iterations a second; None if that is not known."""
     left: list[float] = []
     if "seconds" in stop:

@@ -173,4 +173,5 @@ def _batches(height: Ints, length: Ints) -> Ints:
     per_batch = np.maximum(1, CHUNK_WORK // (height[shape] * length[shape]))
     pieces = -(-size // per_batch)
     offset = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    return np.repeat(shape, pieces) + offset * np.repeat(per_batch, pieces)
+    batches: Ints = np.repeat(shape, pieces) + offset * np.repeat(per_batch, pieces)
+    return batches

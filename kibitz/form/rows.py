@@ -68,7 +68,7 @@ class RowMap:
 
 def row_map(
     form: SequenceForm,
-    row: NDArray[np.integer] | None = None,
+    row: NDArray[np.int64] | None = None,
     moves: Bools | None = None,
     base: Floats | None = None,
     closed: Bools | None = None,
@@ -86,7 +86,7 @@ def row_map(
 
     infosets = form.infosets
     count = len(infosets.labels)
-    row = np.arange(count) if row is None else np.asarray(row, np.int64)
+    row = np.arange(count, dtype=np.int64) if row is None else np.asarray(row, np.int64)
     if row.shape != (count,) or (count and row.min() < 0):
         raise SolverError(f"an abstraction gives each of the {count:,} infosets one row number from 0 on")
     rows = int(row.max(initial=-1)) + 1

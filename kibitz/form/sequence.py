@@ -102,7 +102,7 @@ class SequenceForm:
         the uniform distribution.
         """
         inner = self.column >= 0
-        sums = np.bincount(self.column[inner], weights[inner], minlength=int(self.infosets.first[-1]))
+        sums: Floats = np.bincount(self.column[inner], weights[inner], int(self.infosets.first[-1])).astype(np.float64)
         return normalise(sums, self.infosets, fallback)
 
     def uniform(self) -> Floats:
@@ -144,11 +144,11 @@ def normalise(sums: Floats, infosets: Infosets, fallback: Floats | None = None) 
 
 def form_of(tree: Tree) -> SequenceForm:
     """The sequence form of a tree, built on first use and kept as long as the tree lives."""
-    held = tree.__dict__.get("_form")
+    held: SequenceForm | None = tree.__dict__.get("_form")
     if held is None:
         held = build(tree)
         tree.__dict__["_form"] = held
-    return held  # type: ignore[no-any-return]
+    return held
 
 
 def build(tree: Tree) -> SequenceForm:
@@ -259,8 +259,9 @@ def _assemble(
         lo, hi = seat_point[seat], seat_point[seat + 1]
         new = np.empty(int(numbered[seat]), np.int32)
         new[0] = seat_sequence[seat]
-        offset = np.arange(int(width[lo:hi].sum())) - np.repeat(np.cumsum(width[lo:hi]) - width[lo:hi], width[lo:hi])
-        new[np.repeat(traced_first[traced[lo:hi]], width[lo:hi]) + offset] = np.repeat(first[lo:hi], width[lo:hi]) + offset
+        wide = width[lo:hi]
+        offset = np.arange(int(wide.sum())) - np.repeat(np.cumsum(wide) - wide, wide)
+        new[np.repeat(traced_first[traced[lo:hi]], wide) + offset] = np.repeat(first[lo:hi], wide) + offset
         renumber.append(new)
         parent[lo:hi] = new[above_seq[traced[lo:hi]]]
     column = np.full(int(seat_sequence[-1]), -1, np.int64)

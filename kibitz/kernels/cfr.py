@@ -158,7 +158,7 @@ def accumulate(form, chunk, plan, average, weight):
 
 @part
 def discount(exponent, t):
-    """t^exponent / (t^exponent + 1), the share of old regrets that is kept; written so that no infinity meets another."""
+    """t^exponent / (t^exponent + 1), the share of old regrets that is kept, so written that infinities do not meet."""
     if np.isinf(exponent):
         return 1.0 if exponent > 0.0 else 0.0
     return 1.0 / (1.0 + float(t) ** -exponent)

@@ -12,12 +12,10 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 # Numba lets signed indices count from the end, which costs a comparison at each access; unsigned ones do not.
 # Inner loops therefore count in uint64, and these are the steps that keep the sums unsigned.
@@ -45,23 +43,23 @@ def _digest() -> str:
 CACHE = cache_home() / "numba" / _digest()
 
 
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile with Numba, cached on disk: what Python calls."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
     try:
-        return numba.njit(function, cache=True, **_OPTIONS)  # type: ignore[no-any-return]
+        return numba.njit(function, cache=True, **_OPTIONS)
     except RuntimeError:  # a directory that cannot be written only costs the caching
-        return numba.njit(function, **_OPTIONS)  # type: ignore[no-any-return]
+        return numba.njit(function, **_OPTIONS)
     finally:
         numba.config.CACHE_DIR = before
 
 
-def part(function: F) -> F:
+def part(function: Callable[..., Any]) -> Any:
     """A piece that only kernels call: without the entry from Python, which would take most of its compile time."""
-    return numba.njit(function, **_OPTIONS, **_INNER)  # type: ignore[no-any-return]
+    return numba.njit(function, **_OPTIONS, **_INNER)
 
 
-def fused_part(function: F) -> F:
+def fused_part(function: Callable[..., Any]) -> Any:
     """As `part`, but a * b + c may round once instead of twice: a fifth faster where sums of products dominate."""
-    return numba.njit(function, **_OPTIONS, **_INNER, fastmath={"contract"})  # type: ignore[no-any-return]
+    return numba.njit(function, **_OPTIONS, **_INNER, fastmath={"contract"})

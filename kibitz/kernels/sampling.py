@@ -121,7 +121,7 @@ def walk(tree, seat, mode, explore, weight, regret, average, random, probability
                 break
             width = U64(node[at, 1])
             first = U64(node[at, 3])
-            if turn == AT_CHANCE or turn == AT_FROZEN:
+            if turn == AT_CHANCE or turn == AT_FROZEN:  # noqa: SIM109 (Numba is faster so)
                 random += GOLDEN
                 bits = mix(random)
                 if turn == AT_CHANCE and reference == ONE:  # all outcomes alike

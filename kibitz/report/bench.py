@@ -263,9 +263,10 @@ def bench(
     markdown_path: str | Path | None = None,
     only: str | None = None,
     peers_python: str | None = None,
-    say: Callable[[str], None] = partial(print, flush=True),
+    say: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Run the benchmark; returns what the JSON file holds."""
+    say = say or partial(print, flush=True)
     figures = [f for f in peers.FIGURES if only is None or only == f]
     if only is not None and only not in (*peers.FIGURES, "threads", "large", "start"):
         raise KibitzError(f"--only {only}: choose one of {', '.join(peers.FIGURES)}, threads, large, start")
@@ -342,7 +343,8 @@ def markdown(result: dict[str, Any]) -> str:
         rows = [r for r in result["rows"] if r["figure"] == figure]
         if not rows:
             continue
-        lines += [f"## {meaning}", "", "| game | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
+        lines += [f"## {meaning}", ""]
+        lines += ["| game | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
         for r in rows:
             row = Row(**{k: v for k, v in r.items() if k != "verdict"})
             goal = f"{row.goal:,.0f}x" if row.goal else ""
@@ -353,18 +355,20 @@ def markdown(result: dict[str, Any]) -> str:
             )
         lines.append("")
     if "threads" in result:
-        lines += ["## Two threads against one: CFR+ iterations per second", "", "| game | one | two | ratio |", "|---|---|---|---|"]
-        lines += [f"| {t['game']} | {_number(t['one'])} | {_number(t['two'])} | {t['ratio']:.2f}x |" for t in result["threads"]]
+        lines += ["## Two threads against one: CFR+ iterations per second", ""]
+        lines += ["| game | one | two | ratio |", "|---|---|---|---|"]
+        for t in result["threads"]:
+            lines.append(f"| {t['game']} | {_number(t['one'])} | {_number(t['two'])} | {t['ratio']:.2f}x |")
         lines.append("")
     if "large" in result:
         g = result["large"]
         lines += [
             "## A large game",
             "",
-            f"`{g['game']}`: {g['histories']:,} histories, {g['infosets']:,} infosets. Laid out from plain Python rules in "
-            f"{g['layout_seconds']:.0f} s ({g['histories_per_second']:,.0f} histories per second), sequence form in "
-            f"{g['form_seconds']:.0f} s, {g['iterations']} iterations of CFR+ in {g['solve_seconds']:.0f} s to nash_conv "
-            f"{g['nash_conv']:.2g}; peak memory {g['peak_gb']:.2f} GB.",
+            f"`{g['game']}`: {g['histories']:,} histories, {g['infosets']:,} infosets. Laid out from plain Python "
+            f"rules in {g['layout_seconds']:.0f} s ({g['histories_per_second']:,.0f} histories per second), sequence "
+            f"form in {g['form_seconds']:.0f} s, {g['iterations']} iterations of CFR+ in {g['solve_seconds']:.0f} s "
+            f"to nash_conv {g['nash_conv']:.2g}; peak memory {g['peak_gb']:.2f} GB.",
             "",
         ]
     if "start" in result:
@@ -372,8 +376,8 @@ def markdown(result: dict[str, Any]) -> str:
         lines += [
             "## Start-up",
             "",
-            f"First use of CFR+ on Leduc with nothing compiled: {s['first_use']:.1f} s. Later uses: {s['later_use']:.2f} s. "
-            f"`kibitz --help`: {s['help']:.2f} s.",
+            f"First use of CFR+ on Leduc with nothing compiled: {s['first_use']:.1f} s. "
+            f"Later uses: {s['later_use']:.2f} s. `kibitz --help`: {s['help']:.2f} s.",
             "",
         ]
     return "\n".join(lines)

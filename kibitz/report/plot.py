@@ -21,7 +21,7 @@ def convergence(
 ) -> None:
     """Draw the gap of a run against its iterations, with the seconds above, and save it to `path`.
 
-    `until` draws the gap that was asked for. The value of seat 0 at the end is told, and `exact` beside it.
+    `until` is the gap that was asked for, `exact` the value of seat 0 where it is known: both are shown if given.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -41,7 +41,8 @@ def convergence(
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     title = game if len(game) <= 60 else game[:57] + "..."
-    figure.suptitle(f"{_literal(title)} by {_literal(solver)}", fontsize=14, fontweight="bold", x=0.02, ha="left")
+    heading = f"{_literal(title)} by {_literal(solver)}"
+    figure.suptitle(heading, fontsize=14, fontweight="bold", x=0.02, ha="left")
     if looks:
         axes.set_title(_summary(looks[-1], exact), loc="left", fontsize=9.5, color=GREY, pad=10)
     try:
@@ -74,7 +75,8 @@ def _draw(axes: Any, points: Sequence[Look], until: float | None) -> None:
 def _summary(last: Look, exact: float | None) -> str:
     from kibitz.report.text import duration
 
-    parts = [f"{last.iteration:,} iterations in {duration(last.seconds)}", f"value of seat 0: {last.value[0]:+.6f}"]
+    parts = [f"{last.iteration:,} iterations in {duration(last.seconds)}"]
+    parts.append(f"value of seat 0: {last.value[0]:+.6f}")
     if exact is not None:
         parts[-1] += f" (exactly {exact:+.6f})"
     return "     ".join(parts)

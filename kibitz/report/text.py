@@ -95,8 +95,8 @@ def head(profile: Profile) -> str:
 def strategy(rows: Sequence[tuple[str, Mapping[Action, float]]], wide: bool) -> Table:
     """Infosets and their action probabilities, with bars where the page is `wide`.
 
-    Few actions get a column each, blank where an action is not legal; many are listed in one column, with those
-    that are never taken counted.
+    Few actions get a column each, blank where an action is not legal; many are listed in one column, and those
+    that are never taken are counted.
     """
     from rich import box
     from rich.table import Table
