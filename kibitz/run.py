@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError, SolverError
-from kibitz.evaluate import gap, measure
+from kibitz.evaluate import measure
 from kibitz.form.rows import RowMap
 from kibitz.form.sequence import SequenceForm, form_of
 from kibitz.games import Game
@@ -138,7 +138,8 @@ def train(
     began = saved = time.perf_counter()
     before = report.seconds
     target = 1 if solver.exact else iterations
-    block, looked, upcoming = 1, -1, next_look(solver.iteration - 1)
+    growth = GROWTH if until is None else GROWTH_UNTIL
+    block, looked, upcoming = 1, -1, next_look(solver.iteration - 1, growth)
     with _interruptible() as stopped:
         while True:
             done = target is not None and solver.iteration >= target
@@ -147,7 +148,7 @@ def train(
             if (due or done or late or stopped.is_set()) and solver.iteration > looked:
                 look = _look(solver, form, before + time.perf_counter() - began)
                 report.looks.append(look)
-                looked, upcoming = solver.iteration, next_look(solver.iteration)
+                looked, upcoming = solver.iteration, next_look(solver.iteration, growth)
                 if on_look is not None:
                     on_look(look)
                 done = done or (due and until is not None and look.gap <= until and solver.iteration > 0)
@@ -170,20 +171,20 @@ def train(
             block = max(1, min(2 * block, int(BLOCK_SECONDS / max(spent, 1e-9))))
 
 
-def next_look(iteration: int) -> int:
-    """Where the gap is looked at next: the first above `iteration` of 0, 1, 2, ..., then 5% more each time.
+def next_look(iteration: int, growth: float = GROWTH) -> int:
+    """Where the gap is looked at next: the first above `iteration` of 0, 1, 2, ..., then `growth` times more.
 
     The numbers do not depend on where a run was interrupted, so `until` stops it in the same place.
     """
     look = 0
     while look <= iteration:
-        look = max(look + 1, math.ceil(look * GROWTH))
+        look = max(look + 1, math.ceil(look * growth))
     return look
 
 
 def _look(solver: Solver, form: SequenceForm, seconds: float) -> Look:
-    values, best, _ = measure(form, form.to_strategy(solver.probabilities()))
-    return Look(solver.iteration, seconds, gap(form, values, best), values.tolist())
+    found = measure(form, solver.probabilities())
+    return Look(solver.iteration, seconds, found.nash_conv, found.value.tolist())
 
 
 def _tree(game: Game | Tree | str) -> Tree:

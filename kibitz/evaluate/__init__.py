@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +31,8 @@ def _form(game: Game | Tree | str) -> SequenceForm:
     return form_of(game if isinstance(game, Tree) else tree_of(make_game(game)))
 
 
-def _strategy(form: SequenceForm, profile: Profile) -> Floats:
-    """The profile's probabilities by sequence, after a check that it belongs to the game."""
+def _probabilities(form: SequenceForm, profile: Profile) -> Floats:
+    """The profile's probabilities, after a check that it belongs to the game."""
     same = profile.infosets is form.infosets or (
         profile.meta.get("tree") == form.tree_digest and np.array_equal(profile.infosets.first, form.infosets.first)
     )
@@ -39,32 +40,46 @@ def _strategy(form: SequenceForm, profile: Profile) -> Floats:
         raise GameError(
             f"the profile was made for another game ({profile.game or 'without a name'}) than {form.spec or 'this one'}"
         )
-    return form.to_strategy(profile.probabilities)
+    return profile.probabilities
 
 
-def measure(form: SequenceForm, strategy: Floats) -> tuple[Floats, Floats, NDArray[np.int32]]:
-    """(value of each seat, best-response value of each seat, best-response action of each point).
+class Measure(NamedTuple):
+    """What a profile is worth, all seats at once."""
 
-    `strategy` holds probabilities by sequence. All seats are done in one compiled call, in time linear in the size
-    of the form. Where a seat lacks perfect recall its best response is one that remembers: an upper bound.
+    value: Floats  # [seats]  expected utility
+    best: Floats  # [seats]  expected utility of a best response to the others
+    choice: NDArray[np.int32]  # [points]  the best response's action
+    nash_conv: float
+
+
+@cache
+def _kernels() -> Any:
+    from kibitz.kernels import evaluate
+
+    return evaluate
+
+
+def measure(form: SequenceForm, probabilities: Floats) -> Measure:
+    """Values and best responses of all seats, in one compiled call and in time linear in the size of the form.
+
+    `probabilities` are by infoset column, as a profile holds them. Where a seat lacks perfect recall its best
+    response is one that remembers: an upper bound.
     """
-    from kibitz.kernels import evaluate as kernels
-
-    value, best = np.empty(form.seats), np.empty(form.seats)
+    probabilities = probabilities.view()
+    probabilities.flags.writeable = False  # as a profile's are: one type, so compiled once
+    result = np.empty((2, form.seats))
     choice = np.empty(form.points, np.int32)
-    space = np.empty((2, form.sequences))
-    kernels.measure(form.arrays, strategy, space[0], space[1], np.empty(form.points), choice, value, best)
-    return value, best, choice
+    space = np.empty((4, form.sequences))
+    gap = _kernels().measure(form.packed, form.reads, probabilities, space, choice, result)
+    return Measure(result[0], result[1], choice, gap)
 
 
 def value(game: Game | Tree | str, profile: Profile) -> Floats:
     """Expected utility of each seat when all play the profile."""
-    from kibitz.kernels import evaluate as kernels
-
     form = _form(game)
     result = np.empty(form.seats)
-    space = np.empty((2, form.sequences))
-    kernels.expected(form.arrays, _strategy(form, profile), space[0], space[1], result)
+    space = np.empty((3, form.sequences))
+    _kernels().expected(form.packed, form.reads, _probabilities(form, profile), space, result)
     return result
 
 
@@ -76,27 +91,21 @@ def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestR
     form = _form(game)
     if not 0 <= seat < form.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {form.seats - 1}")
-    _, best, choice = measure(form, _strategy(form, profile))
+    found = measure(form, _probabilities(form, profile))
     lo, hi = form.seat_point[seat], form.seat_point[seat + 1]
     start = form.infosets.seat_start
     probabilities = profile.probabilities.copy()
     probabilities[form.infosets.first[start[seat]] : form.infosets.first[start[seat + 1]]] = 0.0
     # With imperfect recall an infoset has several points; the first one in order speaks for it.
     infosets, index = np.unique(form.infoset[lo:hi], return_index=True)
-    probabilities[form.infosets.first[infosets] + choice[lo:hi][index]] = 1.0
-    return BestResponse(float(best[seat]), profile.replaced(probabilities, solver=f"br(seat={seat})"))
+    probabilities[form.infosets.first[infosets] + found.choice[lo:hi][index]] = 1.0
+    return BestResponse(float(found.best[seat]), profile.replaced(probabilities, solver=f"br(seat={seat})"))
 
 
 def nash_conv(game: Game | Tree | str, profile: Profile) -> float:
     """Sum over seats of what a best response gains: 0 exactly at an equilibrium."""
     form = _form(game)
-    values, best, _ = measure(form, _strategy(form, profile))
-    return gap(form, values, best)
-
-
-def gap(form: SequenceForm, values: Floats, best: Floats) -> float:
-    """nash_conv from values and best-response values; rounding below zero is zero."""
-    return max(0.0, float((best - values).sum()))
+    return measure(form, _probabilities(form, profile)).nash_conv
 
 
 def exploitability(game: Game | Tree | str, profile: Profile) -> float:
@@ -107,12 +116,11 @@ def exploitability(game: Game | Tree | str, profile: Profile) -> float:
 def report(game: Game | Tree | str, profile: Profile) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
     form = _form(game)
-    values, best, _ = measure(form, _strategy(form, profile))
-    total = gap(form, values, best)
+    found = measure(form, _probabilities(form, profile))
     return {
-        "value": values.tolist(),
-        "best_response": best.tolist(),
-        "nash_conv": total,
-        "exploitability": total / form.seats,
+        "value": found.value.tolist(),
+        "best_response": found.best.tolist(),
+        "nash_conv": found.nash_conv,
+        "exploitability": found.nash_conv / form.seats,
         "perfect_recall": form.perfect_recall,
     }

@@ -128,7 +128,7 @@ def row_map(
     frozen = inner & ~moves[row[form.infoset[form.point_of]]] if count else inner
     factor[frozen] = base[form.column[frozen]]
     frozen_reach = np.ones(form.sequences)
-    all_plans(form.arrays, factor, frozen_reach)
+    all_plans(form.packed, factor, frozen_reach)
     change = np.flatnonzero(
         np.diff(seat[free_rows], prepend=-1) | np.diff(row_width[free_rows], prepend=-1) if len(free_rows) else []
     )

@@ -21,7 +21,7 @@ from kibitz.games.protocol import TERMINAL
 from kibitz.tree import Infosets, Tree
 
 if TYPE_CHECKING:
-    from kibitz.kernels.sequence import Form
+    from kibitz.kernels.sequence import Form, Packed
 
 # A seat has at most about this many chunks, so that huge games do not drown in bookkeeping.
 MOST_CHUNKS = 256
@@ -45,15 +45,15 @@ class SequenceForm:
     spec: str
     tree_digest: str
 
-    @property
+    @cached_property
     def seats(self) -> int:
         return len(self.seat_sequence) - 1
 
-    @property
+    @cached_property
     def sequences(self) -> int:
         return int(self.seat_sequence[-1])
 
-    @property
+    @cached_property
     def points(self) -> int:
         return int(self.seat_point[-1])
 
@@ -87,13 +87,21 @@ class SequenceForm:
         """Probabilities by infoset column -> by sequence; empty sequences get 1."""
         if not len(probabilities):  # nobody ever moves
             return np.ones(self.sequences)
-        strategy = probabilities.take(self._column_or_first)
+        strategy = probabilities.take(self.reads)
         strategy[self.seat_sequence[:-1]] = 1.0
         return strategy
 
     @cached_property
-    def _column_or_first(self) -> NDArray[np.int64]:
-        return np.maximum(self.column, 0)
+    def reads(self) -> NDArray[np.uint32]:
+        """[S] `column` for the kernels, with 0 for empty sequences."""
+        return np.maximum(self.column, 0).astype(np.uint32)
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The arrays end to end, as kernels are given them."""
+        from kibitz.kernels.sequence import pack
+
+        return pack(self.arrays)
 
     def to_probabilities(self, weights: Floats, fallback: Floats | None = None) -> Floats:
         """Nonnegative weights by sequence -> probabilities by infoset column.
@@ -116,7 +124,7 @@ class SequenceForm:
         from kibitz.kernels.evaluate import all_plans
 
         plan = np.ones(self.sequences)
-        all_plans(self.arrays, strategy, plan)
+        all_plans(self.packed, strategy, plan)
         return plan
 
     def gradient(self, seat: int, plan: Floats) -> Floats:
@@ -124,7 +132,7 @@ class SequenceForm:
         from kibitz.kernels.evaluate import seat_gradient
 
         worth = np.zeros(self.sequences)
-        seat_gradient(self.arrays, seat, plan, worth)
+        seat_gradient(self.packed, seat, plan, worth)
         return worth[self.seat_sequence[seat] : self.seat_sequence[seat + 1]]
 
 

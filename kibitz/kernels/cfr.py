@@ -19,7 +19,7 @@ import numpy as np
 
 from kibitz.kernels.barrier import meet
 from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel, part
-from kibitz.kernels.sequence import ascend, clear_bare, descend, gather_hanging, gradient
+from kibitz.kernels.sequence import ascend, clear_bare, descend, gather_hanging, gradient, unpack
 
 
 class Rule(NamedTuple):
@@ -165,13 +165,14 @@ def discount(exponent, t):
 
 
 @kernel
-def iterate(form, rule, state, done, count, tiny, thread, threads, gate):
+def iterate(packed, rule, state, done, count, tiny, thread, threads, gate):
     """`count` iterations after `done`, each infoset with a row of its own; the same bytes for any `threads`."""
+    form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
     for t in range(done + 1, done + count + 1):
         grow = discount(rule.alpha, t - 1)
         keep = discount(rule.beta, t - 1)
-        weight = max(t - rule.delay, 0.0) ** rule.gamma
+        weight = (t - rule.delay) ** rule.gamma if t > rule.delay else 0.0  # 0 ** 0 is 1
         for seat in range(seats):
             crown = form.seat_chunk[seat]
             end = form.seat_chunk[seat + 1]
@@ -248,13 +249,14 @@ def replan(form, rows, chunk, state, weight):
 
 
 @kernel
-def iterate_rows(form, rows, rule, state, done, count, tiny, thread, threads, gate):
+def iterate_rows(packed, rows, rule, state, done, count, tiny, thread, threads, gate):
     """As `iterate`, for points that share rows and rows that do not move."""
+    form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
     for t in range(done + 1, done + count + 1):
         grow = discount(rule.alpha, t - 1)
         keep = discount(rule.beta, t - 1)
-        weight = max(t - rule.delay, 0.0) ** rule.gamma
+        weight = (t - rule.delay) ** rule.gamma if t > rule.delay else 0.0  # 0 ** 0 is 1
         for phase in range(seats if rule.alternating else 1):
             low_seat = phase if rule.alternating else 0
             high_seat = phase + 1 if rule.alternating else seats

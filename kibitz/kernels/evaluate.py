@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kibitz.kernels.jit import kernel
-from kibitz.kernels.sequence import clear_bare, descend, gather_hanging, gradient, respond
+from kibitz.kernels.jit import U64, kernel, part
+from kibitz.kernels.sequence import clear_bare, descend, gather_hanging, gradient, respond, unpack
 
 
-@kernel
-def all_plans(form, strategy, plan):
+@part
+def plans_of(form, strategy, plan):
     """plan[s] of every seat from strategy[s]; a seat's crown comes first, so parents are ready."""
     for seat in range(form.seat_chunk.shape[0] - 1):
         plan[form.chunk_seq[form.seat_chunk[seat]]] = 1.0
@@ -15,8 +15,8 @@ def all_plans(form, strategy, plan):
         descend(form, chunk, strategy, plan)
 
 
-@kernel
-def seat_gradient(form, seat, plan, worth):
+@part
+def gradient_of(form, seat, plan, worth):
     """worth[s] of all sequences of a seat at their own leaves."""
     for batch in range(form.seat_batch[seat], form.seat_batch[seat + 1]):
         gradient(form, batch, plan, worth)
@@ -24,34 +24,67 @@ def seat_gradient(form, seat, plan, worth):
         clear_bare(form, chunk, worth)
 
 
-@kernel
-def measure(form, strategy, plan, worth, root_value, choice, value, best):
-    """value[i]: what seat i gets when all play `strategy`; best[i]: what it could get against the others.
+@part
+def strategy_of(form, column, probability, strategy):
+    """Probabilities by infoset column -> by sequence; empty sequences get 1."""
+    if probability.shape[0] > 0:  # else nobody ever moves
+        for s in range(U64(column.shape[0])):
+            strategy[s] = probability[column[s]]
+    for seat in range(form.seat_chunk.shape[0] - 1):
+        strategy[form.chunk_seq[form.seat_chunk[seat]]] = 1.0
 
-    choice[p] is the best response's action at each point; plan, worth and root_value are working space.
+
+@kernel
+def all_plans(packed, strategy, plan):
+    plans_of(unpack(packed), strategy, plan)
+
+
+@kernel
+def seat_gradient(packed, seat, plan, worth):
+    gradient_of(unpack(packed), seat, plan, worth)
+
+
+@kernel
+def measure(packed, column, probability, space, choice, result):
+    """result[0, i]: what seat i gets from the probabilities; result[1, i]: what it could get against the others.
+
+    Returns nash_conv, the sum of the differences; rounding below zero is zero.
+
+    column: uint32[S], the infoset column that a sequence reads; probability: by infoset column;
+    choice: int32[P], the best response's action at each point; space: float64[4, S or more], overwritten.
     """
-    all_plans(form, strategy, plan)
+    form = unpack(packed)
+    strategy, plan, worth, root_value = space[0], space[1], space[2], space[3]
+    strategy_of(form, column, probability, strategy)
+    plans_of(form, strategy, plan)
     for seat in range(form.seat_chunk.shape[0] - 1):
         crown = form.seat_chunk[seat]
         end = form.seat_chunk[seat + 1]
-        seat_gradient(form, seat, plan, worth)
+        gradient_of(form, seat, plan, worth)
         total = 0.0
-        for s in range(form.chunk_seq[crown], form.chunk_seq[end]):
+        for s in range(U64(form.chunk_seq[crown]), U64(form.chunk_seq[end])):
             total += plan[s] * worth[s]
-        value[seat] = total
+        result[0, seat] = total
         for chunk in range(crown + 1, end):
             respond(form, chunk, worth, root_value, choice)
         gather_hanging(form, seat, worth, root_value)
         respond(form, crown, worth, root_value, choice)
-        best[seat] = worth[form.chunk_seq[crown]]
+        result[1, seat] = worth[form.chunk_seq[crown]]
+    gap = 0.0
+    for seat in range(result.shape[1]):
+        gap += result[1, seat] - result[0, seat]
+    return max(gap, 0.0)
 
 
 @kernel
-def expected(form, strategy, plan, worth, value):
+def expected(packed, column, probability, space, value):
     """value[i] alone, without best responses."""
-    all_plans(form, strategy, plan)
+    form = unpack(packed)
+    strategy, plan, worth = space[0], space[1], space[2]
+    strategy_of(form, column, probability, strategy)
+    plans_of(form, strategy, plan)
     for seat in range(form.seat_chunk.shape[0] - 1):
-        seat_gradient(form, seat, plan, worth)
+        gradient_of(form, seat, plan, worth)
         total = 0.0
         for s in range(form.chunk_seq[form.seat_chunk[seat]], form.chunk_seq[form.seat_chunk[seat + 1]]):
             total += plan[s] * worth[s]

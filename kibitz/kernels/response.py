@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.evaluate import seat_gradient
+from kibitz.kernels.evaluate import gradient_of
 from kibitz.kernels.jit import kernel
-from kibitz.kernels.sequence import descend, gather_hanging, respond
+from kibitz.kernels.sequence import descend, gather_hanging, respond, unpack
 
 
 @kernel
-def best_plans(form, plan, first, done, count, fixed_step):
+def best_plans(packed, plan, first, done, count, fixed_step):
     """plan += step * (best response - plan), all seats at once, `count` times; step = 1/(t+1), or fixed_step if > 0.
 
     first: int32[P], the first sequence of each point.
     """
+    form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
     worth = np.empty(plan.shape[0])
     root_value = np.empty(first.shape[0])
@@ -27,7 +28,7 @@ def best_plans(form, plan, first, done, count, fixed_step):
         for seat in range(seats):
             crown = form.seat_chunk[seat]
             end = form.seat_chunk[seat + 1]
-            seat_gradient(form, seat, plan, worth)
+            gradient_of(form, seat, plan, worth)
             for chunk in range(crown + 1, end):
                 respond(form, chunk, worth, root_value, choice)
             gather_hanging(form, seat, worth, root_value)

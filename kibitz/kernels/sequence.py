@@ -54,6 +54,42 @@ class Form(NamedTuple):
     payoff: np.ndarray  # float64[W]  chance times payoff to the row's seat: by bundle, by column, by row
 
 
+class Packed(NamedTuple):
+    """A Form in three arrays: a call from Python pays for each array that it hands over."""
+
+    numbers: np.ndarray  # int64: where each field begins and ends, then the int64 fields
+    words: np.ndarray  # uint32: the uint32 fields
+    payoff: np.ndarray  # float64
+
+
+def pack(form: Form) -> Packed:
+    """Lay the fields of a form end to end; `unpack` makes views of them again."""
+    bounds = np.zeros(2 * len(form), np.int64)
+    numbers: list[np.ndarray] = [bounds]
+    words: list[np.ndarray] = []
+    for k, field in enumerate(form[:-1]):
+        into = words if field.dtype == np.uint32 else numbers
+        bounds[2 * k] = sum(map(len, into))
+        into.append(field.ravel().astype(np.uint32 if field.dtype == np.uint32 else np.int64))
+        bounds[2 * k + 1] = sum(map(len, into))
+    return Packed(np.concatenate(numbers), np.concatenate(words), form.payoff)
+
+
+@part
+def unpack(packed):
+    b = packed.numbers
+    n = packed.numbers
+    w = packed.words
+    seats = b[19] - b[18] - 1
+    return Form(
+        w[b[0] : b[1]], n[b[2] : b[3]], n[b[4] : b[5]], n[b[6] : b[7]], n[b[8] : b[9]], n[b[10] : b[11]],
+        n[b[12] : b[13]], n[b[14] : b[15]], w[b[16] : b[17]], n[b[18] : b[19]], n[b[20] : b[21]], w[b[22] : b[23]],
+        n[b[24] : b[25]], n[b[26] : b[27]], n[b[28] : b[29]], n[b[30] : b[31]], n[b[32] : b[33]], n[b[34] : b[35]],
+        n[b[36] : b[37]], w[b[38] : b[39]], w[b[40] : b[41]].reshape(seats - 1, (b[41] - b[40]) // max(seats - 1, 1)),
+        packed.payoff,
+    )  # fmt: skip
+
+
 @fused_part
 def reach_of(other, k, plan):
     """Probability that the other seats play the sequences of column k."""

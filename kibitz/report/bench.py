@@ -89,7 +89,7 @@ def _tree(game: str) -> Any:
 
 
 def _solver(spec: str, game: str, threads: int = 1) -> tuple[Any, Callable[[], float]]:
-    from kibitz.evaluate import gap, measure
+    from kibitz.evaluate import measure
     from kibitz.form.sequence import form_of
     from kibitz.solvers import Task, make
 
@@ -97,11 +97,7 @@ def _solver(spec: str, game: str, threads: int = 1) -> tuple[Any, Callable[[], f
     form = form_of(tree)
     solver = make(spec, Task(tree, form, threads=threads))
 
-    def nash_conv() -> float:
-        values, best, _ = measure(form, form.to_strategy(solver.probabilities()))
-        return gap(form, values, best)
-
-    return solver, nash_conv
+    return solver, lambda: measure(form, solver.probabilities()).nash_conv
 
 
 def stepping(spec: str, game: str, threads: int = 1) -> Work:

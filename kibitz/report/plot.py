@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".pdf")
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+CLOCK = {
+    "1 ms": 1e-3, "10 ms": 1e-2, "0.1 s": 0.1, "1 s": 1.0, "10 s": 10.0, "1 min": 60.0, "10 min": 600.0, "1 h": 3600.0,
+    "10 h": 36000.0, "100 h": 360000.0,
+}  # fmt: skip
 
 
 def convergence(
@@ -29,22 +33,18 @@ def convergence(
     figure = Figure(figsize=(8, 5), dpi=160, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
+    axes.set_xlabel("iterations")
+    axes.set_ylabel("gap (nash_conv)")
+    axes.spines[["top", "right"]].set_visible(False)
     points = [look for look in looks if look.iteration > 0 and look.gap > 0]
     if points:
         _draw(axes, points, until)
     else:
         axes.text(0.5, 0.5, "the gap is 0", ha="center", va="center", transform=axes.transAxes, color=GREY)
-    axes.set_xlabel("iterations")
-    axes.set_ylabel("gap (nash_conv)")
-    axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
-    axes.grid(True, which="minor", color="#f0f0f0", linewidth=0.5)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    title = game if len(game) <= 60 else game[:57] + "..."
-    heading = f"{_literal(title)} by {_literal(solver)}"
-    figure.suptitle(heading, fontsize=14, fontweight="bold", x=0.02, ha="left")
+    name = game if len(game) <= 60 else game[:57] + "..."
+    _above(axes, f"{name} by {solver}", 48, fontsize=14, fontweight="bold")
     if looks:
-        axes.set_title(_summary(looks[-1], exact), loc="left", fontsize=9.5, color=GREY, pad=10)
+        _above(axes, _summary(looks[-1], exact), 30, fontsize=9.5, color=GREY)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path)
@@ -54,16 +54,25 @@ def convergence(
 
 def _draw(axes: Any, points: Sequence[Look], until: float | None) -> None:
     import numpy as np
+    from matplotlib.ticker import EngFormatter, NullFormatter
 
     x = np.array([look.iteration for look in points], float)
     y = np.array([look.gap for look in points])
     marker = "o" if len(points) < 12 else None
-    axes.loglog(x, y, color=BLUE, linewidth=2, marker=marker, markersize=5, solid_capstyle="round")
-    axes.plot(x[-1], y[-1], "o", color=BLUE, markersize=7, clip_on=False, zorder=5)
+    axes.loglog(x, y, color=BLUE, linewidth=2, marker=marker, markersize=4, solid_capstyle="round")
+    axes.plot(x[-1], y[-1], "o", color=BLUE, markersize=7, zorder=5)
     axes.annotate(
-        f"{y[-1]:.2g}", (x[-1], y[-1]), xytext=(-8, -12), textcoords="offset points", ha="right", va="top",
+        f"{y[-1]:.2g}", (x[-1], y[-1]), xytext=(9, 0), textcoords="offset points", va="center",
         color=BLUE, fontsize=11, fontweight="bold",
     )  # fmt: skip
+    span = max(10.0, float(x[-1] / x[0]))
+    axes.set_xlim(x[0] / span**0.02, x[-1] * span**0.13)  # room for the label at the end
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
+    axes.grid(True, which="minor", color="#f2f2f2", linewidth=0.5)
+    axes.set_axisbelow(True)
+    _clock(axes, x, np.array([look.seconds for look in points]))
     if until is not None and until > 0:
         axes.axhline(until, color=ORANGE, linewidth=1.2, linestyle=(0, (5, 4)), zorder=1)
         axes.annotate(
@@ -72,16 +81,32 @@ def _draw(axes: Any, points: Sequence[Look], until: float | None) -> None:
         )  # fmt: skip
 
 
+def _clock(axes: Any, iterations: Any, seconds: Any) -> None:
+    """Marks of time along the top, where the run had taken so long."""
+    import numpy as np
+    from matplotlib.ticker import NullLocator
+
+    marks = {name: t for name, t in CLOCK.items() if seconds[0] <= t <= seconds[-1]}
+    top = axes.secondary_xaxis("top")
+    top.spines["top"].set_visible(False)
+    top.set_xticks(np.interp(list(marks.values()), seconds, iterations), list(marks), fontsize=8.5)
+    top.xaxis.set_minor_locator(NullLocator())
+    top.tick_params(color=GREY, labelcolor=GREY)
+
+
+def _above(axes: Any, text: str, points: float, **style: Any) -> None:
+    """Text left-aligned with the axes, so many points above them; matplotlib sees no mathematics in it."""
+    axes.annotate(
+        text, (0, 1), xycoords="axes fraction", xytext=(0, points), textcoords="offset points", va="baseline",
+        parse_math=False, **style,
+    )  # fmt: skip
+
+
 def _summary(last: Look, exact: float | None) -> str:
     from kibitz.report.text import duration
 
-    parts = [f"{last.iteration:,} iterations in {duration(last.seconds)}"]
+    parts = [f"{last.iteration:,} iteration{'s' * (last.iteration != 1)} in {duration(last.seconds)}"]
     parts.append(f"value of seat 0: {last.value[0]:+.6f}")
     if exact is not None:
         parts[-1] += f" (exactly {exact:+.6f})"
     return "     ".join(parts)
-
-
-def _literal(text: str) -> str:
-    """Text in which matplotlib sees no mathematics."""
-    return text.replace("\\", "\\\\").replace("$", r"\$")

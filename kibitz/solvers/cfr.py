@@ -23,6 +23,7 @@ Make = Callable[[Task, str], "Cfr"]
 AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0}
 # A sum of positive regrets below this share of the largest payoff is rounding noise, not a preference.
 NOISE = 1e-14
+MOST_GAMMA = 30
 
 
 def _rule(updates: str, averaging: str, delay: int, **rule: float) -> Make:
@@ -60,6 +61,8 @@ def lcfr(updates: str = "alternating", averaging: str = "linear", delay: int = 0
 def dcfr(
     alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, updates: str = "alternating", delay: int = 0
 ) -> Make:
+    if not 0 <= gamma <= MOST_GAMMA:
+        raise SpecError(f"gamma={gamma} must be from 0 to {MOST_GAMMA}: beyond, weights of the average overflow")
     return _rule(updates, "uniform", delay, alpha=float(alpha), beta=float(beta), gamma=float(gamma))
 
 
@@ -133,9 +136,9 @@ class Cfr:
         def work(thread: int) -> None:
             common = (self.rule, self._space, self.iteration, count, tiny, thread, threads, gate)
             if self.rows is None:
-                kernels.iterate(form.arrays, *common)
+                kernels.iterate(form.packed, *common)
             else:
-                kernels.iterate_rows(form.arrays, self.rows.kernel, *common)
+                kernels.iterate_rows(form.packed, self.rows.kernel, *common)
 
         helpers = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(1, threads)]
         for helper in helpers:

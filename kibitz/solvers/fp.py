@@ -53,10 +53,10 @@ class FictitiousPlay:
         form = self.task.form
         if self.exact:
             if self.iteration == 0:
-                best_plans(form.arrays, self.plan, form.first, 0, 1, 1.0)
+                best_plans(form.packed, self.plan, form.first, 0, 1, 1.0)
                 self.iteration = 1
             return
-        best_plans(form.arrays, self.plan, form.first, self.iteration, count, 0.0)
+        best_plans(form.packed, self.plan, form.first, self.iteration, count, 0.0)
         self.iteration += count
 
     def probabilities(self) -> Floats:

@@ -71,7 +71,7 @@ class Lp:
         if self.iteration:
             return
         form = self.task.form
-        payoffs = payoff_matrix(form)
+        payoffs = payoff_matrix(form) / form.scale  # HiGHS has absolute tolerances
         own, own_side = constraints(form, 0)
         his, his_side = constraints(form, 1)
         # Variables (x >= 0, q free), as HiGHS wants it: minimise -f'q with F'q - A'x <= 0 and E x = e.
@@ -93,7 +93,7 @@ class Lp:
             raise SolverError(f"HiGHS did not solve the programme: {answer.message}; try lp(method=ipm) or cfr+")
         plans = np.concatenate((answer.x[: own.shape[1]], -answer.ineqlin.marginals))
         self.weights[:] = np.maximum(plans, 0.0)
-        self.value = -float(answer.fun)
+        self.value = -float(answer.fun) * form.scale
         self.iteration = 1
 
     def probabilities(self) -> Floats:

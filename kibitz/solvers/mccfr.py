@@ -129,8 +129,12 @@ class Mccfr:
         self.iteration += count
 
     def probabilities(self) -> Floats:
-        """The average strategy by infoset column; a row never visited is uniform over its open actions."""
+        """The average strategy by infoset column; a row never visited is uniform over its open actions.
+
+        Before the first iteration it is the start, which the regrets hold.
+        """
         infosets = self.task.form.infosets
         fallback = np.isfinite(self.regret[self._column]).astype(np.float64)
-        result = normalise(self.average[self._column], infosets, normalise(fallback, infosets))
+        weights = self.average if self.iteration else np.maximum(self.regret, 0.0)
+        result = normalise(weights[self._column], infosets, normalise(fallback, infosets))
         return result if self._fixed is None else np.where(np.isnan(self._fixed), result, self._fixed)
