@@ -36,7 +36,7 @@ VARIANTS = [
     "lcfr(averaging=uniform)", "pcfr+(averaging=linear, delay=1)", "cfr(delay=4)",
     "cfr+(updates=simultaneous, averaging=uniform, delay=2)",
     "dcfr(beta=-1.5)", "dcfr(alpha=2, beta=-0.5, gamma=3)", "dcfr(alpha=0, beta=0, gamma=0)",
-    "dcfr(alpha=1, beta=0.5, gamma=0.5, delay=4)", "dcfr(alpha=-1, beta=2, updates=simultaneous)",
+    "dcfr(alpha=1, beta=0.5, gamma=0.5, delay=4)", "dcfr(alpha=0.5, beta=2, updates=simultaneous)",
 ]  # fmt: skip
 GAMES = {
     "kuhn": lambda: kibitz.game("kuhn"),
@@ -172,7 +172,7 @@ def test_exact_and_iterative_solvers_agree():
         for spec in ("cfr+(averaging=quadratic)", "pcfr+"):
             profile = solve(game, spec, until=1e-6, iterations=10_000)
             assert evaluate.value(game, profile)[0] == pytest.approx(value, abs=1e-6), spec
-            assert evaluate.nash_conv(game, profile) < 2e-5, spec
+            assert evaluate.nash_conv(game, profile) < 1e-4, spec
 
 
 @pytest.mark.parametrize(
