@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kibitz.kernels.cfr import Rows
 
 Bools = NDArray[np.bool_]
+SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,12 @@ def row_map(
     closed = np.zeros(columns, bool) if closed is None else np.asarray(closed, bool)
     if base is None and not moves.all():
         raise SolverError("frozen rows need a base strategy to be frozen at")
-    base = np.where(closed, 0.0, form.uniform() if base is None else base)
+    base = form.uniform() if base is None else np.asarray(base, np.float64)
+    if closed.shape != (columns,) or base.shape != (columns,):
+        raise SolverError(f"closed actions and a base have {columns:,} entries, one for each infoset and action")
+    base = np.where(closed, 0.0, base)
     _check_rows(form, row, closed)
+    _check_base(form, ~moves[row], base)
 
     # Free columns: rows that move, sorted into bands of one seat and one number of open actions.
     representative = np.zeros(rows, np.int64)
@@ -127,6 +132,7 @@ def row_map(
     factor = np.ones(form.sequences)
     frozen = inner & ~moves[row[form.infoset[form.point_of]]] if count else inner
     factor[frozen] = base[form.column[frozen]]
+    factor[inner] = np.where(closed[form.column[inner]], 0.0, factor[inner])  # nothing is regretted beyond them
     frozen_reach = np.ones(form.sequences)
     all_plans(form.packed, factor, frozen_reach)
     change = np.flatnonzero(
@@ -171,3 +177,16 @@ def _check_rows(form: SequenceForm, row: NDArray[np.int64], closed: Bools) -> No
                 f"infosets {infosets.labels[i]!r} and {infosets.labels[j]!r} cannot share a row: "
                 f"they have different {what}"
             )
+
+
+def _check_base(form: SequenceForm, frozen: Bools, base: Floats) -> None:
+    """Frozen infosets have a distribution over open actions; the error names one that has not."""
+    infosets = form.infosets
+    with np.errstate(invalid="ignore"):
+        wrong = ~((base >= 0.0) & (base <= 1.0 + SUM_TOLERANCE))
+        sums = np.bincount(infosets.row_of_column, base, minlength=len(frozen))
+    bad = frozen & (np.bincount(infosets.row_of_column, wrong, minlength=len(frozen)) > 0)
+    bad |= frozen & ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
+    if bad.any():
+        label = infosets.labels[int(np.flatnonzero(bad)[0])]
+        raise SolverError(f"the base at the frozen infoset {label!r} is not a distribution over its open actions")

@@ -179,6 +179,9 @@ def walk(tree, seat, mode, explore, weight, regret, average, random, probability
                 at = child[first + a]
                 continue
             for a in range(width):
+                if regret[reference + a] <= CLOSED:  # a child that does not exist
+                    tree.edge[edges + a, 0] = 0.0
+                    continue
                 tree.stack[depth, 0] = child[first + a]
                 tree.stack[depth, 1] = edges + a
                 if mode == CHANCE_ONLY:

@@ -234,8 +234,10 @@ def lite_cfr_plus(game: str) -> Work:
     strategy = graph.current_strategy()
 
     def once() -> None:
-        for player in range(1, players + 1):  # as its own update_graph does, which stops at two players
-            env.update(strategy, upd_player=player)
+        if players == 2:
+            graph.update_graph(env)  # its own: alternating, and written for two players
+        else:
+            env.update(strategy)  # all at once, as its CFR does: the faster of the two
         env.update_strategy(strategy)  # the averages
 
     return Work("CFRplus", repeat(once), lambda: sum(env.exploitability(strategy, "linear-avg-iterate")))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import spec as specs
+from kibitz.errors import SolverError
 from kibitz.form.rows import RowMap
 from kibitz.form.sequence import SequenceForm
 from kibitz.tree import Tree
@@ -62,6 +63,8 @@ def make(text: str, task: Task) -> Solver:
     spec = specs.parse(text)
     if spec.name not in SOLVERS:
         raise specs.unknown("solver", spec.name, SOLVERS)
+    if task.rows is not None and task.rows.form.tree_digest != task.form.tree_digest:
+        raise SolverError("the rows were made for another game: make them with row_map of this game's form")
     module, name = SOLVERS[spec.name][0].split(":")
     start: Any = specs.call(getattr(importlib.import_module(module), name), spec)
     solver: Solver = start(task, str(spec))

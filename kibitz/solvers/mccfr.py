@@ -41,6 +41,8 @@ class Mccfr:
 
     def __init__(self, task: Task, spec: str, mode: int, linear: bool, explore: float) -> None:
         self.task, self.spec, self.iteration, self.visited = task, spec, 0, 0
+        if task.tree.players == 1:  # external sampling keeps its average on the walks of another seat
+            mode = MODES["chance"] if mode == MODES["external"] else mode
         self.mode, self.linear, self.explore = mode, linear, explore
         infosets, rows = task.form.infosets, task.rows
         width = infosets.width.astype(np.int64)
