@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all bench lint docs clean
+.PHONY: demo test test-all bench peers lint docs clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("kibitz needs Python 3.11 or later: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
@@ -31,9 +31,20 @@ test-all: lint
 docs: $(VENV)/.test
 	$(BIN)/python -m kibitz.report.docs
 
-# The peers that are installed are measured side by side; the others are named as skipped.
+# The peers that are installed are measured side by side; the others are named as skipped. `make peers` puts all of
+# them into .venv-peers: it compiles LiteEFG and Gambit (a C++ compiler, ten minutes), and NoRegret wants Python 3.12
+# and brings a deep-learning stack unless told not to.
+PEERS := .venv-peers
+PYTHON312 ?= python3.12
 bench: $(VENV)/.test
-	$(BIN)/kibitz bench --json docs/results.json --markdown docs/results.md
+	$(BIN)/kibitz bench --json docs/results.json --markdown docs/results.md \
+		$(if $(wildcard $(PEERS)/bin/python),--peers-python $(PEERS)/bin/python)
+
+peers:
+	test -x $(PEERS)/bin/python || $(PYTHON312) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet -U pip numpy scipy open_spiel cvxpy LiteEFG pygambit
+	$(PEERS)/bin/python -m pip install --quiet --pre --no-deps noregret==0.0.0.dev17
+	$(PEERS)/bin/python -m pip install --quiet gurobipy ordered-set orjson tqdm pokerkit
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -19,6 +19,7 @@ from kibitz.tree import Infosets
 
 KIND = "profile"
 SUM_TOLERANCE = 1e-9
+DTYPES = {"probabilities": np.float64, "seat_start": np.int32, "first": np.int64, "actions_of": np.int32}
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class Profile:
     meta: Mapping[str, Any] = field(default_factory=dict)  # game, tree (digest), solver, iterations, seed, ...
 
     def __post_init__(self) -> None:
+        columns = int(self.infosets.first[-1])
+        if self.probabilities.shape != (columns,) or self.probabilities.dtype != np.float64:
+            raise GameError(f"a profile of these infosets has {columns:,} probabilities, one for each infoset and action")
         self.probabilities.flags.writeable = False
 
     @property
@@ -59,6 +63,8 @@ class Profile:
     def items(self, seat: int) -> Iterator[tuple[str, dict[Action, float]]]:
         """(infoset, probabilities) for all infosets of a seat, in the order in which the game meets them."""
         start = self.infosets.seat_start
+        if not 0 <= seat < self.seats:
+            raise GameError(f"there is no seat {seat}: seats are 0 to {self.seats - 1}")
         for i in range(start[seat], start[seat + 1]):
             yield self.infosets.labels[i], self.at(i)
 
@@ -120,18 +126,18 @@ class Profile:
 
 def _from_artefact(held: store.Artefact) -> Profile:
     arrays, meta = held.arrays, dict(held.meta)
-    actions = [tuple(a) for a in meta.pop("actions")]
-    if not all(a and all(isinstance(x, str | int) for x in a) for a in actions):
-        raise ValueError("its lists of actions are not names")
+    lists = meta.pop("actions")
+    if not (isinstance(lists, list) and all(isinstance(a, list) for a in lists)):
+        raise ValueError("its actions are not lists")
+    actions = [tuple(a) for a in lists]
+    if not all(a and all(isinstance(x, str | int) for x in a) and len(set(map(str, a))) == len(a) for a in actions):
+        raise ValueError("its lists of actions are not different names")
+    for name, dtype in DTYPES.items():
+        if arrays[name].dtype != dtype:
+            raise ValueError(f"its array {name!r} is of another type")
     labels = store.unpack_strings(arrays["labels"], arrays["label_offsets"])
-    infosets = Infosets(
-        arrays["seat_start"].astype(np.int32),
-        arrays["first"].astype(np.int64),
-        labels,
-        actions,
-        arrays["actions_of"].astype(np.int32),
-    )
-    probabilities = arrays["probabilities"].astype(np.float64)
+    infosets = Infosets(arrays["seat_start"], arrays["first"], labels, actions, arrays["actions_of"])
+    probabilities = arrays["probabilities"]
     _check(infosets, probabilities)
     return Profile(infosets, probabilities, meta)
 
@@ -141,6 +147,8 @@ def _check(infosets: Infosets, probabilities: NDArray[np.float64]) -> None:
     shapes = start.ndim == 1 and len(start) >= 2 and first.shape == (count + 1,) and of.shape == (count,)
     if not shapes or start[0] != 0 or start[-1] != count or (np.diff(start) < 0).any() or first[0] != 0:
         raise ValueError("its tables do not fit together")
+    if sum(map(len, infosets.number)) != count:
+        raise ValueError("two infosets of a seat have the same label")
     if count and (of.min() < 0 or of.max() >= len(infosets.actions)):
         raise ValueError("an infoset has no actions")
     widths = np.array([len(a) for a in infosets.actions], np.int64)

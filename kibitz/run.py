@@ -7,6 +7,7 @@ iterations are, or on being interrupted. The gap is looked at after numbers of i
 from __future__ import annotations
 
 import math
+import operator
 import os
 import signal
 import threading
@@ -21,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import store
-from kibitz.errors import ArtefactError, GameError, SolverError
-from kibitz.evaluate import measure
+from kibitz.errors import ArtefactError, SolverError
+from kibitz.evaluate import measure, probabilities_of
 from kibitz.form.rows import RowMap
 from kibitz.form.sequence import SequenceForm, form_of
 from kibitz.games import Game
@@ -93,9 +94,9 @@ def solve(
     tree = _tree(game)
     form = form_of(tree)
     _check_stops(iterations, until, seconds)
-    if start is not None and start.meta.get("tree") != form.tree_digest:
-        raise GameError("the start profile was made for another game")
-    task = Task(tree, form, rows, None if start is None else start.probabilities, seed, _threads(form, threads))
+    iterations, seed = None if iterations is None else int(iterations), _seed(seed)
+    first = None if start is None else probabilities_of(form, start)
+    task = Task(tree, form, rows, first, seed, _threads(form, threads))
     made = make(solver, task)
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
@@ -200,6 +201,13 @@ def _check_stops(iterations: int | None, until: float | None, seconds: float | N
         raise SolverError(f"seconds={seconds!r} must be above 0")
 
 
+def _seed(seed: Any) -> int:
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise SolverError(f"seed={seed!r} must be a whole number") from None
+
+
 def _threads(form: SequenceForm, threads: int | None) -> int:
     if threads is not None:
         if not 1 <= threads <= 1024:
@@ -237,20 +245,26 @@ def save_checkpoint(
 ) -> None:
     """Write all that a resumed run needs; an older checkpoint is replaced at one moment."""
     report = report or Report()
-    seed = getattr(getattr(solver, "task", None), "seed", 0)
+    task: Task | None = getattr(solver, "task", None)
+    seed = 0 if task is None else task.seed
     meta = {
         "game": game, "tree": form.tree_digest, "solver": solver.spec, "iteration": solver.iteration, "seed": seed,
+        "rows": _rows(task),
         "stop": report.stop, "seconds": report.seconds,
         "looks": [[look.iteration, look.seconds, look.gap, look.value] for look in report.looks],
     }  # fmt: skip
     store.save(path, KIND, solver.state, meta)
 
 
+def _rows(task: Task | None) -> str:
+    return "" if task is None or task.rows is None else task.rows.digest
+
+
 def checkpoint_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a checkpoint says of itself: game, solver, iteration, seed, stop (as asked for), seconds, looks."""
     meta = store.load(Path(path), KIND, mmap=True).meta
     wanted = {
-        "game": str, "tree": str, "solver": str, "iteration": int, "seed": int,
+        "game": str, "tree": str, "solver": str, "iteration": int, "seed": int, "rows": str,
         "stop": dict, "seconds": float, "looks": list,
     }  # fmt: skip
     for name, kind in wanted.items():
@@ -274,18 +288,20 @@ def _looks(path: Path, meta: dict[str, Any]) -> list[Look]:
 def _restore(solver: Solver, form: SequenceForm, path: Path, seed: int, report: Report) -> None:
     meta = checkpoint_meta(path)
     mine = {"tree": form.tree_digest, "solver": solver.spec, "seed": seed}
+    mine["rows"] = _rows(getattr(solver, "task", None))
     for name, wanted in mine.items():
         if meta[name] != wanted:
             raise ArtefactError(
                 f"{path} belongs to another run: its {name} is {meta[name]}, here it is {wanted}; "
-                "resume with the same game, solver and seed"
+                "resume with the same game, solver, seed and rows"
             )
     held: dict[str, NDArray[Any]] = store.load(path, KIND).arrays
     if held.keys() != solver.state.keys():
         raise ArtefactError(f"{path} does not hold the state of {solver.spec}; start the run anew")
     for name, array in solver.state.items():
-        if held[name].shape != array.shape or held[name].dtype != array.dtype or np.isnan(held[name]).any():
-            raise ArtefactError(f"{path} does not fit the game: its array {name!r} is of another shape; start anew")
+        same = held[name].shape == array.shape and held[name].dtype == array.dtype
+        if not same or np.isnan(held[name]).any() or np.isposinf(held[name]).any():
+            raise ArtefactError(f"{path} does not fit the game: its array {name!r} is another; start anew")
     for name, array in solver.state.items():
         array[...] = held[name]
     solver.iteration = meta["iteration"]

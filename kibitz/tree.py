@@ -8,6 +8,7 @@ says which history breaks it.
 from __future__ import annotations
 
 import contextlib
+import operator
 import weakref
 from array import array
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ CHANCE_TOLERANCE = 1e-9
 # Bytes per history that the tree and a solve of it take together, with room to spare (measured by `kibitz bench`).
 BYTES_PER_HISTORY = 160
 _PROGRESS_EVERY = 1 << 16
+_CHECK_EVERY = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -107,14 +109,16 @@ class Tree:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of shape, chance, payoffs and labels: saved strategies are held against it."""
+        """A fingerprint of shape, chance, payoffs, labels and actions: saved strategies are held against it."""
         import hashlib
 
         content = hashlib.sha256()
         for part in (self.parent, self.turn, self.infoset, self.chance, self.payoff, self.infosets.first):
             content.update(str(part.shape).encode() + np.ascontiguousarray(part).tobytes())
         for label in self.infosets.labels:
-            content.update(label.encode() + b"\0")
+            content.update(label.encode(errors="surrogatepass") + b"\0")
+        names = [[str(a) for a in actions] for actions in self.infosets.actions]
+        content.update(np.ascontiguousarray(self.infosets.actions_of).tobytes() + ascii(names).encode())
         return content.hexdigest()
 
     def counts(self) -> dict[str, int]:
@@ -174,6 +178,8 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
     while stack:
         state, parent, index, probability = stack.pop()
         turn = turn_of(state)
+        if turn.__class__ is not int:
+            turn = _whole(turn)
         out.parent.append(parent)
         out.action.append(index)
         out.chance.append(probability)
@@ -182,11 +188,17 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
                 raise GameError(f"turn() gives seat {turn}, but seats are 0 to {players - 1}")
             actions = tuple(actions_of(state))
             key = infoset_of(state)
-            number = lists.get(actions)
+            seat_keys = keys[turn]
+            try:
+                number = lists.get(actions)
+                infoset = seat_keys.get(key)
+            except TypeError as error:
+                raise GameError(
+                    f"infoset {key!r} of seat {turn} with actions {list(actions)}: {error}; an infoset must be hashable, "
+                    "and actions must be strings or integers"
+                ) from error
             if number is None:
                 number = lists[actions] = _new_actions(actions, len(lists), key)
-            seat_keys = keys[turn]
-            infoset = seat_keys.get(key)
             if infoset is None:
                 infoset = seat_keys[key] = len(seat_keys)
                 lists_of[turn].append(number)
@@ -201,11 +213,10 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
                 stack.append((after(state, actions[i]), node, i, 1.0))
         elif turn == CHANCE:
             out.infoset.append(-1)
-            outcomes = game.chance(state)
+            outcomes = _outcomes(game, state, out, node)
             total = 0.0
             for i in range(len(outcomes) - 1, -1, -1):
                 outcome, p = outcomes[i]
-                p = float(p)
                 if not p >= 0.0:
                     raise GameError(f"chance outcome {outcome!r} after {_path(game, out, node)} has probability {p}")
                 total += p
@@ -217,28 +228,54 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
         elif turn == TERMINAL:
             out.infoset.append(-1)
             payoff = game.payoff(state)
-            if len(payoff) != players:
-                raise GameError(f"payoff after {_path(game, out, node)} has {len(payoff)} numbers for {players} seats")
-            out.payoff.extend(payoff)
+            try:
+                if len(payoff) != players:
+                    raise GameError(
+                        f"payoff after {_path(game, out, node)} has {len(payoff)} numbers for {players} seats"
+                    )
+                out.payoff.extend(payoff)
+            except TypeError:
+                raise GameError(
+                    f"payoff after {_path(game, out, node)} is {payoff!r}: it must be a number for each seat"
+                ) from None
         else:
             raise GameError(f"turn() gives {turn!r}: it must be a seat, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})")
         out.turn.append(turn)
         node += 1
-        if node % _PROGRESS_EVERY == 0:
-            if progress is not None:
+        if node % _CHECK_EVERY == 0:
+            if progress is not None and node % _PROGRESS_EVERY == 0:
                 progress(node)
-            if node > limit:
-                raise GameError(
-                    f"the game has more than {limit:,} histories, which is what fits into memory at about "
-                    f"{BYTES_PER_HISTORY} bytes each; shrink its parameters, or abstract it"
-                )
+            _check_size(node, limit)
             _check_depth(game, out, node - 1)
+    _check_size(node, limit)
     return _finish(game, out, keys, list(lists), lists_of)
+
+
+def _whole(turn: Any) -> int:
+    """A turn that is not a plain int: NumPy's are fine."""
+    try:
+        return operator.index(turn)
+    except TypeError:
+        raise GameError(
+            f"turn() gives {turn!r}: it must be a seat, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
+        ) from None
+
+
+def _outcomes(game: Game, state: Any, out: _Layout, node: int) -> list[tuple[Action, float]]:
+    outcomes = game.chance(state)
+    try:
+        return [(outcome, float(p)) for outcome, p in outcomes]
+    except (TypeError, ValueError) as error:
+        raise GameError(
+            f"chance after {_path(game, out, node)} is {outcomes!r}: it must be pairs (outcome, probability) ({error})"
+        ) from None
 
 
 def _new_actions(actions: tuple[Action, ...], number: int, key: object) -> int:
     if not actions:
         raise GameError(f"infoset {key!r} has no actions; a history where nobody can move must be TERMINAL")
+    if not all(isinstance(a, str | int) for a in actions):
+        raise GameError(f"infoset {key!r} has actions {list(actions)}: actions must be strings or integers")
     if len(set(map(str, actions))) != len(actions):
         raise GameError(f"infoset {key!r} lists an action twice: {list(actions)}")
     return number
@@ -270,6 +307,14 @@ def _path(game: Game, out: _Layout, node: int) -> str:
     if len(words) > 24:
         words = [*words[:20], "...", words[-1]]
     return "the history " + " ".join(words) if words else "the root"
+
+
+def _check_size(histories: int, limit: int) -> None:
+    if histories > limit:
+        raise GameError(
+            f"the game has more than {limit:,} histories, which is what fits into memory at about "
+            f"{BYTES_PER_HISTORY} bytes each; shrink its parameters, or abstract it"
+        )
 
 
 def _check_depth(game: Game, out: _Layout, node: int) -> None:

@@ -244,3 +244,10 @@ def test_a_game_may_be_named():
     assert evaluate.value("kuhn", profile)[0] == pytest.approx(-1 / 18)
     with pytest.raises(GameError, match="is not a game: it lacks"):
         evaluate.value(object(), profile)
+
+
+def test_a_profile_has_a_probability_for_each_action():
+    infosets = tree_of(kibitz.game("kuhn")).infosets
+    for wrong in (np.zeros(3), np.zeros((24, 1)), np.zeros(24, np.float32)):
+        with pytest.raises(GameError, match="24 probabilities"):
+            Profile(infosets, wrong)

@@ -12,9 +12,7 @@ from kibitz.errors import SolverError
 
 
 def bench(
-    seconds: Annotated[
-        float, typer.Option("--seconds", metavar="SECONDS", help="Time to spend on each figure.")
-    ] = 2.0,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="SECONDS", help="Time to spend on each figure.")] = 2.0,
     quick: Annotated[bool, typer.Option("--quick", help="A few figures only.")] = False,
     json_path: Annotated[
         Path | None, typer.Option("--json", metavar="PATH", help="Write the figures to a JSON file.")

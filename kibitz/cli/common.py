@@ -124,32 +124,30 @@ def game_and_tree(text: str, watch: Watch) -> tuple[Game, Tree]:
     try:
         rules = game(text)
         tree = tree_of(rules, watch.histories)
-    except (KibitzError, OSError, MemoryError):
-        raise
     except (Exception, SystemExit) as error:
-        where = _line_of(text, error)
-        if not where:
+        told = _told(text, error)
+        if not told:
             raise
-        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise GameError(f"{where}: {told}") from None
+        raise GameError(told) from None
     # A game of a user's own has no spec; what was typed is how to call it again.
     return rules, tree if tree.spec else replace(tree, spec=text.strip())
 
 
-def _line_of(text: str, error: BaseException) -> str:
-    """Where in a user's own file an error comes from; empty if the game is not from one."""
+def _told(text: str, error: BaseException) -> str:
+    """An error that comes from a user's own file, with its line; empty for any other."""
     if ".py:" not in text:
         return ""
     import traceback
 
+    ours = isinstance(error, KibitzError | OSError | MemoryError)  # a sentence already
+    error = error.__cause__ if ours and error.__cause__ is not None else error
     file = text.strip().partition(".py:")[0] + ".py"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, SyntaxError):
-        return f"{error.filename or file}, line {error.lineno}"
+        return f"{error.filename or file}, line {error.lineno}: SyntaxError: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
     mine = [f for f in frames if os.path.abspath(f.filename) == os.path.abspath(file)]
-    if mine:
-        return f"{file}, line {mine[-1].lineno}, in {mine[-1].name}"
-    return f"{file}, which gives what a game cannot have"
+    return f"{file}, line {mine[-1].lineno}, in {mine[-1].name}: {what}" if mine else "" if ours else f"{file}: {what}"
 
 
 def recalled(spec: str, path: Path, option: str) -> str:

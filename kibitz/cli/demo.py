@@ -38,8 +38,8 @@ def demo(
     check_artefact(profile_path, "--out", "profile")
     check_file(plot_path, "--out", (".png",))
     page = console()
-    page.print("Leduc hold'em: six cards in three ranks, one for each player, one on the board, two bets a round.")
-    page.print("(The first use of kibitz compiles its solvers: about a minute, once.)", style="dim")
+    typer.echo("Leduc hold'em: six cards of three ranks; a card each, a bet, a card on the board, and a bet again.")
+    typer.echo("(The first use of kibitz compiles its solvers: up to a minute, once.)")
     report, began = Report(), time.perf_counter()
     with Watch() as watch:
         tree = tree_of_text("leduc", watch)
@@ -70,13 +70,11 @@ def demo(
     rows = [(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
     page.print("\nThe answer of seat 1 to a raise, by its card:")
     page.print(strategy(rows, wide=True))
-    page.print("\nSaved:")
-    print(f"  {plot_path}   how the gap fell\n  {profile_path}   the strategy")
-    print("\nTry next:")
+    typer.echo(f"\nSaved:\n  {plot_path}: how the gap fell\n  {profile_path}: the strategy\n\nTry next:")
     for command in (
         f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",
         f"kibitz evaluate {shlex.quote(str(profile_path))}",
         "kibitz solve 'leduc(players=3, ranks=4)' --seconds 30",
         "kibitz games",
     ):
-        print(f"  {command}")
+        typer.echo(f"  {command}")

@@ -67,13 +67,16 @@ def memory(tree: Tree, form: SequenceForm) -> dict[str, int]:
     """Bytes that a solve by CFR holds in arrays: tree, form, and the solver's state with a look at the gap."""
     import numpy as np
 
-    def held(parts: Any) -> int:
-        return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
+    def held(part: Any) -> int:
+        if isinstance(part, tuple | list):
+            return sum(map(held, part)) if part and isinstance(part[0], np.ndarray) else 0
+        return part.nbytes if isinstance(part, np.ndarray) else 0
 
+    form.packed  # noqa: B018  what kernels read, made on first use
     per_sequence = CFR_BY_SEQUENCE + LOOK_BY_SEQUENCE
     sizes = {
-        "tree": held(vars(tree).values()) + held(vars(tree.infosets).values()),
-        "form": held(vars(form).values()) + held(form.arrays),
+        "tree": sum(map(held, [*vars(tree).values(), *vars(tree.infosets).values()])),
+        "form": sum(map(held, vars(form).values())),
         "cfr": 8 * (per_sequence * form.sequences + BY_POINT * form.points),
     }
     return {**sizes, "solve": sum(sizes.values())}

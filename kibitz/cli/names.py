@@ -6,6 +6,8 @@ import importlib
 import inspect
 from typing import Any
 
+import typer
+
 from kibitz.cli.common import Json, console, print_json
 
 
@@ -24,15 +26,14 @@ def games(json: Json = False) -> None:
         print_json({"games": table})
         return
     _print(table)
-    out = console()
-    out.print("Parameters go in brackets; quote the whole for the shell: 'leduc(players=3, bets=[2, 4])'.")
-    out.print("\nOther games:")
+    typer.echo("\nParameters go in brackets; quote the whole for the shell: 'leduc(players=3, bets=[2, 4])'.")
+    typer.echo("\nOther games:")
     for text, what in (
         ("'openspiel:liars_dice(numdice=1)'", "any OpenSpiel game (needs kibitz[openspiel])"),
         ("path/to/game.efg", "a Gambit file"),
         ("'my_game.py:MyGame(size=3)'", "a class of yours with the rules: see docs/own_game.md"),
     ):
-        out.print(f"  {text:<36}{what}", markup=False)
+        typer.echo(f"  {text:<36}{what}")
 
 
 def solvers(json: Json = False) -> None:
@@ -50,7 +51,7 @@ def solvers(json: Json = False) -> None:
         print_json({"solvers": table})
         return
     _print(table)
-    console().print("Parameters go in brackets; quote the whole for the shell: 'dcfr(alpha=1.5)'.")
+    typer.echo("\nParameters go in brackets; quote the whole for the shell: 'dcfr(alpha=1.5)'.")
 
 
 def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
@@ -68,6 +69,7 @@ def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
 def _print(rows: list[dict[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     from kibitz.spec import show
 
@@ -79,14 +81,8 @@ def _print(rows: list[dict[str, Any]]) -> None:
             f"{key}=..." if key in row["needed"] else f"{key}={show(default)}"
             for key, default in row["parameters"].items()
         ]
-        about = _text(row["about"], "")
+        about = Text(row["about"])
         if given:
             about.append("\n" + ", ".join(given), "dim")
         table.add_row(row["name"], about)
     console().print(table)
-
-
-def _text(text: str, style: str) -> Any:
-    from rich.text import Text
-
-    return Text(text, style)

@@ -48,13 +48,14 @@ class Order:
     out: Path | None
     plot: Path | None
     log: Path | None
+    at: int | None = None  # the iteration of the checkpoint to go on from
 
 
 def solve(
     game: Annotated[
         str | None,
         typer.Argument(
-            metavar="[GAME]",
+            metavar="GAME",
             help=GAME_HELP + " With --resume it may be left out.",
             show_default=False,
         ),
@@ -131,6 +132,8 @@ def solve(
         print_json(as_data(order, tree, profile, report))
     elif not quiet:
         _print(order, tree, profile, report)
+    elif report.interrupted and (command := continuation(order, tree)):
+        typer.echo(f"stopped; go on with: {command}", err=True)
     if report.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -152,6 +155,7 @@ def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> O
         seed=meta["seed"] if seed is None else seed,
         checkpoint=path,
         resume=True,
+        at=meta["iteration"],
     )
     if order.iterations is not None or order.until is not None or order.seconds is not None:
         return order
@@ -331,16 +335,18 @@ def _print(order: Order, tree: Tree, profile: Profile, report: Report) -> None:
         if given is not None:
             rows.append((name, str(given)))
     out.print(pairs(rows))
+    if order.at is not None and order.at == last.iteration:
+        typer.echo("It was there already: --iterations, --until or --seconds take it further.")
     if report.interrupted:
         command = continuation(order, tree)
-        out.print("Stopped before its end." if command else "Stopped before its end; nothing was saved to go on from.")
         if command:
-            out.print("Go on with:")
-            print(f"  {plain(command)}")  # not wrapped, to be copied
+            typer.echo(f"Stopped before its end. Go on with:\n  {plain(command)}")
+        else:
+            typer.echo("Stopped before its end; nothing was saved to go on from (--checkpoint DIR saves it).")
     elif order.out is None:
-        out.print("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
+        typer.echo("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
     else:
-        print(f"Read it: kibitz show {shlex.quote(str(order.out))}")
+        typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}")
 
 
 def caveat(tree: Tree) -> str:

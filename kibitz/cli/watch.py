@@ -51,9 +51,11 @@ class Watch:
     def _appear(self) -> None:
         from rich.console import Console
         from rich.live import Live
+        from rich.spinner import Spinner
 
         with self._lock:
             if self.shown:
+                self._spinner = Spinner("dots")
                 self._live = Live(
                     console=Console(stderr=True), get_renderable=self._line, refresh_per_second=5, transient=True
                 )
@@ -77,7 +79,6 @@ class Watch:
 
     def _line(self) -> RenderableType:
         from rich.progress_bar import ProgressBar
-        from rich.spinner import Spinner
         from rich.table import Table
         from rich.text import Text
 
@@ -87,7 +88,7 @@ class Watch:
         line = Table.grid(padding=(0, 1))
         line.add_column(width=1)
         line.add_column(no_wrap=True, overflow="ellipsis")
-        cells: list[RenderableType] = [Spinner("dots"), Text(plain(said), no_wrap=True, overflow="ellipsis")]
+        cells: list[RenderableType] = [self._spinner, Text(plain(said), no_wrap=True, overflow="ellipsis")]
         if part is not None:
             line.add_column(width=20)
             cells.append(ProgressBar(total=1.0, completed=part, width=20))

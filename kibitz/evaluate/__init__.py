@@ -31,7 +31,7 @@ def _form(game: Game | Tree | str) -> SequenceForm:
     return form_of(game if isinstance(game, Tree) else tree_of(make_game(game)))
 
 
-def _probabilities(form: SequenceForm, profile: Profile) -> Floats:
+def probabilities_of(form: SequenceForm, profile: Profile) -> Floats:
     """The profile's probabilities, after a check that it belongs to the game."""
     same = profile.infosets is form.infosets or (
         profile.meta.get("tree") == form.tree_digest and np.array_equal(profile.infosets.first, form.infosets.first)
@@ -69,8 +69,7 @@ def measure(form: SequenceForm, probabilities: Floats) -> Measure:
     probabilities.flags.writeable = False  # as a profile's are: one type, so compiled once
     result = np.empty((2, form.seats))
     choice = np.empty(form.points, np.int32)
-    space = np.empty((4, form.sequences))
-    gap = _kernels().measure(form.packed, form.reads, probabilities, space, choice, result)
+    gap = _kernels().measure(form.packed, form.reads, probabilities, choice, result)
     return Measure(result[0], result[1], choice, gap)
 
 
@@ -78,8 +77,7 @@ def value(game: Game | Tree | str, profile: Profile) -> Floats:
     """Expected utility of each seat when all play the profile."""
     form = _form(game)
     result = np.empty(form.seats)
-    space = np.empty((3, form.sequences))
-    _kernels().expected(form.packed, form.reads, _probabilities(form, profile), space, result)
+    _kernels().expected(form.packed, form.reads, probabilities_of(form, profile), result)
     return result
 
 
@@ -91,7 +89,7 @@ def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestR
     form = _form(game)
     if not 0 <= seat < form.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {form.seats - 1}")
-    found = measure(form, _probabilities(form, profile))
+    found = measure(form, probabilities_of(form, profile))
     lo, hi = form.seat_point[seat], form.seat_point[seat + 1]
     start = form.infosets.seat_start
     probabilities = profile.probabilities.copy()
@@ -105,7 +103,7 @@ def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestR
 def nash_conv(game: Game | Tree | str, profile: Profile) -> float:
     """Sum over seats of what a best response gains: 0 exactly at an equilibrium."""
     form = _form(game)
-    return measure(form, _probabilities(form, profile)).nash_conv
+    return measure(form, probabilities_of(form, profile)).nash_conv
 
 
 def exploitability(game: Game | Tree | str, profile: Profile) -> float:
@@ -116,7 +114,7 @@ def exploitability(game: Game | Tree | str, profile: Profile) -> float:
 def report(game: Game | Tree | str, profile: Profile) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
     form = _form(game)
-    found = measure(form, _probabilities(form, profile))
+    found = measure(form, probabilities_of(form, profile))
     return {
         "value": found.value.tolist(),
         "best_response": found.best.tolist(),

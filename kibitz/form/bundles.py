@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 # Work (sequences and payoff entries) in one chunk: small enough for the cache and for sharing between cores,
 # large enough that meeting between chunks costs nothing. The same on every machine: results depend on it.
@@ -127,6 +125,9 @@ def _distinct(tuples: Ints) -> tuple[Ints, Ints]:
 
 def _group(row: Ints, column: Ints, rows: int, columns: int) -> tuple[Ints, Ints]:
     """An order of rows in which rows with similar columns stand together, and the component of each in that order."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_matrix((np.ones(len(row), np.int8), (row, column + rows)), shape=(rows + columns, rows + columns))
     component = connected_components(graph, directed=False)[1][:rows].astype(np.int64)
     sorted_by = np.lexsort((column, row))

@@ -7,7 +7,9 @@ Without either, each infoset has a row of its own, and solvers use the sequence 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +44,14 @@ class RowMap:
     @property
     def columns(self) -> int:
         return len(self.width)
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the map, the mask and the base where it is read: checkpoints are held against it."""
+        content = hashlib.sha256()
+        for part in (self.row, self.moves, np.where(self.free < 0, self.base, 0.0), self.free):
+            content.update(str(part.shape).encode() + np.ascontiguousarray(part).tobytes())
+        return content.hexdigest()
 
     def lift(self, weights: Floats) -> Floats:
         """Weights by sequence -> probabilities by infoset column of the real game.

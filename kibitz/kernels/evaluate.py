@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kibitz.kernels.jit import U64, kernel, part
 from kibitz.kernels.sequence import clear_bare, descend, gather_hanging, gradient, respond, unpack
 
@@ -45,16 +47,19 @@ def seat_gradient(packed, seat, plan, worth):
 
 
 @kernel
-def measure(packed, column, probability, space, choice, result):
+def measure(packed, column, probability, choice, result):
     """result[0, i]: what seat i gets from the probabilities; result[1, i]: what it could get against the others.
 
     Returns nash_conv, the sum of the differences; rounding below zero is zero.
 
     column: uint32[S], the infoset column that a sequence reads; probability: by infoset column;
-    choice: int32[P], the best response's action at each point; space: float64[4, S or more], overwritten.
+    choice: int32[P], the best response's action at each point.
     """
     form = unpack(packed)
-    strategy, plan, worth, root_value = space[0], space[1], space[2], space[3]
+    strategy = np.empty(column.shape[0])
+    plan = np.empty(column.shape[0])
+    worth = np.empty(column.shape[0])
+    root_value = np.empty(choice.shape[0])
     strategy_of(form, column, probability, strategy)
     plans_of(form, strategy, plan)
     for seat in range(form.seat_chunk.shape[0] - 1):
@@ -77,10 +82,12 @@ def measure(packed, column, probability, space, choice, result):
 
 
 @kernel
-def expected(packed, column, probability, space, value):
+def expected(packed, column, probability, value):
     """value[i] alone, without best responses."""
     form = unpack(packed)
-    strategy, plan, worth = space[0], space[1], space[2]
+    strategy = np.empty(column.shape[0])
+    plan = np.empty(column.shape[0])
+    worth = np.empty(column.shape[0])
     strategy_of(form, column, probability, strategy)
     plans_of(form, strategy, plan)
     for seat in range(form.seat_chunk.shape[0] - 1):

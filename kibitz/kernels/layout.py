@@ -151,3 +151,42 @@ def most_opened(parent, turn, opening_seats):
         worst_slots = max(worst_slots, slots[0])
         worst_edges = max(worst_edges, edges[0])
     return worst_slots, worst_edges
+
+
+@kernel
+def drop_below(parent, dropped):
+    """Mark all histories that continue a dropped one. dropped: bool[N], changed in place."""
+    for node in range(1, parent.shape[0]):
+        if dropped[parent[node]]:
+            dropped[node] = True
+
+
+@kernel
+def follow(parent, turn, infoset, action, first, code, fits, lengths):
+    """The part of each history: j + 1 if the players' actions begin with list j, else 0.
+
+    code: [K], the name of each infoset column's action as a number; fits: [lists, steps, names]; lengths: [lists].
+    """
+    nodes = parent.shape[0]
+    lists = fits.shape[0]
+    part = np.zeros(nodes, np.int64)
+    matched = np.zeros((nodes, lists), np.int64)  # steps of the list done so far; -1: not on it
+    for node in range(1, nodes):
+        up = parent[node]
+        part[node] = part[up]
+        for j in range(lists):
+            matched[node, j] = matched[up, j]
+        if turn[up] < 0 or part[up] > 0:
+            continue
+        name = code[first[infoset[up]] + action[node]]
+        for j in range(lists):
+            done = matched[up, j]
+            if done < 0:
+                continue
+            if fits[j, done, name]:
+                matched[node, j] = done + 1
+                if done + 1 == lengths[j]:
+                    part[node] = j + 1
+            else:
+                matched[node, j] = -1
+    return part

@@ -80,12 +80,12 @@ def unpack(packed):
     b = packed.numbers
     n = packed.numbers
     w = packed.words
-    seats = b[19] - b[18] - 1
+    others = max(b[19] - b[18] - 2, 1)  # a lone seat has its own empty sequence for company
     return Form(
         w[b[0] : b[1]], n[b[2] : b[3]], n[b[4] : b[5]], n[b[6] : b[7]], n[b[8] : b[9]], n[b[10] : b[11]],
         n[b[12] : b[13]], n[b[14] : b[15]], w[b[16] : b[17]], n[b[18] : b[19]], n[b[20] : b[21]], w[b[22] : b[23]],
         n[b[24] : b[25]], n[b[26] : b[27]], n[b[28] : b[29]], n[b[30] : b[31]], n[b[32] : b[33]], n[b[34] : b[35]],
-        n[b[36] : b[37]], w[b[38] : b[39]], w[b[40] : b[41]].reshape(seats - 1, (b[41] - b[40]) // max(seats - 1, 1)),
+        n[b[36] : b[37]], w[b[38] : b[39]], w[b[40] : b[41]].reshape(others, (b[41] - b[40]) // others),
         packed.payoff,
     )  # fmt: skip
 

@@ -37,6 +37,7 @@ LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
     "cfr+": tuple(SPECS),
     "nash_conv": tuple(SPECS),
+    "kept": tuple(SPECS),
     "mccfr": ("kuhn", "leduc", "liars_dice6"),
     "target": ("leduc",),
     "regret": ("leduc", "goofspiel5"),
@@ -132,6 +133,7 @@ FASTEST = {"leduc": "cfr+(averaging=quadratic)", "goofspiel5": "pcfr+"}
 OURS: dict[str, Callable[[str], Work]] = {
     "cfr+": lambda game: stepping("cfr+", game),
     "nash_conv": nash_conv_calls,
+    "kept": nash_conv_calls,
     "mccfr": lambda game: stepping("mccfr", game),
     "target": lambda game: stepping(FASTEST[game], game),
     "regret": lambda game: stepping(FASTEST[game], game),
@@ -145,7 +147,7 @@ def ours(figure: str, game: str, seconds: float) -> tuple[float | None, str]:
     if figure not in peers.TARGETS:
         work = prepare(game)
         value = peers.rate(work, seconds)["value"]
-        return (1.0 / value if figure == "nash_conv" else value), work.solver
+        return (1.0 / value if figure in ("nash_conv", "kept") else value), work.solver
     best: float | None = None
     for _ in range(3):
         work = prepare(game)

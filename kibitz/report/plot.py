@@ -40,6 +40,7 @@ def convergence(
     if points:
         _draw(axes, points, until)
     else:
+        axes.set(xticks=[], yticks=[])
         axes.text(0.5, 0.5, "the gap is 0", ha="center", va="center", transform=axes.transAxes, color=GREY)
     name = game if len(game) <= 60 else game[:57] + "..."
     _above(axes, f"{name} by {solver}", 48, fontsize=14, fontweight="bold")
@@ -56,14 +57,16 @@ def _draw(axes: Any, points: Sequence[Look], until: float | None) -> None:
     import numpy as np
     from matplotlib.ticker import EngFormatter, NullFormatter
 
+    from kibitz.report.text import gap
+
     x = np.array([look.iteration for look in points], float)
     y = np.array([look.gap for look in points])
     marker = "o" if len(points) < 12 else None
     axes.loglog(x, y, color=BLUE, linewidth=2, marker=marker, markersize=4, solid_capstyle="round")
     axes.plot(x[-1], y[-1], "o", color=BLUE, markersize=7, zorder=5)
     axes.annotate(
-        f"{y[-1]:.2g}", (x[-1], y[-1]), xytext=(9, 0), textcoords="offset points", va="center",
-        color=BLUE, fontsize=11, fontweight="bold",
+        gap(float(y[-1])), (x[-1], y[-1]), xytext=(9, 0), textcoords="offset points", va="center",
+        color=BLUE, fontsize=11, fontweight="bold", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
     )  # fmt: skip
     span = max(10.0, float(x[-1] / x[0]))
     axes.set_xlim(x[0] / span**0.02, x[-1] * span**0.13)  # room for the label at the end

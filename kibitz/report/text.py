@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kibitz.profile import Profile
 
 MOST_COLUMNS = 6  # a seat with more distinct actions than this gets one column that lists them
+SELDOM = 0.0005  # actions taken more seldom than this are not listed
 BAR = 8  # characters of a bar of 100%
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -23,7 +24,9 @@ def plain(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """0.4 s, 12 s, 3:05, 2:10:00."""
+    """7 ms, 0.4 s, 12 s, 3:05, 2:10:00."""
+    if seconds < 0.1:
+        return f"{1000 * seconds:.0f} ms"
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, whole = divmod(round(seconds), 60)
@@ -54,9 +57,9 @@ def percent(p: float) -> str:
     """A probability: 0%, <0.1%, 43.2%, >99.9%, 100%. Only what is certain prints as 0% or 100%."""
     if p <= 0.0 or p >= 1.0:
         return "0%" if p <= 0.0 else "100%"
-    if p < 0.0005:
+    if p < SELDOM:
         return "<0.1%"
-    return ">99.9%" if p > 0.9995 else f"{100 * p:.1f}%"
+    return ">99.9%" if p > 1.0 - SELDOM else f"{100 * p:.1f}%"
 
 
 def bar(p: float, width: int = BAR) -> str:
@@ -96,7 +99,7 @@ def strategy(rows: Sequence[tuple[str, Mapping[Action, float]]], wide: bool) -> 
     """Infosets and their action probabilities, with bars where the page is `wide`.
 
     Few actions get a column each, blank where an action is not legal; many are listed in one column, and those
-    that are never taken are counted.
+    that are hardly ever taken are counted.
     """
     from rich import box
     from rich.table import Table
@@ -121,7 +124,7 @@ def strategy(rows: Sequence[tuple[str, Mapping[Action, float]]], wide: bool) -> 
 def _cell(p: float, wide: bool) -> Text:
     from rich.text import Text
 
-    style = "dim" if p == 0.0 else "bold" if p >= 0.9995 else ""
+    style = "dim" if p == 0.0 else "bold" if p > 1.0 - SELDOM else ""
     if not wide:
         return Text(percent(p), style)
     return Text.assemble((bar(p), "cyan"), " ", (percent(p).rjust(6), style))
@@ -130,6 +133,6 @@ def _cell(p: float, wide: bool) -> Text:
 def _listed(p: Mapping[Action, float]) -> Text:
     from rich.text import Text
 
-    taken = [f"{plain(str(action))} {percent(share)}" for action, share in p.items() if share > 0.0]
-    never = len(p) - len(taken)
-    return Text.assemble("  ".join(taken), (f"  ({never} more at 0%)" if never else "", "dim"))
+    taken = [f"{plain(str(action))}\u00a0{percent(share)}" for action, share in p.items() if share >= SELDOM]
+    others = len(p) - len(taken)
+    return Text.assemble("  ".join(taken), (f"  ({others} others below 0.1%)" if others else "", "dim"))

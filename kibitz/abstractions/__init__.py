@@ -1,0 +1,246 @@
+"""Abstractions: which row a decision reads [Waugh et al. 2009b, Def. 2.2 in Gibson & Szafron 2011].
+
+An abstraction is a pair <information, actions>: a map from infosets to coarser rows, and actions that are dropped.
+`abstraction(game, ...)` makes one from a name, a function or a table; `abstract_tree` is the abstract game itself, an
+ordinary Tree, so every solver and every measure works on it as on any game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import spec as specs
+from kibitz.abstractions.cards import card_buckets
+from kibitz.errors import GameError, SpecError
+from kibitz.form.rows import check_rows
+from kibitz.games import Game
+from kibitz.games.protocol import Action
+from kibitz.profile import Profile
+from kibitz.tree import Infosets, Tree, tree_of
+
+__all__ = ["NAMES", "Abstraction", "abstraction"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bucket = Callable[[int, str], Hashable]  # (seat, infoset label) -> bucket
+
+# name -> one line for the command line; names of ranks with dots, such as JQ.K, are read as groups of ranks
+NAMES: dict[str, str] = {
+    "null": "each infoset has a row of its own",
+    "suits": "lossless: hands that differ only by the names of suits share a row",
+    "JQ.K": "groups of ranks, any such name: the group of the private card, then whether the board pairs it",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Abstraction:
+    """A map from the infosets of a game to rows, and the actions that are dropped. I infosets, K columns."""
+
+    name: str
+    infosets: Infosets  # of the real game
+    row: Ints  # [I]  infoset -> row, numbered from 0 in order of first appearance, seat by seat
+    closed: NDArray[np.bool_]  # [K]  dropped actions
+
+    @property
+    def rows(self) -> int:
+        """The number of abstract infosets: the size of the abstract game, as papers count it."""
+        return int(self.row.max(initial=-1)) + 1
+
+    def rows_of(self, seat: int) -> int:
+        start = self.infosets.seat_start
+        return len(np.unique(self.row[start[seat] : start[seat + 1]]))
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.rows:,} rows for {len(self.row):,} infosets)"
+
+
+def abstraction(
+    game: Game | Tree | str,
+    source: str | Bucket | Mapping[Any, Hashable] | Abstraction = "null",
+    without: Sequence[Action] | Callable[[int, str, tuple[Action, ...]], Sequence[Action]] = (),
+) -> Abstraction:
+    """An abstraction of a game.
+
+    source   a name: "null", "suits", "JQ.K", "J.Q.K(recall=false)"; or a function (seat, infoset) -> bucket; or a
+             table {(seat, infoset): bucket} or {infoset: bucket}, where infosets that are not named keep their own row.
+             Infosets of a seat with the same bucket share a row; they must have the same actions.
+    without  actions to drop: a list of names, dropped wherever another action is left; or a function
+             (seat, infoset, actions) -> the actions to drop there.
+    """
+    from kibitz.games import game as make_game
+
+    if isinstance(source, Abstraction):
+        return source
+    rules = None if isinstance(game, Tree) else make_game(game)
+    tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
+    infosets = tree.infosets
+    if isinstance(source, str):
+        spec = specs.parse(source)
+        name, args = str(spec), dict(spec.args)
+        without = args.pop("without", without)
+        bucket = card_buckets(specs.Spec(spec.name, args), tree)
+    elif isinstance(source, Mapping):
+        name, bucket = "table", _from_table(source, infosets)
+    elif callable(source):
+        name, bucket = getattr(source, "__name__", "function"), source
+    else:
+        raise SpecError("an abstraction is a name, a function (seat, infoset) -> bucket, or a table")
+    numbers: dict[tuple[int, Hashable], int] = {}
+    row = np.empty(len(infosets.labels), np.int64)
+    for seat in range(infosets.seats):
+        for i in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
+            key = (seat, infosets.labels[i] if bucket is None else bucket(seat, infosets.labels[i]))
+            row[i] = numbers.setdefault(key, len(numbers))
+    closed = _closed(infosets, without)
+    check_rows(infosets, row, closed)
+    return Abstraction(name, infosets, row, closed)
+
+
+def _from_table(table: Mapping[Any, Hashable], infosets: Infosets) -> Bucket:
+    for key in table:
+        seat, label = key if isinstance(key, tuple) else (None, key)
+        seats = range(infosets.seats) if seat is None else [seat]
+        if not any(0 <= s < infosets.seats and label in infosets.number[s] for s in seats):
+            raise GameError(f"the table names infoset {key!r}, which the game does not have")
+
+    def bucket(seat: int, label: str) -> Hashable:
+        for key in ((seat, label), label):
+            if key in table:
+                return ("bucket", table[key])
+        return ("own", label)
+
+    return bucket
+
+
+def _closed(
+    infosets: Infosets, without: Sequence[Action] | Callable[[int, str, tuple[Action, ...]], Sequence[Action]]
+) -> NDArray[np.bool_]:
+    closed = np.zeros(int(infosets.first[-1]), bool)
+    if not callable(without):
+        names = set(without)
+        known = {a for actions in infosets.actions for a in actions}
+        if names - known:
+            raise SpecError(
+                f"the game has no action {sorted(map(str, names - known))[0]!r}; "
+                f"it has {', '.join(sorted(map(str, known)))}"
+            )
+        if not names:
+            return closed
+    for seat in range(infosets.seats):
+        for i in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
+            actions = infosets.actions[infosets.actions_of[i]]
+            if callable(without):
+                drop = set(without(seat, infosets.labels[i], actions))
+            else:
+                drop = names if not set(actions) <= names else set()
+            for k, action in enumerate(actions):
+                closed[infosets.first[i] + k] = action in drop
+    return closed
+
+
+@dataclass(frozen=True, eq=False)
+class AbstractGame:
+    """An abstract game as a Tree, with the way back: probabilities of its infosets -> of the real game's."""
+
+    tree: Tree
+    real: Infosets
+    column: Ints  # [K]  real infoset column -> column of `tree`, -1 where the probability is fixed
+    fixed: Floats  # [K]  probabilities where it is: of frozen infosets, 0 at dropped actions
+
+    def lift(self, probabilities: Floats) -> Floats:
+        """Probabilities by column of the abstract game -> by infoset column of the real game."""
+        if not len(probabilities):
+            return self.fixed.copy()
+        return np.where(self.column >= 0, probabilities[np.maximum(self.column, 0)], self.fixed)
+
+    def lower(self, probabilities: Floats) -> Floats:
+        """The other way: each abstract column gets the mean of the real columns that read it."""
+        inner = self.column >= 0
+        size = int(self.tree.infosets.first[-1])
+        count = np.bincount(self.column[inner], minlength=size)
+        return np.bincount(self.column[inner], probabilities[inner], minlength=size) / count
+
+
+def abstract_game(
+    tree: Tree,
+    row: Ints,
+    closed: NDArray[np.bool_] | None = None,
+    frozen: NDArray[np.bool_] | None = None,
+    base: Profile | None = None,
+) -> AbstractGame:
+    """The game in which infosets with the same row are one, closed actions do not exist and frozen infosets are chance.
+
+    That is the abstract game of Def. 2.2 and, with frozen infosets, the game of a static expert [Gibson & Szafron 2011,
+    Def. 3.2]: P(h) = C and f_C(a|h) = base(h, a). row: [I], read where not frozen; closed: [K]; frozen: [I].
+    """
+    from kibitz.kernels.layout import drop_below
+
+    infosets = tree.infosets
+    count, columns = len(infosets.labels), int(infosets.first[-1])
+    closed = np.zeros(columns, bool) if closed is None else closed
+    frozen = np.zeros(count, bool) if frozen is None else frozen
+    held = frozen[infosets.row_of_column]
+    fixed = np.zeros(columns)
+    if frozen.any():
+        assert base is not None
+        fixed[held] = base.probabilities[held]
+    closed = closed & ~held
+
+    # Rows that are left, numbered by seat and first appearance, each with its open actions.
+    live = np.flatnonzero(~frozen)
+    seat = np.searchsorted(infosets.seat_start, np.arange(count), side="right") - 1
+    rows, first_at, number = np.unique(row[live], return_index=True, return_inverse=True)
+    order = np.argsort(first_at)
+    rank = np.empty(len(rows), np.int64)
+    rank[order] = np.arange(len(rows))
+    new_row = np.full(count, -1, np.int64)
+    new_row[live] = rank[number]
+    speaker = live[first_at[order]]  # the infoset that names each row
+    names: dict[tuple[Action, ...], int] = {}
+    actions_of = np.empty(len(rows), np.int32)
+    widths = np.empty(len(rows), np.int64)
+    for r, i in enumerate(speaker):
+        given = infosets.actions[infosets.actions_of[i]]
+        shut = closed[infosets.first[i] : infosets.first[i + 1]]
+        kept = tuple(a for a, s in zip(given, shut, strict=True) if not s)
+        actions_of[r] = names.setdefault(kept, len(names))
+        widths[r] = len(kept)
+    first = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
+    position = np.cumsum(~closed) - 1
+    position -= (position[infosets.first[:-1]] + closed[infosets.first[:-1]])[infosets.row_of_column]
+    of_column = new_row[infosets.row_of_column]
+    column = np.where(held | closed, -1, first[np.maximum(of_column, 0)] + position)
+    seat_start = np.concatenate(([0], np.cumsum(np.bincount(seat[speaker], minlength=tree.players)))).astype(np.int32)
+    table = Infosets(seat_start, first, [infosets.labels[i] for i in speaker], list(names), actions_of)
+
+    # The tree: frozen infosets become chance, closed actions go with all that follows them.
+    turn, infoset, chance, action = tree.turn.copy(), tree.infoset.copy(), tree.chance.copy(), tree.action.copy()
+    parent = tree.parent
+    deciding = np.flatnonzero(turn >= 0)
+    above = np.maximum(parent, 0)
+    edge = np.where(tree.turn[above] >= 0, infosets.first[np.maximum(tree.infoset[above], 0)] + tree.action, -1)
+    edge[0] = -1
+    by_frozen = (edge >= 0) & held[np.maximum(edge, 0)]
+    chance[by_frozen] = fixed[edge[by_frozen]]
+    by_seat = (edge >= 0) & ~by_frozen
+    action[by_seat] = position[edge[by_seat]]
+    turn[deciding[frozen[infoset[deciding]]]] = -1
+    infoset[deciding] = new_row[infoset[deciding]]
+    dropped = by_seat & closed[np.maximum(edge, 0)]
+    if dropped.any():
+        drop_below(parent, dropped)
+        keep = ~dropped
+        renumber = (np.cumsum(keep) - 1).astype(np.int32)
+        ends = np.flatnonzero(tree.turn == -2)
+        payoff = tree.payoff[keep[ends]]
+        parent = np.where(parent >= 0, renumber[above], -1)[keep].astype(np.int32)
+        turn, infoset, chance, action = turn[keep], infoset[keep], chance[keep], action[keep]
+    else:
+        payoff = tree.payoff
+    derived = Tree(tree.players, parent, turn, action, infoset.astype(np.int32), chance, payoff, table)
+    return AbstractGame(derived, infosets, column, fixed)

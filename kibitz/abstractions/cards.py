@@ -1,0 +1,69 @@
+"""Named abstractions of card games: buckets of hands, beside the public betting.
+
+A card game says what an infoset is about by a method `hand(infoset)` that gives (private card, board card or "", betting):
+see `kibitz.games.leduc`. Cards are a rank and perhaps a suit, such as "Kh".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from kibitz import spec as specs
+from kibitz.errors import SpecError
+from kibitz.tree import Tree
+
+Bucket = Callable[[int, str], Hashable]
+
+
+def card_buckets(spec: specs.Spec, tree: Tree) -> Bucket | None:
+    """The bucket function that a name stands for; None for the null abstraction."""
+    if spec.name == "null":
+        return specs.call(lambda: None, spec)
+    from kibitz.games import game as make_game
+
+    read = getattr(make_game(tree.spec), "hand", None) if tree.spec else None
+    if read is None:
+        raise SpecError(
+            f"the abstraction {spec.name!r} is for card games with a method hand(infoset), such as leduc; "
+            "for this game use null, a function (seat, infoset) -> bucket, or a table"
+        )
+    if spec.name == "suits":
+        return specs.call(lambda: _suits(read), spec)
+    groups = spec.name.replace("-", ".").split(".")
+    ranks = _ranks(tree, read)
+    if sorted("".join(groups)) != ranks:
+        raise SpecError(
+            f"unknown abstraction {spec.name!r}: use null, suits, or groups of the ranks {', '.join(ranks)} "
+            f"such as {ranks[0]}.{''.join(ranks[1:])}"
+        )
+    group_of = {rank: group for group in groups for rank in group}
+    return specs.call(lambda recall=True: _groups(read, group_of, recall), spec)
+
+
+def _ranks(tree: Tree, read: Callable[[str], tuple[str, str, str]]) -> list[str]:
+    return sorted({read(label)[0][0] for label in tree.infosets.labels})
+
+
+def _suits(read: Callable[[str], tuple[str, str, str]]) -> Bucket:
+    """Ranks, and whether private and board card are of one suit: all that renaming suits leaves."""
+
+    def bucket(seat: int, label: str) -> Hashable:
+        private, board, betting = read(label)
+        same = bool(board) and private[1:] == board[1:] and private[1:] != ""
+        return private[0], board[:1], same, betting
+
+    return bucket
+
+
+def _groups(read: Callable[[str], tuple[str, str, str]], group_of: dict[str, str], recall: bool) -> Bucket:
+    """The group of the private card; on the flop, whether the board pairs it (and the group, with recall)."""
+
+    def bucket(seat: int, label: str) -> Hashable:
+        private, board, betting = read(label)
+        if not board:
+            return group_of[private[0]], betting
+        paired: Any = private[0] == board[0]
+        return (group_of[private[0]] if recall else ""), paired, betting
+
+    return bucket

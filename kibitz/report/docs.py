@@ -1,0 +1,83 @@
+"""docs/cli.md, made from what the command says of itself.
+
+    python -m kibitz.report.docs            write the page
+    python -m kibitz.report.docs --check    exit with 1 if the page is not what would be written
+
+Each text is taken from the command itself, in a process of its own and at a fixed width.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+WIDTH = 100
+HEAD = """# The command line
+
+`kibitz` has a command for each thing you do with a game. This page is made from its own help by
+`python -m kibitz.report.docs`; a test holds it against the program.
+
+- Games and solvers are named by *specs*: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
+- `--json` prints one JSON object on stdout and nothing else.
+- What you can mend is told in one sentence on stderr, with exit code 2; Ctrl-C gives 130; all is well with 0.
+"""
+
+
+def said(*arguments: str) -> str:
+    """What `kibitz` prints for some arguments."""
+    plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
+    kept = {name: text for name, text in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    run = subprocess.run(
+        [sys.executable, "-m", "kibitz.cli", *arguments],
+        env={**kept, **plain}, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    return "\n".join(line.rstrip() for line in run.stdout.strip("\n").splitlines())
+
+
+def commands(top: str) -> list[str]:
+    """The names of all commands, from the help of the whole."""
+    return re.findall(r"^  ([a-z]+) ", top.partition("Commands:")[2], re.MULTILINE)
+
+
+def page() -> str:
+    """The whole page."""
+    top = said("--help")
+    names = commands(top)
+    calls = [(name, "--help") for name in names] + [("games",), ("solvers",)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        texts = list(pool.map(lambda call: said(*call), calls))
+    parts = [HEAD, _block("kibitz --help", top)]
+    for name, text in zip(names, texts, strict=False):
+        parts.append(f"## kibitz {name}\n\n{_block(f'kibitz {name} --help', text)}")
+        if (name,) in calls:
+            parts.append(_block(f"kibitz {name}", texts[calls.index((name,))]))
+    return "\n".join(parts)
+
+
+def _block(command: str, text: str) -> str:
+    return f"```console\n$ {command}\n{text}\n```\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the page; returns the exit code."""
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m kibitz.report.docs [--check]", file=sys.stderr)
+        return 2
+    text = page()
+    if arguments:
+        same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
+        print(f"{PAGE} is up to date" if same else f"{PAGE} is stale: run python -m kibitz.report.docs")
+        return 0 if same else 1
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(text, encoding="utf-8")
+    print(f"wrote {PAGE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

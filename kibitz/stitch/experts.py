@@ -1,0 +1,365 @@
+"""Static and dynamic experts, and what joins them [Gibson & Szafron 2011, Def. 3.2 and 3.3; Waugh et al. 2009a, Def. 8].
+
+A static expert for part j and seats S lets only part j of the seats in S move and freezes their other decisions at the
+base; seats outside S are free everywhere. S={i} is grafting, S=N Gibson's preferred choice, anything between is the hybrid
+that the papers leave open. A dynamic expert strategy gives each part its own abstraction and solves them together.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.abstractions import Abstraction, AbstractGame, abstract_game, abstraction
+from kibitz.errors import GameError, SolverError
+from kibitz.evaluate import nash_conv
+from kibitz.games import Game
+from kibitz.games import game as make_game
+from kibitz.profile import Profile
+from kibitz.run import solve
+from kibitz.stitch.partition import Partition, partition as make_partition
+from kibitz.tree import Tree, tree_of
+
+Ints = NDArray[np.int64]
+AnyAbstraction = Any  # a name, a function, a table or an Abstraction
+DEFAULT_UNTIL = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Expert:
+    """One computation: part j solved for seats S. `size` is what it takes: its infosets that may move."""
+
+    part: int
+    name: str
+    seats: tuple[int, ...]  # S
+    keeps: tuple[int, ...]  # the seats whose part j the stitched profile takes from here
+    game: AbstractGame
+
+    @property
+    def size(self) -> int:
+        return len(self.game.tree.infosets.labels)
+
+
+def _tree(game: Game | Tree | str) -> Tree:
+    return game if isinstance(game, Tree) else tree_of(make_game(game))
+
+
+def _seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """(S, seats to keep) of each family of experts."""
+    if seats == "each":
+        return [((i,), (i,)) for i in range(players)]
+    if seats == "all":
+        return [(tuple(range(players)), tuple(range(players)))]
+    if isinstance(seats, str) or not len(seats):
+        raise SolverError(f"seats={seats!r}: use 'each' (S={{i}}), 'all' (S=N), a list such as [0, 2], or a list of lists")
+    many = [tuple(s) if isinstance(s, Sequence) else None for s in seats]
+    if all(s is None for s in many):
+        sets = [(tuple(int(s) for s in seats), tuple(int(s) for s in seats))]
+    elif any(s is None for s in many):
+        raise SolverError(f"seats={seats!r} mixes seats and lists of seats")
+    else:
+        # One S for each seat; the first of each list is the seat whose part is kept.
+        sets = [(tuple(int(x) for x in s), (int(s[0]),)) for s in many if s]
+    for group, _ in sets:
+        if len(set(group)) < len(group) or not all(0 <= s < players for s in group):
+            raise SolverError(f"seats={seats!r}: seats are different numbers from 0 to {players - 1}")
+    keepers = [k for _, keep in sets for k in keep]
+    if len(set(keepers)) < len(keepers):
+        raise SolverError(f"seats={seats!r} builds the same seat's part twice; name each seat first in one list only")
+    return sets
+
+
+def experts(
+    game: Game | Tree | str,
+    base: Profile,
+    partition: Partition | str | Callable[[int, str], int],
+    seats: str | Sequence[Any] = "each",
+    inside: AnyAbstraction = "null",
+    outside: AnyAbstraction = None,
+    opponents: AnyAbstraction = None,
+) -> list[Expert]:
+    """The computations that `static` will run, with their sizes: nothing is solved yet.
+
+    inside     the abstraction of part j for the seats in S
+    outside    the abstraction of seats not in S outside part j; default: the base's
+    opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al. use
+               the base's
+    """
+    tree = _tree(game)
+    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    _check_base(tree, base)
+    within = abstraction(game, inside)
+    sets = _seat_sets(seats, tree.players)
+    free = any(len(group) < tree.players for group, _ in sets)
+    beyond = _outside(game, base, outside) if free else within
+    facing = within if opponents is None else abstraction(game, opponents)
+    explicit = not isinstance(seats, str)
+    found: list[Expert] = []
+    for part in range(1, parts.parts + 1):
+        deciding = parts.seats_in(part)
+        for group, keep in sets:
+            idle = [s for s in group if s not in deciding]
+            if explicit and idle:
+                raise GameError(f"seat {idle[0]} decides nothing in part {parts.names[part]!r}: no expert can be built for it")
+            kept = tuple(s for s in keep if s in deciding)
+            if kept:
+                derived = _expert_game(tree, base, parts, part, group, within, beyond, facing)
+                found.append(Expert(part, parts.names[part], group, kept, derived))
+    return found
+
+
+def _check_base(tree: Tree, base: Profile) -> None:
+    if base.meta.get("tree") != tree.digest:
+        lacking = set(tree.infosets.labels) - set(base.infosets.labels)
+        why = f"it lacks infoset {sorted(lacking)[0]!r}" if lacking else "it was made for another game"
+        raise GameError(f"the base does not fit the game: {why}")
+
+
+def _outside(game: Game | Tree | str, base: Profile, outside: AnyAbstraction) -> Abstraction:
+    if outside is not None:
+        return abstraction(game, outside)
+    name = base.meta.get("abstraction")
+    if not isinstance(name, str):
+        raise SolverError("the base does not say its abstraction: give outside=, the one that free opponents play in")
+    return abstraction(game, name)
+
+
+def _expert_game(
+    tree: Tree, base: Profile, parts: Partition, part: int, group: tuple[int, ...],
+    within: Abstraction, beyond: Abstraction, facing: Abstraction,
+) -> AbstractGame:  # fmt: skip
+    infosets = tree.infosets
+    seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
+    moving = np.isin(seat, group)
+    here = parts.part == part
+    choice = np.select([moving & here, ~moving & here, ~moving], [0, 1, 2], 3)  # 3: frozen
+    row, closed = mixed([within, facing, beyond, within], choice, infosets)
+    return abstract_game(tree, row, closed, choice == 3, base)
+
+
+def mixed(of: Sequence[Abstraction], choice: Ints, infosets: Any) -> tuple[Ints, NDArray[np.bool_]]:
+    """Rows and closed actions where infoset i is abstracted by of[choice[i]]; different abstractions share no rows."""
+    span = max((a.rows for a in of), default=0) + 1
+    distinct = {id(a): k for k, a in reversed(list(enumerate(of)))}
+    tag = np.array([distinct[id(a)] for a in of], np.int64)
+    row = np.stack([a.row for a in of])[choice, np.arange(len(choice))] + tag[choice] * span
+    closed = np.stack([a.closed for a in of])[choice[infosets.row_of_column], np.arange(int(infosets.first[-1]))]
+    return row, closed
+
+
+def static(
+    game: Game | Tree | str,
+    base: Profile,
+    partition: Partition | str | Callable[[int, str], int],
+    seats: str | Sequence[Any] = "each",
+    inside: AnyAbstraction = "null",
+    outside: AnyAbstraction = None,
+    opponents: AnyAbstraction = None,
+    *,
+    solver: str = "cfr+",
+    iterations: int | None = None,
+    until: float | None = None,
+    seed: int = 0,
+    start: str | None = None,
+    jobs: int | None = None,
+    on_expert: Callable[[Expert, Profile], None] | None = None,
+) -> Profile:
+    """Build a static expert for each part and stitch them onto the base. The first seven arguments are as in `experts`.
+
+    Each expert is solved in its own game until `iterations` or until its gap there is at most `until`; experts run side by
+    side on `jobs` cores. start="random" starts each from a random profile of its own, drawn from `seed`.
+    """
+    tree = _tree(game)
+    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    built = experts(game, base, parts, seats, inside, outside, opponents)
+    if iterations is None and until is None:
+        iterations, until = 20_000, DEFAULT_UNTIL
+
+    def work(numbered: tuple[int, Expert]) -> Profile:
+        number, expert = numbered
+        answer = solve_abstract(expert.game, solver, iterations, until, seed * 1000 + number, start)
+        if on_expert is not None:
+            on_expert(expert, answer)
+        return answer
+
+    answers = side_by_side(work, list(enumerate(built)), jobs)
+    result = base.probabilities.copy()
+    for expert, answer in zip(built, answers, strict=True):
+        lifted = expert.game.lift(answer.probabilities)
+        where = columns_of(parts, expert.part, expert.keeps)
+        result[where] = lifted[where]
+    kind = seats if isinstance(seats, str) else [list(s) if isinstance(s, Sequence) else s for s in seats]
+    return _stitched(tree, base, result, {
+        "kind": "static", "partition": parts.name, "seats": kind, "inside": str(inside) if isinstance(inside, str) else "own",
+        "experts": len(built), "size": max((e.size for e in built), default=0), "seed": seed,
+    })  # fmt: skip
+
+
+def _stitched(tree: Tree, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]) -> Profile:
+    """A profile of the real game that remembers what it was stitched from."""
+    meta: dict[str, Any] = {"game": tree.spec, "tree": tree.digest, "solver": "stitch", "stitch": dict(how)}
+    if base is not None:
+        meta["base"] = {"sha256": base.sha256, "abstraction": base.meta.get("abstraction", ""),
+                        **({"stitch": base.meta["stitch"]} if "stitch" in base.meta else {})}  # fmt: skip
+        if "abstraction" in base.meta:
+            meta["abstraction"] = base.meta["abstraction"]
+    return Profile(tree.infosets, probabilities, meta)
+
+
+def join(base: Profile, parts: Partition, chosen: Mapping[tuple[int, int], Profile]) -> Profile:
+    """The base with part j of seat i taken from chosen[i, j]: probabilities are copied, nothing is solved."""
+    result = base.probabilities.copy()
+    for (seat, part), profile in chosen.items():
+        where = columns_of(parts, part, (seat,))
+        if not where.any():
+            raise GameError(f"seat {seat} decides nothing in part {parts.names[part]!r}: no expert can be built for it")
+        result[where] = profile.probabilities[where]
+    return base.replaced(result, stitch={"kind": "join", "partition": parts.name})
+
+
+def columns_of(parts: Partition, part: int, seats: Sequence[int]) -> NDArray[np.bool_]:
+    """[K] the infoset columns of some seats in a part."""
+    infosets = parts.infosets
+    seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
+    where: NDArray[np.bool_] = ((parts.part == part) & np.isin(seat, list(seats)))[infosets.row_of_column]
+    return where
+
+
+def solve_abstract(
+    game: AbstractGame, solver: str, iterations: int | None, until: float | None, seed: int, start: str | None
+) -> Profile:
+    """Solve a derived game on one core; a game in which nobody decides anything has nothing to solve."""
+    if not game.tree.infosets.labels:
+        return Profile(game.tree.infosets, np.zeros(0), {"tree": game.tree.digest})
+    return solve(game.tree, solver, iterations=iterations, until=until, seed=seed, threads=1, start=start)
+
+
+def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | None = None) -> list[Any]:
+    """work(item) for each, on all cores: compiled code lets go of the interpreter, so threads do run together."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with ThreadPoolExecutor(max(1, min(jobs or cores, len(items) or 1))) as pool:
+        return list(pool.map(work, items))
+
+
+def _by_part(game: Game | Tree | str, parts: Partition, abstractions: Any) -> list[Abstraction]:
+    """An abstraction for each part 0..p."""
+    if isinstance(abstractions, Mapping):
+        unknown = set(abstractions) - set(parts.names)
+        if unknown:
+            raise SolverError(f"there is no part {sorted(unknown)[0]!r}: parts are {', '.join(parts.names)}")
+        return [abstraction(game, abstractions.get(name, "null")) for name in parts.names]
+    given = list(abstractions)
+    if len(given) == 2 and parts.parts > 1:
+        given = [given[0]] + [given[1]] * parts.parts
+    if len(given) != parts.parts + 1:
+        raise SolverError(f"{parts.parts + 1} parts need as many abstractions (or two: base and experts), not {len(given)}")
+    made: dict[int, Abstraction] = {}
+    return [made.setdefault(id(a) if not isinstance(a, str) else hash(a), abstraction(game, a)) for a in given]
+
+
+def dynamic_game(game: Game | Tree | str, parts: Partition, abstractions: Any) -> AbstractGame:
+    """The game Γ' of Def. 3.3: part j abstracted by abstractions[j]."""
+    tree = _tree(game)
+    row, closed = mixed(_by_part(game, parts, abstractions), parts.part, tree.infosets)
+    return abstract_game(tree, row, closed)
+
+
+def size_of_dynamic(game: Game | Tree | str, partition: Any, abstractions: Any) -> int:
+    """The number of infosets of a dynamic expert computation, before running it."""
+    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    return len(dynamic_game(game, parts, abstractions).tree.infosets.labels)
+
+
+def dynamic(
+    game: Game | Tree | str,
+    partition: Partition | str | Callable[[int, str], int],
+    abstractions: Sequence[AnyAbstraction] | Mapping[str, AnyAbstraction],
+    *,
+    solver: str = "cfr+",
+    iterations: int | None = None,
+    until: float | None = None,
+    seed: int = 0,
+    start: str | None = None,
+) -> Profile:
+    """A dynamic expert strategy: each part in its own abstraction, all solved together.
+
+    abstractions  one for each part 0..p; or two, of part 0 and of all the others; or {part's name: abstraction}
+    """
+    tree = _tree(game)
+    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    derived = dynamic_game(game, parts, abstractions)
+    if iterations is None and until is None:
+        iterations, until = 20_000, DEFAULT_UNTIL
+    answer = solve_abstract(derived, solver, iterations, until, seed, start)
+    names = [str(a) if isinstance(a, str) else "own" for a in
+             (abstractions.values() if isinstance(abstractions, Mapping) else abstractions)]  # fmt: skip
+    result = _stitched(tree, None, derived.lift(answer.probabilities), {
+        "kind": "dynamic", "partition": parts.name, "abstractions": names,
+        "size": len(derived.tree.infosets.labels), "seed": seed,
+    })  # fmt: skip
+    return result.replaced(result.probabilities, nash_conv_abstract=answer.meta.get("nash_conv"),
+                           **({"abstraction": names[0]} if names[0] != "own" else {}))  # fmt: skip
+
+
+def rebuild_base(
+    game: Game | Tree | str,
+    stitched: Profile,
+    partition: Partition | str | Callable[[int, str], int],
+    abstraction_: AnyAbstraction = None,
+    *,
+    solver: str = "cfr+",
+    iterations: int | None = None,
+    until: float | None = None,
+    seed: int = 0,
+    start: str | None = None,
+) -> Profile:
+    """Solve the base anew while the experts are frozen, so that the two fit each other ("cohesion").
+
+    Part 0 of all seats moves, in its abstraction (default: the base's); parts 1..p stay as they are.
+    """
+    tree = _tree(game)
+    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    _check_base(tree, stitched)
+    coarse = _outside(game, stitched, abstraction_)
+    derived = abstract_game(tree, coarse.row, coarse.closed, parts.part > 0, stitched)
+    if iterations is None and until is None:
+        iterations, until = 20_000, DEFAULT_UNTIL
+    answer = solve_abstract(derived, solver, iterations, until, seed, start)
+    return _stitched(tree, stitched, derived.lift(answer.probabilities), {
+        "kind": "rebuilt base", "partition": parts.name, "size": len(derived.tree.infosets.labels), "seed": seed,
+    })  # fmt: skip
+
+
+def cohere(
+    game: Game | Tree | str,
+    base: Profile,
+    partition: Partition | str | Callable[[int, str], int],
+    rounds: int = 10,
+    on_round: Callable[[int, float], None] | None = None,
+    **options: Any,
+) -> Profile:
+    """Experts on the base, the base anew under the experts, and so on until nash_conv stops improving; the best is kept.
+
+    `options` go to `static`.
+    """
+    tree = _tree(game)
+    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    rebuild = {k: v for k, v in options.items() if k in ("solver", "iterations", "until", "seed", "start")}
+    best, least = base, float("inf")
+    current = base
+    for number in range(rounds):
+        stitched = static(game, current, parts, **options)
+        current = rebuild_base(game, stitched, parts, options.get("outside"), **rebuild)
+        gap = min(nash_conv(tree, stitched), nash_conv(tree, current))
+        if on_round is not None:
+            on_round(number, gap)
+        if gap >= least:
+            break
+        least, best = gap, min((stitched, current), key=lambda p: nash_conv(tree, p))
+    return best

@@ -1,0 +1,196 @@
+"""Grafting partitions: which part of the game a decision belongs to [Waugh et al. 2009a, Def. 7; Gibson 2011, Def. 3.1].
+
+G = {G_0, ..., G_p} is a grafting partition for a seat if (1) it is a partition of the seat's decisions, (2) no infoset is
+cut, and (3) once play has been in a part j >= 1 the seat's later decisions are in part j or in part 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import GameError, SpecError
+from kibitz.form.sequence import SequenceForm, form_of
+from kibitz.games import Game
+from kibitz.games import game as make_game
+from kibitz.tree import Infosets, Tree, tree_of
+
+Ints = NDArray[np.int64]
+_CALL = re.compile(r"\s*(prefix|private)\s*\(([^()]*)\)\s*")
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Parts 0..p of every seat's infosets."""
+
+    name: str
+    infosets: Infosets
+    part: Ints  # [I]
+    names: tuple[str, ...]  # of the parts; names[0] is "base"
+
+    @property
+    def parts(self) -> int:
+        """The number of parts beside part 0."""
+        return len(self.names) - 1
+
+    def seats_in(self, part: int) -> list[int]:
+        """The seats that decide something in a part."""
+        start = self.infosets.seat_start
+        return [s for s in range(self.infosets.seats) if (self.part[start[s] : start[s + 1]] == part).any()]
+
+
+def partition(game: Game | Tree | str, source: str | Callable[[int, str], int]) -> Partition:
+    """A grafting partition of a game.
+
+    "prefix(r, cr, ccr)"      part j: the players' actions, chance left out, begin with the j-th list. Letters that begin
+                              the names of actions ("cr"), or whole names joined by dots ("call.raise").
+    "private(J, Q, K)"        part j: the seat's private information is the j-th (its card, its dice); private() has a
+                              part for each; private(J, Q, K, round=2) only from the second round on.
+    a function                (seat, infoset) -> number of the part
+    """
+    rules = None if isinstance(game, Tree) else make_game(game)
+    tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
+    form = form_of(tree)
+    if isinstance(source, str):
+        found = _CALL.fullmatch(source)
+        if not found:
+            raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr) or private(J, Q, K)")
+        words = [w.strip() for w in found[2].split(",") if w.strip()]
+        if found[1] == "prefix":
+            part, names = _by_prefix(tree, words, source)
+        else:
+            part, names = _by_private(tree, words, rules, source)
+        result = Partition(source, tree.infosets, part, ("base", *names))
+    elif callable(source):
+        part = _by_function(tree.infosets, source)
+        count = int(part.max(initial=0))
+        result = Partition(getattr(source, "__name__", "function"), tree.infosets, part,
+                           ("base", *(str(j) for j in range(1, count + 1))))  # fmt: skip
+    else:
+        raise SpecError("a partition is prefix(...), private(...), or a function (seat, infoset) -> part")
+    check(form, result)
+    return result
+
+
+def _by_function(infosets: Infosets, source: Callable[[int, str], int]) -> Ints:
+    part = np.zeros(len(infosets.labels), np.int64)
+    for seat in range(infosets.seats):
+        for i in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
+            number = source(seat, infosets.labels[i])
+            if not isinstance(number, int | np.integer) or number < 0:
+                raise SpecError(f"the partition gives {number!r} for infoset {infosets.labels[i]!r}: use 0, 1, 2, ...")
+            part[i] = number
+    return part
+
+
+def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[str]]:
+    """Part j holds the decisions after the j-th list of players' actions [Gibson & Szafron 2011, Sec. 6: b-experts]."""
+    if not words:
+        raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
+    lists = [w.split(".") if "." in w else list(w) for w in words]
+    for a in range(len(lists)):
+        for b in range(len(lists)):
+            if a != b and lists[a] == lists[b][: len(lists[a])]:
+                raise SpecError(f"parts {words[a]!r} and {words[b]!r} of {source!r} overlap: one begins with the other")
+    known = {str(a) for actions in tree.infosets.actions for a in actions}
+    for word, steps in zip(words, lists, strict=True):
+        for step in steps:
+            if not any(name == step or name.startswith(step) for name in known):
+                raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
+    node_part = _prefix_parts(tree, lists)
+    part = np.full(len(tree.infosets.labels), -1, np.int64)
+    deciding = np.flatnonzero(tree.turn >= 0)
+    infoset = tree.infoset[deciding]
+    part[infoset[::-1]] = node_part[deciding[::-1]]
+    cut = np.flatnonzero(part[infoset] != node_part[deciding])
+    if len(cut):
+        label = tree.infosets.labels[infoset[cut[0]]]
+        raise GameError(
+            f"infoset {label!r} is cut by {source!r}: it has histories in two parts (condition 2 of a grafting partition)"
+        )
+    empty = [w for j, w in enumerate(words, 1) if not (part == j).any()]
+    if empty:
+        raise SpecError(f"nobody decides anything after {empty[0]!r}, so there is nothing for its expert to do")
+    return part, words
+
+
+def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
+    """The part of each history: how far it has followed which list. A level of the tree at a time."""
+    infosets = tree.infosets
+    # Column names, to compare an edge's action with a step.
+    names = [str(a) for i in range(len(infosets.labels)) for a in infosets.actions[infosets.actions_of[i]]]
+    distinct = sorted(set(names))
+    code_of = {name: k for k, name in enumerate(distinct)}
+    code = np.array([code_of[n] for n in names], np.int64) if names else np.zeros(0, np.int64)
+    longest = max(map(len, lists))
+    fits = np.zeros((len(lists), longest, max(1, len(distinct))), bool)
+    for j, steps in enumerate(lists):
+        for k, step in enumerate(steps):
+            exact = step in code_of
+            for name, c in code_of.items():
+                fits[j, k, c] = name == step if exact else name.startswith(step)
+    from kibitz.kernels.layout import follow
+
+    lengths = np.array([len(s) for s in lists], np.int64)
+    result: Ints = follow(tree.parent, tree.turn, tree.infoset, tree.action, infosets.first, code, fits, lengths)
+    return result
+
+
+def _by_private(tree: Tree, words: list[str], rules: Game | None, source: str) -> tuple[Ints, list[str]]:
+    from_round = 1
+    for word in list(words):
+        if "=" in word:
+            key, _, number = word.partition("=")
+            if key.strip() != "round" or not number.strip().isdigit():
+                raise SpecError(f"cannot read {word!r} in {source!r}: the only option is round=NUMBER")
+            from_round = int(number)
+            words.remove(word)
+    if rules is None and tree.spec:
+        rules = make_game(tree.spec)
+    read = getattr(rules, "private", None)
+    if read is None:
+        raise SpecError(
+            "private(...) is for games with a method private(infoset) -> (what the seat holds, round); "
+            "use a function (seat, infoset) -> part"
+        )
+    seen = [read(label) for label in tree.infosets.labels]
+    names = words or sorted({held for held, _ in seen})
+    for name in names:
+        if not any(held == name for held, _ in seen):
+            holdings = ", ".join(sorted({held for held, _ in seen}))
+            raise SpecError(f"no seat ever holds {name!r}; they hold {holdings}")
+    if len(set(names)) < len(names):
+        raise SpecError(f"parts of {source!r} overlap: a name is given twice")
+    number = {name: j for j, name in enumerate(names, 1)}
+    part = [number.get(held, 0) if at >= from_round else 0 for held, at in seen]
+    return np.array(part, np.int64), names
+
+
+def check(form: SequenceForm, given: Partition) -> None:
+    """Condition 3: no way from one part j >= 1 of a seat into another."""
+    infosets, part = form.infosets, given.part
+    entered = np.zeros(form.points, np.int64)  # the part j >= 1 that play was in last, up to and with the point
+    above = form.point_of[form.parent]
+    mine = part[form.infoset]
+    for p in np.argsort(_depths(above), kind="stable"):
+        before = entered[above[p]] if above[p] >= 0 else 0
+        if mine[p] and before and mine[p] != before:
+            label, earlier = infosets.labels[form.infoset[p]], infosets.labels[form.infoset[above[p]]]
+            raise GameError(
+                f"{given.name} is not a grafting partition: after infoset {earlier!r} in part {given.names[before]!r} play "
+                f"comes to {label!r} in part {given.names[mine[p]]!r} (condition 3: it must stay or go to the base)"
+            )
+        entered[p] = mine[p] or before
+
+
+def _depths(above: NDArray[np.int32]) -> Ints:
+    depth = np.zeros(len(above), np.int64)
+    up = above.astype(np.int64)
+    while (up >= 0).any():
+        depth += up >= 0
+        up = np.where(up >= 0, above[np.maximum(up, 0)], -1)
+    return depth

@@ -1,0 +1,167 @@
+"""Imports point one way, importing kibitz is cheap, and nothing here runs text as code."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kibitz
+
+ROOT = Path(kibitz.__file__).parent
+# Layers, lowest first: a module may import from its own layer's package and from lower layers.
+LAYERS = (
+    ("kernels",),  # Numba only: nothing of ours
+    ("errors",),
+    ("spec", "store"),
+    ("games",),
+    ("tree",),
+    ("profile",),
+    ("form",),
+    ("abstractions",),
+    ("solvers", "evaluate"),
+    ("run",),
+    ("stitch",),
+    ("papers", "play"),
+    ("report",),
+    ("cli", "web"),
+    ("__main__",),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def modules():
+    """(name without "kibitz.", path) of every module of ours."""
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imports(name, path):
+    """What a module imports of kibitz, anywhere in it: in functions and under TYPE_CHECKING too."""
+    package = ["kibitz", *name.split(".")] if path.name == "__init__.py" else ["kibitz", *name.split(".")[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            home = [p for p in package if p][: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*home, *([node.module] if node.module else [])])
+            found = [f"{base}.{alias.name}" for alias in node.names] if base == "kibitz" else [base]
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "import_module":
+            texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            found = texts
+        else:
+            continue
+        for each in found:
+            if each.split(".")[0] == "kibitz" and each != "kibitz":
+                yield each.removeprefix("kibitz."), node.lineno
+
+
+def arrows():
+    for name, path in modules():
+        for target, line in imports(name, path):
+            yield name, target, f"{path.relative_to(ROOT.parent)}:{line}"
+
+
+def test_every_module_has_a_layer():
+    tops = {name.split(".")[0] for name, _ in modules() if name}
+    assert tops <= LEVEL.keys(), f"give {sorted(tops - LEVEL.keys())} a place in LAYERS"
+
+
+def test_imports_point_one_way():
+    wrong = []
+    for name, target, where in arrows():
+        mine, other = name.split(".")[0], target.split(".")[0]
+        if name == "" or mine == other or other not in LEVEL:  # the front door reaches everything, by name
+            continue
+        if LEVEL[mine] <= LEVEL[other]:
+            wrong.append(f"{where}: {mine} imports {other}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_kernels_import_nothing_of_ours():
+    assert [where for name, target, where in arrows() if name.startswith("kernels") and not target.startswith("kernels")] == []
+
+
+def test_the_check_sees_arrows():
+    """The parser finds plain, aliased, lazy and type-checking imports."""
+    found = {(name, target) for name, target, _ in arrows()}
+    assert ("run", "evaluate") in found
+    assert ("solvers.cfr", "kernels.cfr") in found  # in a function, and under TYPE_CHECKING
+    assert ("profile", "store") in found  # from kibitz import store
+    assert ("games.kuhn", "spec") in found  # from kibitz import spec as specs
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+HEAVY = ("numba", "matplotlib", "scipy", "llvmlite", "pyspiel", "open_spiel", "pygambit")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import kibitz",
+        "import kibitz; kibitz.KibitzError",
+        "import kibitz; kibitz.game('leduc'); kibitz.Game",
+        "import kibitz; kibitz.Profile",
+        "from kibitz.solvers import SOLVERS; from kibitz.games import GAMES",
+    ],
+)
+def test_heavy_packages_wait_until_they_are_needed(code):
+    heavy = run(f"{code}\nimport sys\nprint([m for m in {HEAVY} if m in sys.modules])")
+    assert heavy.strip() == "[]"
+
+
+def test_importing_kibitz_imports_nothing_else_of_ours():
+    assert run("import kibitz, sys; print([m for m in sys.modules if m.startswith('kibitz.')])").strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    for name in kibitz.__all__:
+        assert getattr(kibitz, name) is not None
+    with pytest.raises(AttributeError, match="kibitz has no 'nothing'"):
+        kibitz.nothing  # noqa: B018
+
+
+def dangerous(node):
+    """Why a piece of code may not be here; empty if it may."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
+        bad = {"pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"} & {n.split(".")[0] for n in names}
+        return f"imports {', '.join(bad)}" if bad else ""
+    if isinstance(node, ast.Call):
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if isinstance(node.func, ast.Name) and name in ("eval", "exec", "compile", "__import__"):
+            return f"calls {name}"
+        module = getattr(getattr(node.func, "value", None), "id", "")
+        if (module, name) in {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"), ("subprocess", "getstatusoutput")}:
+            return f"calls {name}"
+        for keyword in node.keywords:
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else True
+            if keyword.arg in ("shell", "allow_pickle") and value:
+                return f"calls {name} with {keyword.arg}"
+    return ""
+
+
+def test_nothing_runs_text_as_code():
+    wrong = []
+    for _, path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if why := dangerous(node):
+                wrong.append(f"{path.relative_to(ROOT.parent)}:{node.lineno} {why}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_check_sees_danger():
+    for code in ("import pickle", "from pickle import loads", "eval('1')", "exec(x)", "run(c, shell=True)", "os.system('x')",
+                 "np.load(p, allow_pickle=True)", "subprocess.getoutput(c)"):  # fmt: skip
+        assert any(dangerous(node) for node in ast.walk(ast.parse(code))), code
+    for code in ("re.compile(x)", "platform.system()", "run(c, shell=False)", "model.eval()", "import json"):
+        assert not any(dangerous(node) for node in ast.walk(ast.parse(code))), code
