@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from kibitz import stitch
+    from kibitz.abstractions import abstraction
     from kibitz.errors import KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
     from kibitz.profile import Profile
     from kibitz.run import solve
+    from kibitz.stitch.partition import partition
 
 __all__ = [
-    "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "best_response", "exploitability", "game", "load",
-    "nash_conv", "solve", "value", "write_efg",
+    "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "abstraction", "best_response", "exploitability", "game",
+    "load", "nash_conv", "partition", "solve", "stitch", "value", "write_efg",
 ]  # fmt: skip
 
 _HOME = {
@@ -34,10 +37,12 @@ _HOME = {
     "Game": "kibitz.games",
     "KibitzError": "kibitz.errors",
     "Profile": "kibitz.profile",
+    "abstraction": "kibitz.abstractions",
     "best_response": "kibitz.evaluate",
     "exploitability": "kibitz.evaluate",
     "game": "kibitz.games",
     "nash_conv": "kibitz.evaluate",
+    "partition": "kibitz.stitch.partition",
     "solve": "kibitz.run",
     "value": "kibitz.evaluate",
     "write_efg": "kibitz.games.efg",
@@ -45,6 +50,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "stitch":
+        return importlib.import_module("kibitz.stitch")
     if name not in _HOME:
         raise AttributeError(f"kibitz has no {name!r}")
     found = getattr(importlib.import_module(_HOME[name]), name)

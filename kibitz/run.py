@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import store
+from kibitz.abstractions import abstract_game
+from kibitz.abstractions import abstraction as make_abstraction
 from kibitz.errors import ArtefactError, SolverError
 from kibitz.evaluate import measure, probabilities_of
 from kibitz.form.rows import RowMap
-from kibitz.form.sequence import SequenceForm, form_of
+from kibitz.form.sequence import SequenceForm, form_of, normalise
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
@@ -73,7 +75,8 @@ def solve(
     seed: int = 0,
     threads: int | None = None,
     rows: RowMap | None = None,
-    start: Profile | None = None,
+    start: Profile | str | None = None,
+    abstraction: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     resume: bool = False,
@@ -86,16 +89,25 @@ def solve(
     seed        for sampling solvers; the same seed gives the same bytes
     threads     cores to use; default: as many as the game keeps busy
     rows        an abstraction and a mask of rows that may move (kibitz.form.rows.row_map); default: all infosets
-    start       a profile to start from; default: uniform
+    start       a profile to start from, or "random" for one drawn from the seed; default: uniform
+    abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that is
+                measured there, and the profile is lifted to the real game
     checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` goes on from it
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
     """
     tree = _tree(game)
+    if abstraction is not None:
+        if rows is not None or isinstance(start, Profile):
+            raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")
+        return _solve_abstract(
+            tree, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed, threads=threads,
+            start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look, report=report,
+        )  # fmt: skip
     form = form_of(tree)
     _check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), _seed(seed)
-    first = None if start is None else probabilities_of(form, start)
+    first = _first(form, start, seed)
     task = Task(tree, form, rows, first, seed, _threads(form, threads))
     made = make(solver, task)
     if iterations is None and until is None and seconds is None:
@@ -111,6 +123,27 @@ def solve(
     report.solver = made
     train(made, form, iterations, until, seconds, checkpoint, every, on_look, report)
     return profile_of(made, form, seed, report)
+
+
+def _solve_abstract(tree: Tree, source: Any, solver: str, **options: Any) -> Profile:
+    """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
+    chosen = make_abstraction(tree, source)
+    derived = abstract_game(tree, chosen.row, chosen.closed)
+    answer = solve(derived.tree, solver, **options)
+    meta = {**answer.meta, "game": tree.spec, "tree": tree.digest, "abstraction": chosen.name, "size": chosen.rows}
+    meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
+    meta["abstract_value"] = meta.pop("value", None)
+    return Profile(tree.infosets, derived.lift(answer.probabilities), meta)
+
+
+def _first(form: SequenceForm, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
+    """Probabilities to start from; a random start has each row uniform on its simplex."""
+    if start is None or isinstance(start, Profile):
+        return None if start is None else probabilities_of(form, start)
+    if start != "random":
+        raise SolverError(f"start={start!r}: give a profile, or 'random'")
+    weights = np.random.Generator(np.random.Philox(abs(seed))).standard_exponential(int(form.infosets.first[-1]))
+    return normalise(weights, form.infosets)
 
 
 def profile_of(solver: Solver, form: SequenceForm, seed: int, report: Report) -> Profile:

@@ -505,7 +505,7 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
         (("solve", "kuhn", "--iterations", "-1"), "0 or more"),
         (("solve", "kuhn", "--until", "-1"), "0 or more"),
         (("solve", "kuhn", "--seconds", "0"), "above 0"),
-        (("solve", "kuhn", "--threads", "0"), "threads"),
+        (("solve", "kuhn", "--threads", "0"), "--threads"),
         (("solve", "kuhn", "--every", "0"), "--every"),
         (("solve", "kuhn", "--plot", "k.jpeg"), ".png or .svg or .pdf"),
         (("solve", "kuhn", "--plot", "file/k.png"), "not a directory"),

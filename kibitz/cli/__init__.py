@@ -6,6 +6,9 @@ and matplotlib are imported inside the functions that need them.
 
 from __future__ import annotations
 
+import io
+import sys
+
 import typer
 
 from kibitz.cli.bench import bench
@@ -34,4 +37,7 @@ for command in (demo, games, solvers, info, solve, evaluate, show, export, bench
 
 def main() -> None:
     """The entry point of the command `kibitz`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without block characters gets question marks
     app(prog_name="kibitz")

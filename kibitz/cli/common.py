@@ -147,7 +147,9 @@ def _told(text: str, error: BaseException) -> str:
         return f"{error.filename or file}, line {error.lineno}: SyntaxError: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
     mine = [f for f in frames if os.path.abspath(f.filename) == os.path.abspath(file)]
-    return f"{file}, line {mine[-1].lineno}, in {mine[-1].name}: {what}" if mine else "" if ours else f"{file}: {what}"
+    if mine:
+        return f"{file}, line {mine[-1].lineno}, in {mine[-1].name}: {what}"
+    return "" if ours else f"{file}: {what}"
 
 
 def recalled(spec: str, path: Path, option: str) -> str:

@@ -42,8 +42,8 @@ def demo(
     typer.echo("(The first use of kibitz compiles its solvers: up to a minute, once.)")
     report, began = Report(), time.perf_counter()
     with Watch() as watch:
+        compiled("cfr+", watch)
         tree = tree_of_text("leduc", watch)
-        compiled("cfr+", tree, watch)
         ready = time.perf_counter() - began
         watch.solving("solving leduc by cfr+", report)
         profile = solve(tree, "cfr+", until=GAP, report=report)

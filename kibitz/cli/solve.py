@@ -171,6 +171,14 @@ def _check(order: Order) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.report.plot import ENDINGS
 
+    if order.iterations is not None and order.iterations < 0:
+        raise SolverError(f"--iterations {order.iterations} should be 0 or more")
+    if order.until is not None and not order.until >= 0:
+        raise SolverError(f"--until {order.until:g} should be a gap of 0 or more")
+    if order.seconds is not None and not order.seconds > 0:
+        raise SolverError(f"--seconds {order.seconds:g} should be above 0")
+    if order.threads is not None and not 1 <= order.threads <= 1024:
+        raise SolverError(f"--threads {order.threads} should be from 1 to 1024")
     if not order.every > 0:
         raise SolverError(f"--every {order.every:g} should be above 0")
     check_artefact(order.out, "--out", "profile")
@@ -194,8 +202,10 @@ def _run(order: Order, shown: bool) -> tuple[Tree, Profile, Report]:
 
     report = Report()
     with Watch(shown) as watch:
+        spec = compiled(order.solver, watch)
         tree = tree_of_text(str(order.game), watch)
-        spec = compiled(order.solver, tree, watch)
+        if spec is None:
+            spec = compiled(chosen(tree, watch), watch)
         watch.solving(f"solving {tree.spec} by {spec}", report)
         with _Log(order.log, report) as log:
             profile = run(
@@ -206,17 +216,29 @@ def _run(order: Order, shown: bool) -> tuple[Tree, Profile, Report]:
     return tree, profile, report
 
 
-def compiled(solver: str, tree: Tree, watch: Watch) -> str:
-    """Compile what the solver runs, on a tiny game, so that the clock of the run measures the run. Returns its spec."""
+def compiled(solver: str, watch: Watch) -> str | None:
+    """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run.
+
+    A solver that does not exist is refused here, before a game is laid out for it. Returns the solver; None for
+    "auto", which does not know yet what it will be.
+    """
     from kibitz import run
+    from kibitz.spec import parse
+
+    if parse(solver).name == "auto" and not parse(solver).args:
+        return None
+    watch.phase("compiling: the first use takes a while, the next ones do not")
+    run.solve("kuhn", solver, iterations=2)
+    return solver
+
+
+def chosen(tree: Tree, watch: Watch) -> str:
+    """The solver that "auto" is for a game."""
     from kibitz.form.sequence import form_of
     from kibitz.solvers import Task, make
 
-    watch.phase("compiling: the first use takes a while, the next ones do not")
-    form = form_of(tree)
-    spec = make("auto", Task(tree, form)).spec if solver.strip() in ("auto", "auto()") else solver
-    run.solve("kuhn", spec, iterations=2)
-    return spec
+    watch.phase("building the sequence form (the first use compiles)")
+    return make("auto", Task(tree, form_of(tree))).spec
 
 
 class _Log:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
 from kibitz.form.sequence import Floats, SequenceForm
+from kibitz.tree import Infosets
 
 if TYPE_CHECKING:
     from kibitz.kernels.cfr import Rows
@@ -112,7 +113,7 @@ def row_map(
     if closed.shape != (columns,) or base.shape != (columns,):
         raise SolverError(f"closed actions and a base have {columns:,} entries, one for each infoset and action")
     base = np.where(closed, 0.0, base)
-    _check_rows(form, row, closed)
+    check_rows(infosets, row, closed)
     _check_base(form, ~moves[row], base)
 
     # Free columns: rows that move, sorted into bands of one seat and one number of open actions.
@@ -162,9 +163,8 @@ def row_map(
     return RowMap(form, row, moves, base, free, np.repeat(row_width[free_rows], row_width[free_rows]), kernel)
 
 
-def _check_rows(form: SequenceForm, row: NDArray[np.int64], closed: Bools) -> None:
+def check_rows(infosets: Infosets, row: NDArray[np.int64], closed: Bools) -> None:
     """Infosets of one row belong to one seat and have the same open actions; the error names two that do not."""
-    infosets = form.infosets
     shut = np.bincount(infosets.row_of_column, closed, minlength=len(row)).astype(np.int64)
     if (shut == infosets.width).any():
         i = int(np.flatnonzero(shut == infosets.width)[0])

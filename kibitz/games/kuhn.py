@@ -77,6 +77,15 @@ class Kuhn:
     def infoset(self, state: Hand) -> str:
         return f"{rank_names(self.players + 1)[state.cards[state.turn]]}:{state.done}"
 
+    def hand(self, infoset: str) -> tuple[str, str, str]:
+        """(card, "", betting) of an infoset: what card abstractions read."""
+        card, _, betting = infoset.partition(":")
+        return card, "", betting
+
+    def private(self, infoset: str) -> tuple[str, int]:
+        """(card that the seat holds, betting round) of an infoset."""
+        return infoset.partition(":")[0], 1
+
     def payoff(self, state: Hand) -> list[float]:
         bettors = {i % self.players for i, letter in enumerate(state.done) if letter == "b"}
         paid = [2 if seat in bettors else 1 for seat in range(self.players)]

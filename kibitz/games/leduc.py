@@ -147,6 +147,17 @@ class Leduc:
         board = self._names[state.cards[-1]] if len(state.cards) > self.players else ""
         return f"{own}{board}:{state.done}"
 
+    def hand(self, infoset: str) -> tuple[str, str, str]:
+        """(private card, board card or "", betting) of an infoset: what card abstractions read."""
+        cards, _, betting = infoset.partition(":")
+        size = 1 if self.suit_isomorphism else 2
+        return cards[:size], cards[size:], betting
+
+    def private(self, infoset: str) -> tuple[str, int]:
+        """(rank that the seat holds, betting round) of an infoset."""
+        card, board, _ = self.hand(infoset)
+        return card[0], 2 if board else 1
+
     def payoff(self, state: Hand) -> list[float]:
         cards, paid, live = state.cards, state.paid, state.live
         seats = [seat for seat in range(self.players) if live[seat]]

@@ -92,6 +92,10 @@ class LiarsDice:
         own = state.dice[state.turn * self.numdice : (state.turn + 1) * self.numdice]
         return f"{','.join(map(str, sorted(own)))}:{' '.join(state.bids)}"
 
+    def private(self, infoset: str) -> tuple[str, int]:
+        """(dice that the seat holds, 1) of an infoset: there is one round."""
+        return infoset.partition(":")[0], 1
+
     def payoff(self, state: Table) -> list[float]:
         quantity, face = state.last // self.dice_sides + 1, state.last % self.dice_sides + 1
         count = sum(die in (face, self.dice_sides) for die in state.dice)
