@@ -33,7 +33,7 @@ class Profile:
     def __post_init__(self) -> None:
         columns = int(self.infosets.first[-1])
         if self.probabilities.shape != (columns,) or self.probabilities.dtype != np.float64:
-            raise GameError(f"a profile of these infosets has {columns:,} probabilities, one for each infoset and action")
+            raise GameError(f"a profile of these infosets has {columns:,} probabilities: one for each action of each")
         self.probabilities.flags.writeable = False
 
     @property

@@ -90,8 +90,8 @@ def solve(
     threads     cores to use; default: as many as the game keeps busy
     rows        an abstraction and a mask of rows that may move (kibitz.form.rows.row_map); default: all infosets
     start       a profile to start from, or "random" for one drawn from the seed; default: uniform
-    abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that is
-                measured there, and the profile is lifted to the real game
+    abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that
+                is measured there, and the profile is lifted to the real game
     checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` goes on from it
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken

@@ -194,8 +194,8 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
                 infoset = seat_keys.get(key)
             except TypeError as error:
                 raise GameError(
-                    f"infoset {key!r} of seat {turn} with actions {list(actions)}: {error}; an infoset must be hashable, "
-                    "and actions must be strings or integers"
+                    f"infoset {key!r} of seat {turn} with actions {list(actions)}: {error}; an infoset must be "
+                    "hashable, and actions must be strings or integers"
                 ) from error
             if number is None:
                 number = lists[actions] = _new_actions(actions, len(lists), key)

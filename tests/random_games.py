@@ -94,7 +94,10 @@ class RandomGame(Nested):
         rng = self._rng
         if payoffs == "general":
             return tuple(rng.uniform(-3, 3) for _ in range(players))
-        numbers = [rng.uniform(-3, 3) if payoffs == "zero-sum" else rng.choice([-2, -1, 0, 0, 1]) for _ in range(players - 1)]
+        if payoffs == "zero-sum":
+            numbers = [rng.uniform(-3, 3) for _ in range(players - 1)]
+        else:
+            numbers = [rng.choice([-2, -1, 0, 0, 1]) for _ in range(players - 1)]
         return (*numbers, -sum(numbers))
 
 
@@ -139,14 +142,20 @@ def edge_cases():
     """Small games at the borders of the protocol, by name."""
     coin = ("chance", (("heads", 0.25, end(1, -1)), ("tails", 0.75, end(2, -2))))
     pennies = choice(0, "even", *(choice(1, "odd", *(end(x, -x) for x in row)) for row in [(1, -1), (-1, 1)]))
-    lonely = choice(0, "x", end(1), choice(0, "y", end(5), end(2)), ("chance", (("1", 0.5, end(9)), ("2", 0.5, end(0)))))
-    wide = choice(
-        0, "ten", *(choice(1, "eleven", *(end((7 * i + 3 * j) % 11 - 5, 5 - (7 * i + 3 * j) % 11) for j in range(11))) for i in range(10))
-    )
+    lottery = ("chance", (("1", 0.5, end(9)), ("2", 0.5, end(0))))
+    lonely = choice(0, "x", end(1), choice(0, "y", end(5), end(2)), lottery)
+    table = [[(7 * i + 3 * j) % 11 - 5 for j in range(11)] for i in range(10)]
+    wide = choice(0, "ten", *(choice(1, "eleven", *(end(x, -x) for x in row)) for row in table))
     forced = choice(0, "one", choice(1, "only", choice(0, "two", choice(1, "last", end(3, -3), end(-1, 1)))))
     never = ("chance", (("0", 0.0, choice(0, "dream", end(100, -100), end(50, -50))), ("1", 1.0, pennies)))
-    four = choice(0, "p", *(choice(1, "q", *(choice(2, "r", *(choice(3, "s", *(
-        end(a - b, b + c, a * d, d - c) for d in range(2))) for c in range(2))) for b in range(3))) for a in range(2)))  # fmt: skip
+
+    def fourth(a, b, c):
+        return choice(3, "s", *(end(a - b, b + c, a * d, d - c) for d in range(2)))
+
+    def third(a, b):
+        return choice(2, "r", *(fourth(a, b, c) for c in range(2)))
+
+    four = choice(0, "p", *(choice(1, "q", *(third(a, b) for b in range(3))) for a in range(2)))
     idle = choice(2, "x", end(1, 2, 3), end(0, 1, 5))
     return {
         "one terminal": Nested(2, end(1.5, -1.5)),

@@ -479,7 +479,8 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("kibitz.report.bench.bench", lambda **options: given.update(options))
     good(call, "bench", "--quick", "--seconds", "3", "--json", "b.json", "--only", "lp")
     assert given == {
-        "seconds": 3.0, "quick": True, "json_path": Path("b.json"), "markdown_path": None, "only": "lp"
+        "seconds": 3.0, "quick": True, "json_path": Path("b.json"), "markdown_path": None, "only": "lp",
+        "peers_python": None,
     }  # fmt: skip
     assert "--seconds" in bad(call, "bench", "--seconds", "0")
     assert ".md" in bad(call, "bench", "--markdown", "b.txt")

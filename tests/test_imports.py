@@ -83,7 +83,8 @@ def test_imports_point_one_way():
 
 
 def test_kernels_import_nothing_of_ours():
-    assert [where for name, target, where in arrows() if name.startswith("kernels") and not target.startswith("kernels")] == []
+    found = [(target, where) for name, target, where in arrows() if name.startswith("kernels")]
+    assert [where for target, where in found if not target.startswith("kernels")] == []
 
 
 def test_the_check_sees_arrows():
@@ -141,7 +142,7 @@ def dangerous(node):
         if isinstance(node.func, ast.Name) and name in ("eval", "exec", "compile", "__import__"):
             return f"calls {name}"
         module = getattr(getattr(node.func, "value", None), "id", "")
-        if (module, name) in {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"), ("subprocess", "getstatusoutput")}:
+        if f"{module}.{name}" in ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"):
             return f"calls {name}"
         for keyword in node.keywords:
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else True
@@ -160,8 +161,10 @@ def test_nothing_runs_text_as_code():
 
 
 def test_the_check_sees_danger():
-    for code in ("import pickle", "from pickle import loads", "eval('1')", "exec(x)", "run(c, shell=True)", "os.system('x')",
-                 "np.load(p, allow_pickle=True)", "subprocess.getoutput(c)"):  # fmt: skip
+    for code in (
+        "import pickle", "from pickle import loads", "eval('1')", "exec(x)", "run(c, shell=True)", "os.system('x')",
+        "np.load(p, allow_pickle=True)", "subprocess.getoutput(c)",
+    ):  # fmt: skip
         assert any(dangerous(node) for node in ast.walk(ast.parse(code))), code
     for code in ("re.compile(x)", "platform.system()", "run(c, shell=False)", "model.eval()", "import json"):
         assert not any(dangerous(node) for node in ast.walk(ast.parse(code))), code

@@ -56,7 +56,8 @@ def test_a_profile_cannot_be_changed(kuhn):
 
 
 def games():
-    yield from (kibitz.game(text) for text in ("kuhn", "kuhn(players=3)", "leduc(ranks=2, cap=1)", "goofspiel(num_cards=3)"))
+    for text in ("kuhn", "kuhn(players=3)", "leduc(ranks=2, cap=1)", "goofspiel(num_cards=3)"):
+        yield kibitz.game(text)
     yield from edge_cases().values()
     yield from (RandomGame(seed, 2, recall=("perfect", "nothing")[seed % 2]) for seed in range(6))
     yield Nested(2, choice(0, "\N{SNOWMAN}\0\n ' \" 日本", end(1, -1), end(0, 0)))

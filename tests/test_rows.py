@@ -107,7 +107,8 @@ def test_forms_of_small_chunks(monkeypatch, work):
     monkeypatch.setattr(bundles, "CHUNK_WORK", work)
     for seed in range(8):
         game = RandomGame(seed, 2 + seed % 2, depth=5, payoffs="general", most=150)
-        compare_rows(SPECS[seed % len(SPECS)], game, random_task(game, np.random.default_rng(seed), close=0.2), stops=(1, 6))
+        task = random_task(game, np.random.default_rng(seed), close=0.2)
+        compare_rows(SPECS[seed % len(SPECS)], game, task, stops=(1, 6))
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -148,7 +149,8 @@ def test_leduc_with_a_frozen_half():
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_each_infoset_in_a_row_of_its_own_is_the_plain_solve(spec):
-    for game in (kibitz.game("kuhn(players=3)"), kibitz.game("leduc(suit_isomorphism=true)"), RandomGame(4, 2, depth=5)):
+    named = [kibitz.game("kuhn(players=3)"), kibitz.game("leduc(suit_isomorphism=true)")]
+    for game in (*named, RandomGame(4, 2, depth=5)):
         tree = lay_out(game)
         form = form_of(tree)
         plain, mapped = make(spec, Task(tree, form)), make(spec, Task(tree, form, rows=row_map(form)))
@@ -275,7 +277,8 @@ def test_infosets_of_a_row_must_agree():
         row_map(form, np.array([0, 1, 0]))
     with pytest.raises(SolverError, match="'left' and 'wide' cannot share a row: they have different actions"):
         row_map(form, np.array([0, 0, 1]))
-    same = lay_out(Nested(2, ("chance", (("1", 0.5, choice(0, "one", end(1, -1), end(0, 0))), ("2", 0.5, choice(0, "two", end(3, -3), end(0, 0)))))))
+    one, two = choice(0, "one", end(1, -1), end(0, 0)), choice(0, "two", end(3, -3), end(0, 0))
+    same = lay_out(Nested(2, ("chance", (("1", 0.5, one), ("2", 0.5, two)))))
     with pytest.raises(SolverError, match="'one' and 'two' cannot share a row: they have different actions"):
         row_map(form_of(same), np.array([0, 0]), closed=np.array([True, False, False, False]))
 

@@ -294,7 +294,8 @@ def test_probabilities_are_distributions():
 @pytest.mark.parametrize(
     "spec",
     [
-        "dcfr(gamma=-1)", "dcfr(gamma=1000)", "dcfr(gamma=31)", "cfr(delay=-1)", "cfr(updates=both)", "cfr+(averaging=cubic)",
+        "dcfr(gamma=-1)", "dcfr(gamma=1000)", "dcfr(gamma=31)", "cfr(delay=-1)", "cfr(updates=both)",
+        "cfr+(averaging=cubic)",
         "mccfr(sampling=public)", "mccfr(explore=0)", "mccfr(explore=1.5)", "mccfr(averaging=quadratic)",
         "lp(method=magic)", "cfr(speed=3)", "cfr(delay=1.5)", "fp(x=1)", "sfr+",
     ],

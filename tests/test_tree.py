@@ -131,10 +131,12 @@ def test_digests():
 
 
 def test_labels_that_are_not_text():
-    tuples = Nested(2, ("chance", (("1", 0.5, choice(0, (1, "x"), end(1, -1), end(0, 0))), ("2", 0.5, choice(0, 7, end(1, -1), end(0, 0))))))
-    assert lay_out(tuples).infosets.labels == ["(1, 'x')", "7"]
-    alike = Nested(2, ("chance", (("1", 0.5, choice(0, "7", end(1, -1), end(0, 0))), ("2", 0.5, choice(0, 7, end(1, -1), end(0, 0))))))
-    assert lay_out(alike).infosets.labels == ["'7'", "7"]
+    def labels(*keys):
+        outcomes = tuple((f"{i}", 1 / len(keys), choice(0, key, end(1, -1), end(0, 0))) for i, key in enumerate(keys))
+        return lay_out(Nested(2, ("chance", outcomes))).infosets.labels
+
+    assert labels((1, "x"), 7) == ["(1, 'x')", "7"]
+    assert labels("7", 7) == ["'7'", "7"]
     odd = Nested(2, choice(0, "\ud800 \0 \n \N{SNOWMAN}", end(1, -1), end(0, 0)))
     assert len(lay_out(odd).digest) == 64
 
@@ -338,8 +340,9 @@ def test_an_object_without_the_protocol_is_no_game():
         def root(self):
             return 0
 
+    words = "Half is not a game: it lacks turn, actions, chance, after, infoset, payoff"
     for refuse in (kibitz.game, lambda g: solve(g, "cfr+")):
-        with pytest.raises(GameError, match="Half is not a game: it lacks turn, actions, chance, after, infoset, payoff"):
+        with pytest.raises(GameError, match=words):
             refuse(Half())
 
 

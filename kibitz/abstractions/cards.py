@@ -1,7 +1,7 @@
 """Named abstractions of card games: buckets of hands, beside the public betting.
 
-A card game says what an infoset is about by a method `hand(infoset)` that gives (private card, board card or "", betting):
-see `kibitz.games.leduc`. Cards are a rank and perhaps a suit, such as "Kh".
+A card game says what an infoset is about by a method `hand(infoset)` that gives (private card, board card or "",
+betting): see `kibitz.games.leduc`. Cards are a rank and perhaps a suit, such as "Kh".
 """
 
 from __future__ import annotations

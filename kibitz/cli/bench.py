@@ -23,6 +23,10 @@ def bench(
     only: Annotated[
         str | None, typer.Option("--only", metavar="TEXT", help="Only this figure; a wrong name lists them.")
     ] = None,
+    peers_python: Annotated[
+        str | None,
+        typer.Option("--peers-python", metavar="PATH", help="A Python that has the other programs. Default: this one."),
+    ] = None,
 ) -> None:
     """Measure speeds on this machine, beside other programs that are installed.
 
@@ -37,4 +41,7 @@ def bench(
     check_file(markdown_path, "--markdown", (".md",))
     from kibitz.report.bench import bench as measure
 
-    measure(seconds=seconds, quick=quick, json_path=json_path, markdown_path=markdown_path, only=only)
+    measure(
+        seconds=seconds, quick=quick, json_path=json_path, markdown_path=markdown_path, only=only,
+        peers_python=peers_python,
+    )  # fmt: skip

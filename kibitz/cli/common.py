@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kibitz.tree import Tree
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
+WIDE = 80  # characters of a terminal that has room for bars
 WRONG = 2  # the exit code for anything the user can mend
 
 GAME_HELP = "A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit FILE.efg, or my_game.py:Class."
@@ -103,6 +104,11 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=False)
+
+
+def has_bars(page: Console) -> bool:
+    """Whether there is room for bars, and a character set that has them."""
+    return page.width >= WIDE and page.encoding.startswith("utf")
 
 
 # Games

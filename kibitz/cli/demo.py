@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kibitz.cli.common import check_artefact, check_file, console, tree_of_text
+from kibitz.cli.common import check_artefact, check_file, console, has_bars, tree_of_text
 from kibitz.cli.watch import Watch
 
 GAP = 1e-4
@@ -66,10 +66,10 @@ def demo(
     )
     rows = [(label, profile[seat, label]) for seat, label in [(0, "Js:"), (0, "Qs:"), (0, "Ks:")]]
     page.print("\nThe first move, by seat 0's card (s is spades):")
-    page.print(strategy(rows, wide=True))
+    page.print(strategy(rows, has_bars(page)))
     rows = [(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
     page.print("\nThe answer of seat 1 to a raise, by its card:")
-    page.print(strategy(rows, wide=True))
+    page.print(strategy(rows, has_bars(page)))
     typer.echo(f"\nSaved:\n  {plot_path}: how the gap fell\n  {profile_path}: the strategy\n\nTry next:")
     for command in (
         f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, ProfilePath, console, print_json, recalled, tree_of_text
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, recalled, tree_of_text
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from kibitz.profile import Profile
 
 SHOWN = 40  # infosets of a seat that are shown unless --limit says otherwise
-WIDE = 90  # characters of a terminal that has room for bars
 
 
 def evaluate(
@@ -163,6 +162,6 @@ def _print_strategy(profile: Profile, found: dict[int, list[int]], limit: int) -
         rows = [(profile.infosets.labels[i], profile.at(i)) for i in numbers[:limit]]
         out.print(f"\nseat {seat}: {len(numbers):,} infoset{'s' * (len(numbers) != 1)}", style="bold")
         if rows:
-            out.print(strategy(rows, out.width >= WIDE))
+            out.print(strategy(rows, has_bars(out)))
         if len(numbers) > limit:
             out.print(f"... and {len(numbers) - limit:,} more: --limit 0 shows all, --filter TEXT finds some")

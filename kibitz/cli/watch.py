@@ -29,9 +29,9 @@ class Watch:
         self._lock = threading.Lock()
         self._live: Live | None = None
         self._timer: threading.Timer | None = None
-        self._text = ""
+        self._phase = self._text = ""
         self._run: tuple[Report, float, float] | None = None  # with the time and seconds used at its start
-        self._first: int | None = None  # the iteration at which the run was first seen
+        self._first: tuple[int, float] | None = None  # iteration and time at which the run was first seen
 
     def __enter__(self) -> Watch:
         if self.shown:
@@ -65,11 +65,12 @@ class Watch:
 
     def phase(self, text: str) -> None:
         """Name what begins now."""
-        self._text, self._run = text, None
+        self._phase = self._text = text
+        self._run = None
 
     def histories(self, count: int) -> None:
         """Histories laid out so far."""
-        self._text = f"{self._text.partition(':')[0]}: {count:,} histories"
+        self._text = f"{self._phase}: {count:,} histories"
 
     def solving(self, text: str, report: Report) -> None:
         """A run begins; iterations and gap are read from its report."""
@@ -110,8 +111,9 @@ class Watch:
             return f"{self._text}: {duration(used)} used", None
         iteration = solver.iteration
         if self._first is None:
-            self._first = iteration
-        rate = (iteration - self._first) / used if used > 0 else 0.0
+            self._first = iteration, used
+        since, then = self._first
+        rate = (iteration - since) / (used - then) if used > then else 0.0
         left = time_left(report.stop, report.looks, iteration, rate, report.seconds)
         said = [f"{self._text}: iteration {iteration:,}"]
         if report.looks:

@@ -69,7 +69,7 @@ def _draw(axes: Any, points: Sequence[Look], until: float | None) -> None:
         color=BLUE, fontsize=11, fontweight="bold", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
     )  # fmt: skip
     span = max(10.0, float(x[-1] / x[0]))
-    axes.set_xlim(x[0] / span**0.02, x[-1] * span**0.13)  # room for the label at the end
+    axes.set_xlim(x[0] / span**0.02, x[-1] * span**0.17)  # room for the label at the end
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(True, which="major", color="#dddddd", linewidth=0.8)

@@ -105,7 +105,8 @@ def strategy(rows: Sequence[tuple[str, Mapping[Action, float]]], wide: bool) -> 
     from rich.table import Table
     from rich.text import Text
 
-    columns = list(dict.fromkeys(action for _, p in rows for action in p))
+    # The longest lists first: where fold is not legal, it still comes before call.
+    columns = list(dict.fromkeys(action for _, p in sorted(rows, key=lambda row: -len(row[1])) for action in p))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("infoset", overflow="fold")
     if len(columns) > MOST_COLUMNS:

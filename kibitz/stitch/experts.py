@@ -1,8 +1,8 @@
-"""Static and dynamic experts, and what joins them [Gibson & Szafron 2011, Def. 3.2 and 3.3; Waugh et al. 2009a, Def. 8].
+"""Static and dynamic experts, and what joins them [Gibson & Szafron 2011, Def. 3.2, 3.3; Waugh et al. 2009, Def. 8].
 
 A static expert for part j and seats S lets only part j of the seats in S move and freezes their other decisions at the
-base; seats outside S are free everywhere. S={i} is grafting, S=N Gibson's preferred choice, anything between is the hybrid
-that the papers leave open. A dynamic expert strategy gives each part its own abstraction and solves them together.
+base; seats outside S are free everywhere. S={i} is grafting, S=N Gibson's preferred choice, anything between is the
+hybrid that the papers leave open. A dynamic expert strategy gives each part its own abstraction and solves them together.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import Abstraction, AbstractGame, abstract_game, abstraction
+from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate import nash_conv
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.run import solve
-from kibitz.stitch.partition import Partition, partition as make_partition
+from kibitz.stitch.partition import Partition
+from kibitz.stitch.partition import partition as make_partition
 from kibitz.tree import Tree, tree_of
 
 Ints = NDArray[np.int64]
@@ -57,7 +58,7 @@ def _seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int
     if seats == "all":
         return [(tuple(range(players)), tuple(range(players)))]
     if isinstance(seats, str) or not len(seats):
-        raise SolverError(f"seats={seats!r}: use 'each' (S={{i}}), 'all' (S=N), a list such as [0, 2], or a list of lists")
+        raise SolverError(f"seats={seats!r}: use 'each' (S={{i}}), 'all' (S=N), a list such as [0, 2], or lists in a list")
     many = [tuple(s) if isinstance(s, Sequence) else None for s in seats]
     if all(s is None for s in many):
         sets = [(tuple(int(s) for s in seats), tuple(int(s) for s in seats))]
@@ -88,8 +89,8 @@ def experts(
 
     inside     the abstraction of part j for the seats in S
     outside    the abstraction of seats not in S outside part j; default: the base's
-    opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al. use
-               the base's
+    opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al.
+               use the base's
     """
     tree = _tree(game)
     parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
@@ -106,12 +107,16 @@ def experts(
         for group, keep in sets:
             idle = [s for s in group if s not in deciding]
             if explicit and idle:
-                raise GameError(f"seat {idle[0]} decides nothing in part {parts.names[part]!r}: no expert can be built for it")
+                raise _nothing_there(idle[0], parts, part)
             kept = tuple(s for s in keep if s in deciding)
             if kept:
                 derived = _expert_game(tree, base, parts, part, group, within, beyond, facing)
                 found.append(Expert(part, parts.names[part], group, kept, derived))
     return found
+
+
+def _nothing_there(seat: int, parts: Partition, part: int) -> GameError:
+    return GameError(f"seat {seat} decides nothing in part {parts.names[part]!r}: no expert can be built for it")
 
 
 def _check_base(tree: Tree, base: Profile) -> None:
@@ -170,10 +175,10 @@ def static(
     jobs: int | None = None,
     on_expert: Callable[[Expert, Profile], None] | None = None,
 ) -> Profile:
-    """Build a static expert for each part and stitch them onto the base. The first seven arguments are as in `experts`.
+    """Build a static expert for each part and stitch them onto the base; the first seven arguments are as in `experts`.
 
-    Each expert is solved in its own game until `iterations` or until its gap there is at most `until`; experts run side by
-    side on `jobs` cores. start="random" starts each from a random profile of its own, drawn from `seed`.
+    Each expert is solved in its own game until `iterations` or until its gap there is at most `until`; experts run side
+    by side on `jobs` cores. start="random" starts each from a random profile of its own, drawn from `seed`.
     """
     tree = _tree(game)
     parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
@@ -196,7 +201,7 @@ def static(
         result[where] = lifted[where]
     kind = seats if isinstance(seats, str) else [list(s) if isinstance(s, Sequence) else s for s in seats]
     return _stitched(tree, base, result, {
-        "kind": "static", "partition": parts.name, "seats": kind, "inside": str(inside) if isinstance(inside, str) else "own",
+        "kind": "static", "partition": parts.name, "seats": kind, "inside": inside if isinstance(inside, str) else "own",
         "experts": len(built), "size": max((e.size for e in built), default=0), "seed": seed,
     })  # fmt: skip
 
@@ -218,7 +223,7 @@ def join(base: Profile, parts: Partition, chosen: Mapping[tuple[int, int], Profi
     for (seat, part), profile in chosen.items():
         where = columns_of(parts, part, (seat,))
         if not where.any():
-            raise GameError(f"seat {seat} decides nothing in part {parts.names[part]!r}: no expert can be built for it")
+            raise _nothing_there(seat, parts, part)
         result[where] = profile.probabilities[where]
     return base.replaced(result, stitch={"kind": "join", "partition": parts.name})
 
@@ -258,7 +263,9 @@ def _by_part(game: Game | Tree | str, parts: Partition, abstractions: Any) -> li
     if len(given) == 2 and parts.parts > 1:
         given = [given[0]] + [given[1]] * parts.parts
     if len(given) != parts.parts + 1:
-        raise SolverError(f"{parts.parts + 1} parts need as many abstractions (or two: base and experts), not {len(given)}")
+        raise SolverError(
+            f"{parts.parts + 1} parts need as many abstractions, or two (of the base and of all experts), not {len(given)}"
+        )
     made: dict[int, Abstraction] = {}
     return [made.setdefault(id(a) if not isinstance(a, str) else hash(a), abstraction(game, a)) for a in given]
 
@@ -344,7 +351,7 @@ def cohere(
     on_round: Callable[[int, float], None] | None = None,
     **options: Any,
 ) -> Profile:
-    """Experts on the base, the base anew under the experts, and so on until nash_conv stops improving; the best is kept.
+    """Experts on the base, the base anew under the experts, and so on while nash_conv falls; the best one is returned.
 
     `options` go to `static`.
     """

@@ -1,7 +1,7 @@
-"""Grafting partitions: which part of the game a decision belongs to [Waugh et al. 2009a, Def. 7; Gibson 2011, Def. 3.1].
+"""Grafting partitions: which part of the game a decision belongs to [Gibson & Szafron 2011, Def. 3.1].
 
-G = {G_0, ..., G_p} is a grafting partition for a seat if (1) it is a partition of the seat's decisions, (2) no infoset is
-cut, and (3) once play has been in a part j >= 1 the seat's later decisions are in part j or in part 0.
+G = {G_0, ..., G_p} is a grafting partition for a seat if (1) it is a partition of the seat's decisions, (2) no infoset
+is cut, and (3) once play has been in a part j >= 1 the seat's later decisions are in part j or in part 0.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Partition:
 def partition(game: Game | Tree | str, source: str | Callable[[int, str], int]) -> Partition:
     """A grafting partition of a game.
 
-    "prefix(r, cr, ccr)"      part j: the players' actions, chance left out, begin with the j-th list. Letters that begin
-                              the names of actions ("cr"), or whole names joined by dots ("call.raise").
+    "prefix(r, cr, ccr)"      part j: the players' actions, chance left out, begin with the j-th list. Letters that
+                              begin the names of actions ("cr"), or whole names joined by dots ("call.raise").
     "private(J, Q, K)"        part j: the seat's private information is the j-th (its card, its dice); private() has a
                               part for each; private(J, Q, K, round=2) only from the second round on.
     a function                (seat, infoset) -> number of the part
@@ -110,7 +110,8 @@ def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[st
     if len(cut):
         label = tree.infosets.labels[infoset[cut[0]]]
         raise GameError(
-            f"infoset {label!r} is cut by {source!r}: it has histories in two parts (condition 2 of a grafting partition)"
+            f"infoset {label!r} is cut by {source!r}: it has histories in two parts "
+            "(condition 2 of a grafting partition)"
         )
     empty = [w for j, w in enumerate(words, 1) if not (part == j).any()]
     if empty:
@@ -165,8 +166,8 @@ def _by_private(tree: Tree, words: list[str], rules: Game | None, source: str) -
             raise SpecError(f"no seat ever holds {name!r}; they hold {holdings}")
     if len(set(names)) < len(names):
         raise SpecError(f"parts of {source!r} overlap: a name is given twice")
-    number = {name: j for j, name in enumerate(names, 1)}
-    part = [number.get(held, 0) if at >= from_round else 0 for held, at in seen]
+    part_of = {name: j for j, name in enumerate(names, 1)}
+    part = [part_of.get(held, 0) if at >= from_round else 0 for held, at in seen]
     return np.array(part, np.int64), names
 
 
@@ -181,8 +182,8 @@ def check(form: SequenceForm, given: Partition) -> None:
         if mine[p] and before and mine[p] != before:
             label, earlier = infosets.labels[form.infoset[p]], infosets.labels[form.infoset[above[p]]]
             raise GameError(
-                f"{given.name} is not a grafting partition: after infoset {earlier!r} in part {given.names[before]!r} play "
-                f"comes to {label!r} in part {given.names[mine[p]]!r} (condition 3: it must stay or go to the base)"
+                f"{given.name} is not a grafting partition: after infoset {earlier!r} in part {given.names[before]!r} "
+                f"play comes to {label!r} in part {given.names[mine[p]]!r} (condition 3: it must stay or go to the base)"
             )
         entered[p] = mine[p] or before
 
