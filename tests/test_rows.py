@@ -5,7 +5,7 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from random_games import Nested, RandomGame, Without, choice, end
+from random_games import Nested, RandomGame, Without, choice, edge_cases, end
 from test_solvers import compare, definition, rows_of
 
 import kibitz
@@ -160,6 +160,14 @@ def test_each_infoset_in_a_row_of_its_own_is_the_plain_solve(spec):
             solver.step(25)
         np.testing.assert_allclose(mapped.probabilities(), plain.probabilities(), rtol=0, atol=1e-12)
         np.testing.assert_allclose(other.probabilities(), plain.probabilities(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "mccfr", "mccfr(sampling=outcome)"])
+def test_rows_of_a_game_in_which_nobody_moves(spec):
+    for name in ("one terminal", "only chance"):
+        tree = lay_out(edge_cases()[name])
+        profile = solve(tree, spec, rows=row_map(form_of(tree)), iterations=3)
+        assert len(profile.probabilities) == 0 and evaluate.nash_conv(tree, profile) == 0
 
 
 def test_freezing_everything_gives_the_base_back():

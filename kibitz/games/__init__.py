@@ -54,7 +54,7 @@ def game(source: Any) -> Game:
         from kibitz.games.efg import read_efg
 
         return read_efg(Path(text))
-    if ".py:" in text:
+    if ".py:" in text.partition("(")[0]:
         return _from_file(text)
     spec = specs.parse(text)
     if spec.name not in GAMES:
@@ -77,7 +77,7 @@ def _from_file(text: str) -> Game:
     sys.modules[module_spec.name] = module  # where dataclasses look for the types of their fields
     try:
         module_spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(f"{file} cannot be read as Python: {type(error).__name__}: {error}") from error
     build = getattr(module, spec.name, None)
     if not callable(build):

@@ -87,6 +87,8 @@ class Cfr:
         self.task, self.spec, self.rule, self.iteration = task, spec, rule, 0
         # Infosets with several points (imperfect recall) share a row too.
         self.rows: RowMap | None = task.rows or (None if form.perfect_recall else row_map(form))
+        if not form.points:  # nobody ever moves
+            self.rows = None
         start = form.uniform() if task.start is None else task.start
         zeros = np.zeros(form.sequences)
         none = np.zeros(0)

@@ -2,7 +2,7 @@
 
 A static expert for part j and seats S lets only part j of the seats in S move and freezes their other decisions at the
 base; seats outside S are free everywhere. S={i} is grafting, S=N Gibson's preferred choice, anything between is the
-hybrid that the papers leave open. A dynamic expert strategy gives each part its own abstraction and solves them together.
+hybrid that the papers leave open. A dynamic expert strategy gives each part an abstraction and solves them together.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int
     if seats == "all":
         return [(tuple(range(players)), tuple(range(players)))]
     if isinstance(seats, str) or not len(seats):
-        raise SolverError(f"seats={seats!r}: use 'each' (S={{i}}), 'all' (S=N), a list such as [0, 2], or lists in a list")
+        raise SolverError(f"seats={seats!r}: use 'each' (S={{i}}), 'all' (S=N), a list such as [0, 2], or several")
     many = [tuple(s) if isinstance(s, Sequence) else None for s in seats]
     if all(s is None for s in many):
         sets = [(tuple(int(s) for s in seats), tuple(int(s) for s in seats))]
@@ -201,7 +201,8 @@ def static(
         result[where] = lifted[where]
     kind = seats if isinstance(seats, str) else [list(s) if isinstance(s, Sequence) else s for s in seats]
     return _stitched(tree, base, result, {
-        "kind": "static", "partition": parts.name, "seats": kind, "inside": inside if isinstance(inside, str) else "own",
+        "kind": "static", "partition": parts.name, "seats": kind,
+        "inside": inside if isinstance(inside, str) else "own",
         "experts": len(built), "size": max((e.size for e in built), default=0), "seed": seed,
     })  # fmt: skip
 
@@ -264,7 +265,7 @@ def _by_part(game: Game | Tree | str, parts: Partition, abstractions: Any) -> li
         given = [given[0]] + [given[1]] * parts.parts
     if len(given) != parts.parts + 1:
         raise SolverError(
-            f"{parts.parts + 1} parts need as many abstractions, or two (of the base and of all experts), not {len(given)}"
+            f"{parts.parts + 1} parts need as many abstractions, or two (base and all experts), not {len(given)}"
         )
     made: dict[int, Abstraction] = {}
     return [made.setdefault(id(a) if not isinstance(a, str) else hash(a), abstraction(game, a)) for a in given]

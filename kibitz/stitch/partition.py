@@ -183,7 +183,7 @@ def check(form: SequenceForm, given: Partition) -> None:
             label, earlier = infosets.labels[form.infoset[p]], infosets.labels[form.infoset[above[p]]]
             raise GameError(
                 f"{given.name} is not a grafting partition: after infoset {earlier!r} in part {given.names[before]!r} "
-                f"play comes to {label!r} in part {given.names[mine[p]]!r} (condition 3: it must stay or go to the base)"
+                f"play comes to {label!r} in part {given.names[mine[p]]!r} (condition 3: stay, or go to the base)"
             )
         entered[p] = mine[p] or before
 
