@@ -71,23 +71,36 @@ def abstraction(
              Infosets of a seat with the same bucket share a row; they must have the same actions.
     without  actions to drop: a list of names, dropped wherever another action is left; or a function
              (seat, infoset, actions) -> the actions to drop there.
+
+    A name that begins with "own:" belongs to a function or a table: it says what was used but cannot make it again.
     """
     from kibitz.games import game as make_game
 
-    if isinstance(source, Abstraction):
-        return source
     rules = None if isinstance(game, Tree) else make_game(game)
     tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
     infosets = tree.infosets
+    if isinstance(source, Abstraction):
+        if not same_infosets(source.infosets, infosets):
+            raise GameError(f"the abstraction {source.name} was made for another game")
+        if callable(without) or len(without):
+            raise SpecError("an Abstraction has its dropped actions already: give without= when you make it")
+        return source
     if isinstance(source, str):
         spec = specs.parse(source)
-        name, args = str(spec), dict(spec.args)
+        args = dict(spec.args)
+        if "without" in args and (callable(without) or len(without)):
+            raise SpecError(f"the actions to drop are given twice: in {source!r} and as without=")
         without = args.pop("without", without)
-        bucket = card_buckets(specs.Spec(spec.name, args), tree)
+        bucket = card_buckets(specs.Spec(spec.name, args), tree, rules)
+        if callable(without):
+            name = f"own:{spec.name}"
+        else:
+            without = [without] if isinstance(without, str) else list(without)
+            name = str(specs.Spec(spec.name, {**args, **({"without": without} if without else {})}))
     elif isinstance(source, Mapping):
-        name, bucket = "table", _from_table(source, infosets)
+        name, bucket = "own:table", _from_table(source, infosets)
     elif callable(source):
-        name, bucket = getattr(source, "__name__", "function"), source
+        name, bucket = f"own:{getattr(source, '__name__', 'function')}", source
     else:
         raise SpecError("an abstraction is a name, a function (seat, infoset) -> bucket, or a table")
     numbers: dict[tuple[int, Hashable], int] = {}
@@ -95,7 +108,13 @@ def abstraction(
     for seat in range(infosets.seats):
         for i in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
             key = (seat, infosets.labels[i] if bucket is None else bucket(seat, infosets.labels[i]))
-            row[i] = numbers.setdefault(key, len(numbers))
+            try:
+                row[i] = numbers.setdefault(key, len(numbers))
+            except TypeError:
+                raise SpecError(
+                    f"infoset {infosets.labels[i]!r} has the bucket {key[1]!r}: a bucket must be hashable, "
+                    "such as a number, a text or a tuple of them"
+                ) from None
     closed = _closed(infosets, without)
     check_rows(infosets, row, closed)
     return Abstraction(name, infosets, row, closed)
@@ -103,9 +122,9 @@ def abstraction(
 
 def _from_table(table: Mapping[Any, Hashable], infosets: Infosets) -> Bucket:
     for key in table:
-        seat, label = key if isinstance(key, tuple) else (None, key)
-        seats = range(infosets.seats) if seat is None else [seat]
-        if not any(0 <= s < infosets.seats and label in infosets.number[s] for s in seats):
+        seat, label = key if isinstance(key, tuple) and len(key) == 2 else (None, key)
+        seats = [s for s in range(infosets.seats) if seat is None or s == seat]
+        if not any(label in infosets.number[s] for s in seats):
             raise GameError(f"the table names infoset {key!r}, which the game does not have")
 
     def bucket(seat: int, label: str) -> Hashable:
@@ -122,7 +141,7 @@ def _closed(
 ) -> NDArray[np.bool_]:
     closed = np.zeros(int(infosets.first[-1]), bool)
     if not callable(without):
-        names = set(without)
+        names: set[Action] = {without} if isinstance(without, str) else set(without)
         known = {a for actions in infosets.actions for a in actions}
         if names - known:
             raise SpecError(
@@ -136,11 +155,25 @@ def _closed(
             actions = infosets.actions[infosets.actions_of[i]]
             if callable(without):
                 drop = set(without(seat, infosets.labels[i], actions))
+                if drop - set(actions):
+                    raise SpecError(
+                        f"without drops {min(map(str, drop - set(actions)))!r} at infoset {infosets.labels[i]!r}, "
+                        f"which has {', '.join(map(str, actions))}"
+                    )
             else:
                 drop = names if not set(actions) <= names else set()
             for k, action in enumerate(actions):
                 closed[infosets.first[i] + k] = action in drop
     return closed
+
+
+def same_infosets(one: Infosets, other: Infosets) -> bool:
+    """Are these the infosets of one game?"""
+    return one is other or (
+        one.labels == other.labels
+        and np.array_equal(one.seat_start, other.seat_start)
+        and [one.actions[k] for k in one.actions_of] == [other.actions[k] for k in other.actions_of]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +183,8 @@ class AbstractGame:
     tree: Tree
     real: Infosets
     column: Ints  # [K]  real infoset column -> column of `tree`, -1 where the probability is fixed
-    fixed: Floats  # [K]  probabilities where it is: of frozen infosets, 0 at dropped actions
+    fixed: Floats  # [K]  probabilities where it is: of frozen infosets, 0 at dropped actions, uniform where dropped
+    #                       actions have left no history of the row
 
     def lift(self, probabilities: Floats) -> Floats:
         """Probabilities by column of the abstract game -> by infoset column of the real game."""
@@ -191,8 +225,25 @@ def abstract_game(
         fixed[held] = base.probabilities[held]
     closed = closed & ~held
 
+    # Histories that are left: closed actions go with all that follows them.
+    parent, above = tree.parent, np.maximum(tree.parent, 0)
+    edge = np.where(tree.turn[above] >= 0, infosets.first[np.maximum(tree.infoset[above], 0)] + tree.action, -1)
+    edge[0] = -1
+    by_frozen = (edge >= 0) & held[np.maximum(edge, 0)]
+    by_seat = (edge >= 0) & ~by_frozen
+    dropped = by_seat & closed[np.maximum(edge, 0)]
+    gone = np.zeros(count, bool)
+    if dropped.any():
+        drop_below(parent, dropped)
+        met = np.zeros(count, bool)
+        met[tree.infoset[(tree.turn >= 0) & ~dropped]] = True
+        gone = ~frozen & ~np.isin(row, row[met & ~frozen])
+        left = np.bincount(infosets.row_of_column, ~closed, minlength=count)[infosets.row_of_column]
+        nowhere = gone[infosets.row_of_column]
+        fixed, held = np.where(nowhere, ~closed / left, fixed), held | nowhere
+
     # Rows that are left, numbered by seat and first appearance, each with its open actions.
-    live = np.flatnonzero(~frozen)
+    live = np.flatnonzero(~frozen & ~gone)
     seat = np.searchsorted(infosets.seat_start, np.arange(count), side="right") - 1
     rows, first_at, number = np.unique(row[live], return_index=True, return_inverse=True)
     order = np.argsort(first_at)
@@ -218,22 +269,14 @@ def abstract_game(
     seat_start = np.concatenate(([0], np.cumsum(np.bincount(seat[speaker], minlength=tree.players)))).astype(np.int32)
     table = Infosets(seat_start, first, [infosets.labels[i] for i in speaker], list(names), actions_of)
 
-    # The tree: frozen infosets become chance, closed actions go with all that follows them.
+    # The tree: frozen infosets become chance.
     turn, infoset, chance, action = tree.turn.copy(), tree.infoset.copy(), tree.chance.copy(), tree.action.copy()
-    parent = tree.parent
     deciding = np.flatnonzero(turn >= 0)
-    above = np.maximum(parent, 0)
-    edge = np.where(tree.turn[above] >= 0, infosets.first[np.maximum(tree.infoset[above], 0)] + tree.action, -1)
-    edge[0] = -1
-    by_frozen = (edge >= 0) & held[np.maximum(edge, 0)]
     chance[by_frozen] = fixed[edge[by_frozen]]
-    by_seat = (edge >= 0) & ~by_frozen
     action[by_seat] = position[edge[by_seat]]
     turn[deciding[frozen[infoset[deciding]]]] = -1
     infoset[deciding] = new_row[infoset[deciding]]
-    dropped = by_seat & closed[np.maximum(edge, 0)]
     if dropped.any():
-        drop_below(parent, dropped)
         keep = ~dropped
         renumber = (np.cumsum(keep) - 1).astype(np.int32)
         ends = np.flatnonzero(tree.turn == -2)

@@ -11,18 +11,21 @@ from typing import Any
 
 from kibitz import spec as specs
 from kibitz.errors import SpecError
+from kibitz.games import Game
 from kibitz.tree import Tree
 
 Bucket = Callable[[int, str], Hashable]
 
 
-def card_buckets(spec: specs.Spec, tree: Tree) -> Bucket | None:
-    """The bucket function that a name stands for; None for the null abstraction."""
+def card_buckets(spec: specs.Spec, tree: Tree, rules: Game | None = None) -> Bucket | None:
+    """The bucket function that a name stands for; None for the null abstraction. rules: of the tree, if at hand."""
     if spec.name == "null":
         return specs.call(lambda: None, spec)
     from kibitz.games import game as make_game
 
-    read = getattr(make_game(tree.spec), "hand", None) if tree.spec else None
+    if rules is None and tree.spec:
+        rules = make_game(tree.spec)
+    read = getattr(rules, "hand", None)
     if read is None:
         raise SpecError(
             f"the abstraction {spec.name!r} is for card games with a method hand(infoset), such as leduc; "

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from kibitz.solvers import Solver, Task
 
-# HiGHS solves games up to about this many payoff entries in seconds (docs/results.md); beyond, CFR+ is sooner at 1e-4.
-MOST_ENTRIES = 60_000
+# HiGHS solves a form of this many payoff entries in a second or two (Leduc 13 thousand, Goofspiel-5 39, Leduc with ten
+# cards 72); its time grows with the square, so beyond this CFR+ is at a gap of 1e-4 sooner.
+MOST_ENTRIES = 100_000
 
 
 def auto() -> Callable[[Task, str], Solver]:

@@ -4,13 +4,16 @@
     static(game, base, partition, ...)      an expert for each part, solved with the base frozen outside it
     dynamic(game, partition, abstractions)  a different abstraction in each part, solved together
     rebuild_base(game, stitched, ...)       the base solved anew with the experts frozen
+    cohere(game, base, partition, ...)      static and rebuild_base in turns
+    join(base, partition, chosen)           parts copied from other profiles, nothing solved
 
 The result is an ordinary Profile of the real game.
 """
 
-from kibitz.stitch.experts import Expert, dynamic, experts, rebuild_base, size_of_dynamic, static
+from kibitz.stitch.experts import Expert, cohere, dynamic, experts, join, rebuild_base, size_of_dynamic, static
 from kibitz.stitch.partition import Partition, partition
 
 __all__ = [
-    "Expert", "Partition", "dynamic", "experts", "partition", "rebuild_base", "size_of_dynamic", "static",
+    "Expert", "Partition", "cohere", "dynamic", "experts", "join", "partition", "rebuild_base", "size_of_dynamic",
+    "static",
 ]  # fmt: skip

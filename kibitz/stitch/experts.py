@@ -8,7 +8,7 @@ hybrid that the papers leave open. A dynamic expert strategy gives each part an 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
+from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction, same_infosets
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate import nash_conv
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.profile import Profile
+from kibitz.profile import SUM_TOLERANCE, Profile
 from kibitz.run import solve
 from kibitz.stitch.partition import Partition
 from kibitz.stitch.partition import partition as make_partition
@@ -47,28 +47,41 @@ class Expert:
         return len(self.game.tree.infosets.labels)
 
 
+def _rules(game: Game | Tree | str) -> Game | Tree:
+    """The game as an object: as long as it lives its tree is laid out once."""
+    return game if isinstance(game, Tree) else make_game(game)
+
+
 def _tree(game: Game | Tree | str) -> Tree:
     return game if isinstance(game, Tree) else tree_of(make_game(game))
 
 
+def _parts(game: Game | Tree | str, given: Partition | str | Callable[[int, str], int]) -> Partition:
+    if not isinstance(given, Partition):
+        return make_partition(game, given)
+    if not same_infosets(given.infosets, _tree(game).infosets):
+        raise GameError(f"the partition {given.name} was made for another game")
+    return given
+
+
 def _seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(S, seats to keep) of each family of experts."""
-    if seats == "each":
+    if isinstance(seats, str) and seats == "each":
         return [((i,), (i,)) for i in range(players)]
-    if seats == "all":
+    if isinstance(seats, str) and seats == "all":
         return [(tuple(range(players)), tuple(range(players)))]
-    if isinstance(seats, str) or not len(seats):
+    given = [] if isinstance(seats, str) or not isinstance(seats, Iterable) else list(seats)
+    lists = [isinstance(s, list | tuple) for s in given]
+    if not given or any(listed and not s for s, listed in zip(given, lists, strict=True)):
         raise SolverError(f"seats={seats!r}: use 'each' (S={{i}}), 'all' (S=N), a list such as [0, 2], or several")
-    many = [tuple(s) if isinstance(s, Sequence) else None for s in seats]
-    if all(s is None for s in many):
-        sets = [(tuple(int(s) for s in seats), tuple(int(s) for s in seats))]
-    elif any(s is None for s in many):
+    if any(lists) and not all(lists):
         raise SolverError(f"seats={seats!r} mixes seats and lists of seats")
-    else:
-        # One S for each seat; the first of each list is the seat whose part is kept.
-        sets = [(tuple(int(x) for x in s), (int(s[0]),)) for s in many if s]
+    # Of several lists, one S for each seat, the first is the seat whose part is kept.
+    sets: list[tuple[tuple[int, ...], tuple[int, ...]]]
+    sets = [(tuple(s), tuple(s[:1])) for s in given] if lists[0] else [(tuple(given), tuple(given))]
     for group, _ in sets:
-        if len(set(group)) < len(group) or not all(0 <= s < players for s in group):
+        whole = all(isinstance(s, int | np.integer) and not isinstance(s, bool) and 0 <= s < players for s in group)
+        if not whole or len(set(group)) < len(group):
             raise SolverError(f"seats={seats!r}: seats are different numbers from 0 to {players - 1}")
     keepers = [k for _, keep in sets for k in keep]
     if len(set(keepers)) < len(keepers):
@@ -92,8 +105,8 @@ def experts(
     opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al.
                use the base's
     """
-    tree = _tree(game)
-    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    game = _rules(game)
+    tree, parts = _tree(game), _parts(game, partition)
     _check_base(tree, base)
     within = abstraction(game, inside)
     sets = _seat_sets(seats, tree.players)
@@ -105,7 +118,7 @@ def experts(
     for part in range(1, parts.parts + 1):
         deciding = parts.seats_in(part)
         for group, keep in sets:
-            idle = [s for s in group if s not in deciding]
+            idle = [s for s in keep if s not in deciding]
             if explicit and idle:
                 raise _nothing_there(idle[0], parts, part)
             kept = tuple(s for s in keep if s in deciding)
@@ -120,18 +133,26 @@ def _nothing_there(seat: int, parts: Partition, part: int) -> GameError:
 
 
 def _check_base(tree: Tree, base: Profile) -> None:
-    if base.meta.get("tree") != tree.digest:
+    if not isinstance(base, Profile):
+        raise GameError(f"the base must be a profile of the game, not {base!r}: solve for one or load it")
+    infosets, p = base.infosets, base.probabilities
+    if infosets is not tree.infosets and base.meta.get("tree") != tree.digest:
         lacking = set(tree.infosets.labels) - set(base.infosets.labels)
         why = f"it lacks infoset {sorted(lacking)[0]!r}" if lacking else "it was made for another game"
         raise GameError(f"the base does not fit the game: {why}")
+    sums = np.bincount(infosets.row_of_column, np.where(p >= 0.0, p, np.nan), minlength=len(infosets.labels))
+    wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
+    if len(wrong):
+        raise GameError(f"the base plays no distribution at infoset {infosets.labels[wrong[0]]!r}")
 
 
-def _outside(game: Game | Tree | str, base: Profile, outside: AnyAbstraction) -> Abstraction:
+def _outside(game: Game | Tree | str, base: Profile, outside: AnyAbstraction, knob: str = "outside") -> Abstraction:
     if outside is not None:
         return abstraction(game, outside)
     name = base.meta.get("abstraction")
-    if not isinstance(name, str):
-        raise SolverError("the base does not say its abstraction: give outside=, the one that free opponents play in")
+    if not isinstance(name, str) or name.startswith("own:"):
+        meant = "that free opponents play in" if knob == "outside" else "that part 0 is solved in"
+        raise SolverError(f"the base does not say its abstraction: give {knob}=, the one {meant}")
     return abstraction(game, name)
 
 
@@ -149,10 +170,13 @@ def _expert_game(
 
 
 def mixed(of: Sequence[Abstraction], choice: Ints, infosets: Any) -> tuple[Ints, NDArray[np.bool_]]:
-    """Rows and closed actions where infoset i is abstracted by of[choice[i]]; different abstractions share no rows."""
+    """Rows and closed actions where infoset i is abstracted by of[choice[i]]; different abstractions share no rows.
+
+    Equal ones do, however they were given: a bucket that reaches from one part into another stays one row.
+    """
     span = max((a.rows for a in of), default=0) + 1
-    distinct = {id(a): k for k, a in reversed(list(enumerate(of)))}
-    tag = np.array([distinct[id(a)] for a in of], np.int64)
+    keys = [(a.row.tobytes(), a.closed.tobytes()) for a in of]
+    tag = np.array([keys.index(key) for key in keys], np.int64)
     row = np.stack([a.row for a in of])[choice, np.arange(len(choice))] + tag[choice] * span
     closed = np.stack([a.closed for a in of])[choice[infosets.row_of_column], np.arange(int(infosets.first[-1]))]
     return row, closed
@@ -180,8 +204,8 @@ def static(
     Each expert is solved in its own game until `iterations` or until its gap there is at most `until`; experts run side
     by side on `jobs` cores. start="random" starts each from a random profile of its own, drawn from `seed`.
     """
-    tree = _tree(game)
-    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    game = _rules(game)
+    tree, parts = _tree(game), _parts(game, partition)
     built = experts(game, base, parts, seats, inside, outside, opponents)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
@@ -199,7 +223,9 @@ def static(
         lifted = expert.game.lift(answer.probabilities)
         where = columns_of(parts, expert.part, expert.keeps)
         result[where] = lifted[where]
-    kind = seats if isinstance(seats, str) else [list(s) if isinstance(s, Sequence) else s for s in seats]
+    kind = seats if isinstance(seats, str) else [
+        [int(x) for x in s] if isinstance(s, list | tuple) else int(s) for s in seats
+    ]
     return _stitched(tree, base, result, {
         "kind": "static", "partition": parts.name, "seats": kind,
         "inside": inside if isinstance(inside, str) else "own",
@@ -210,23 +236,33 @@ def static(
 def _stitched(tree: Tree, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]) -> Profile:
     """A profile of the real game that remembers what it was stitched from."""
     meta: dict[str, Any] = {"game": tree.spec, "tree": tree.digest, "solver": "stitch", "stitch": dict(how)}
-    if base is not None:
-        meta["base"] = {"sha256": base.sha256, "abstraction": base.meta.get("abstraction", ""),
-                        **({"stitch": base.meta["stitch"]} if "stitch" in base.meta else {})}  # fmt: skip
-        if "abstraction" in base.meta:
-            meta["abstraction"] = base.meta["abstraction"]
-    return Profile(tree.infosets, probabilities, meta)
+    return Profile(tree.infosets, probabilities, {**meta, **({} if base is None else _from_base(base))})
+
+
+def _from_base(base: Profile) -> dict[str, Any]:
+    """What a stitched profile says of its base."""
+    said = {"sha256": base.sha256, "abstraction": base.meta.get("abstraction", "")}
+    if "stitch" in base.meta:
+        said["stitch"] = base.meta["stitch"]
+    return {"base": said, **({"abstraction": base.meta["abstraction"]} if "abstraction" in base.meta else {})}
 
 
 def join(base: Profile, parts: Partition, chosen: Mapping[tuple[int, int], Profile]) -> Profile:
     """The base with part j of seat i taken from chosen[i, j]: probabilities are copied, nothing is solved."""
+    for what, infosets in [("partition", parts.infosets), *(("expert", p.infosets) for p in chosen.values())]:
+        if not same_infosets(infosets, base.infosets):
+            raise GameError(f"the {what} was made for another game than the base")
     result = base.probabilities.copy()
     for (seat, part), profile in chosen.items():
+        if not 0 <= part <= parts.parts:
+            raise GameError(f"there is no part {part}: parts are 0 to {parts.parts} ({', '.join(parts.names)})")
         where = columns_of(parts, part, (seat,))
         if not where.any():
             raise _nothing_there(seat, parts, part)
         result[where] = profile.probabilities[where]
-    return base.replaced(result, stitch={"kind": "join", "partition": parts.name})
+    same = {key: base.meta[key] for key in ("game", "tree") if key in base.meta}
+    how = {"kind": "join", "partition": parts.name}
+    return Profile(base.infosets, result, {**same, "solver": "stitch", "stitch": how, **_from_base(base)})
 
 
 def columns_of(parts: Partition, part: int, seats: Sequence[int]) -> NDArray[np.bool_]:
@@ -248,6 +284,8 @@ def solve_abstract(
 
 def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | None = None) -> list[Any]:
     """work(item) for each, on all cores: compiled code lets go of the interpreter, so threads do run together."""
+    if jobs is not None and jobs < 1:
+        raise SolverError(f"jobs={jobs} must be 1 or more")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with ThreadPoolExecutor(max(1, min(jobs or cores, len(items) or 1))) as pool:
         return list(pool.map(work, items))
@@ -260,6 +298,8 @@ def _by_part(game: Game | Tree | str, parts: Partition, abstractions: Any) -> li
         if unknown:
             raise SolverError(f"there is no part {sorted(unknown)[0]!r}: parts are {', '.join(parts.names)}")
         return [abstraction(game, abstractions.get(name, "null")) for name in parts.names]
+    if isinstance(abstractions, str) or not isinstance(abstractions, Iterable):
+        raise SolverError(f"abstractions={abstractions!r}: give a list with one for each of {', '.join(parts.names)}")
     given = list(abstractions)
     if len(given) == 2 and parts.parts > 1:
         given = [given[0]] + [given[1]] * parts.parts
@@ -280,8 +320,8 @@ def dynamic_game(game: Game | Tree | str, parts: Partition, abstractions: Any) -
 
 def size_of_dynamic(game: Game | Tree | str, partition: Any, abstractions: Any) -> int:
     """The number of infosets of a dynamic expert computation, before running it."""
-    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
-    return len(dynamic_game(game, parts, abstractions).tree.infosets.labels)
+    game = _rules(game)
+    return len(dynamic_game(game, _parts(game, partition), abstractions).tree.infosets.labels)
 
 
 def dynamic(
@@ -297,22 +337,24 @@ def dynamic(
 ) -> Profile:
     """A dynamic expert strategy: each part in its own abstraction, all solved together.
 
-    abstractions  one for each part 0..p; or two, of part 0 and of all the others; or {part's name: abstraction}
+    abstractions  one for each part 0..p; or two, of part 0 and of all the others; or {part's name: abstraction}, where
+                  part 0 is "base" and parts that are not named keep the null abstraction
     """
-    tree = _tree(game)
-    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
-    derived = dynamic_game(game, parts, abstractions)
+    game = _rules(game)
+    tree, parts = _tree(game), _parts(game, partition)
+    chosen = _by_part(game, parts, abstractions)
+    derived = dynamic_game(game, parts, chosen)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
     answer = solve_abstract(derived, solver, iterations, until, seed, start)
-    names = [str(a) if isinstance(a, str) else "own" for a in
-             (abstractions.values() if isinstance(abstractions, Mapping) else abstractions)]  # fmt: skip
+    names = [a.name for a in chosen]
     result = _stitched(tree, None, derived.lift(answer.probabilities), {
         "kind": "dynamic", "partition": parts.name, "abstractions": names,
         "size": len(derived.tree.infosets.labels), "seed": seed,
     })  # fmt: skip
-    return result.replaced(result.probabilities, nash_conv_abstract=answer.meta.get("nash_conv"),
-                           **({"abstraction": names[0]} if names[0] != "own" else {}))  # fmt: skip
+    return result.replaced(
+        result.probabilities, abstraction=names[0], nash_conv_abstract=answer.meta.get("nash_conv")
+    )
 
 
 def rebuild_base(
@@ -331,10 +373,10 @@ def rebuild_base(
 
     Part 0 of all seats moves, in its abstraction (default: the base's); parts 1..p stay as they are.
     """
-    tree = _tree(game)
-    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    game = _rules(game)
+    tree, parts = _tree(game), _parts(game, partition)
     _check_base(tree, stitched)
-    coarse = _outside(game, stitched, abstraction_)
+    coarse = _outside(game, stitched, abstraction_, "abstraction_")
     derived = abstract_game(tree, coarse.row, coarse.closed, parts.part > 0, stitched)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
@@ -354,12 +396,13 @@ def cohere(
 ) -> Profile:
     """Experts on the base, the base anew under the experts, and so on while nash_conv falls; the best one is returned.
 
-    `options` go to `static`.
+    That is the base itself if nothing was better. `options` go to `static`.
     """
-    tree = _tree(game)
-    parts = partition if isinstance(partition, Partition) else make_partition(game, partition)
+    game = _rules(game)
+    tree, parts = _tree(game), _parts(game, partition)
+    _check_base(tree, base)
     rebuild = {k: v for k, v in options.items() if k in ("solver", "iterations", "until", "seed", "start")}
-    best, least = base, float("inf")
+    best, least, before = base, nash_conv(tree, base), float("inf")
     current = base
     for number in range(rounds):
         stitched = static(game, current, parts, **options)
@@ -367,7 +410,9 @@ def cohere(
         gap = min(nash_conv(tree, stitched), nash_conv(tree, current))
         if on_round is not None:
             on_round(number, gap)
-        if gap >= least:
+        if gap < least:
+            least, best = gap, min((stitched, current), key=lambda p: nash_conv(tree, p))
+        if gap >= before:
             break
-        least, best = gap, min((stitched, current), key=lambda p: nash_conv(tree, p))
+        before = gap
     return best

@@ -47,7 +47,7 @@ def partition(game: Game | Tree | str, source: str | Callable[[int, str], int]) 
     """A grafting partition of a game.
 
     "prefix(r, cr, ccr)"      part j: the players' actions, chance left out, begin with the j-th list. Letters that
-                              begin the names of actions ("cr"), or whole names joined by dots ("call.raise").
+                              begin the names of actions ("cr"), or whole names ("raise", "call.raise").
     "private(J, Q, K)"        part j: the seat's private information is the j-th (its card, its dice); private() has a
                               part for each; private(J, Q, K, round=2) only from the second round on.
     a function                (seat, infoset) -> number of the part
@@ -91,16 +91,16 @@ def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[st
     """Part j holds the decisions after the j-th list of players' actions [Gibson & Szafron 2011, Sec. 6: b-experts]."""
     if not words:
         raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
-    lists = [w.split(".") if "." in w else list(w) for w in words]
-    for a in range(len(lists)):
-        for b in range(len(lists)):
-            if a != b and lists[a] == lists[b][: len(lists[a])]:
-                raise SpecError(f"parts {words[a]!r} and {words[b]!r} of {source!r} overlap: one begins with the other")
     known = {str(a) for actions in tree.infosets.actions for a in actions}
+    lists = [[w] if w in known else w.split(".") if "." in w else list(w) for w in words]
     for word, steps in zip(words, lists, strict=True):
         for step in steps:
-            if not any(name == step or name.startswith(step) for name in known):
+            if not _fitting(step, known):
                 raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
+    for a in range(len(lists)):
+        for b in range(a):
+            if all(_fitting(x, known) & _fitting(y, known) for x, y in zip(lists[a], lists[b], strict=False)):
+                raise SpecError(f"parts {words[b]!r} and {words[a]!r} of {source!r} overlap: one begins with the other")
     node_part = _prefix_parts(tree, lists)
     part = np.full(len(tree.infosets.labels), -1, np.int64)
     deciding = np.flatnonzero(tree.turn >= 0)
@@ -119,6 +119,11 @@ def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[st
     return part, words
 
 
+def _fitting(step: str, names: set[str]) -> set[str]:
+    """The actions that a step stands for: the one of that name, or else all whose names begin with it."""
+    return {step} if step in names else {name for name in names if step and name.startswith(step)}
+
+
 def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
     """The part of each history: how far it has followed which list. A level of the tree at a time."""
     infosets = tree.infosets
@@ -131,9 +136,8 @@ def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
     fits = np.zeros((len(lists), longest, max(1, len(distinct))), bool)
     for j, steps in enumerate(lists):
         for k, step in enumerate(steps):
-            exact = step in code_of
-            for name, c in code_of.items():
-                fits[j, k, c] = name == step if exact else name.startswith(step)
+            for name in _fitting(step, set(distinct)):
+                fits[j, k, code_of[name]] = True
     from kibitz.kernels.layout import follow
 
     lengths = np.array([len(s) for s in lists], np.int64)
@@ -168,6 +172,9 @@ def _by_private(tree: Tree, words: list[str], rules: Game | None, source: str) -
         raise SpecError(f"parts of {source!r} overlap: a name is given twice")
     part_of = {name: j for j, name in enumerate(names, 1)}
     part = [part_of.get(held, 0) if at >= from_round else 0 for held, at in seen]
+    empty = [name for name in names if part_of[name] not in part]
+    if empty:
+        raise SpecError(f"nobody decides anything in part {empty[0]!r} of {source!r}: the game has fewer rounds")
     return np.array(part, np.int64), names
 
 
@@ -175,17 +182,19 @@ def check(form: SequenceForm, given: Partition) -> None:
     """Condition 3: no way from one part j >= 1 of a seat into another."""
     infosets, part = form.infosets, given.part
     entered = np.zeros(form.points, np.int64)  # the part j >= 1 that play was in last, up to and with the point
+    through = np.zeros(form.points, np.int64)  # the point where that was
     above = form.point_of[form.parent]
     mine = part[form.infoset]
     for p in np.argsort(_depths(above), kind="stable"):
         before = entered[above[p]] if above[p] >= 0 else 0
         if mine[p] and before and mine[p] != before:
-            label, earlier = infosets.labels[form.infoset[p]], infosets.labels[form.infoset[above[p]]]
+            label, earlier = infosets.labels[form.infoset[p]], infosets.labels[form.infoset[through[above[p]]]]
             raise GameError(
                 f"{given.name} is not a grafting partition: after infoset {earlier!r} in part {given.names[before]!r} "
                 f"play comes to {label!r} in part {given.names[mine[p]]!r} (condition 3: stay, or go to the base)"
             )
         entered[p] = mine[p] or before
+        through[p] = p if mine[p] or not before else through[above[p]]
 
 
 def _depths(above: NDArray[np.int32]) -> Ints:
