@@ -19,7 +19,7 @@ demo: $(VENV)/.core
 	$(BIN)/kibitz demo
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check kibitz tests bench
+	$(BIN)/ruff check kibitz tests
 	$(BIN)/mypy
 
 test: lint

@@ -301,7 +301,7 @@ def test_a_cycle_is_found_soon_and_in_little_memory(name, tmp_path):
         [sys.executable, str(tmp_path / "cycle.py")], capture_output=True, text=True, timeout=60,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
     )  # fmt: skip
-    assert time.perf_counter() - began < 10
+    assert time.perf_counter() - began < 40  # seconds of a busy machine; without the check it never ends
     assert "the rules seem to have a cycle" in done.stdout, done.stderr[-500:]
     assert len(done.stdout) < 1000
 
