@@ -101,7 +101,7 @@ def solve(
         if rows is not None or isinstance(start, Profile):
             raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")
         return _solve_abstract(
-            tree, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed, threads=threads,
+            game, tree, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed, threads=threads,
             start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look, report=report,
         )  # fmt: skip
     form = form_of(tree)
@@ -125,12 +125,13 @@ def solve(
     return profile_of(made, form, seed, report)
 
 
-def _solve_abstract(tree: Tree, source: Any, solver: str, **options: Any) -> Profile:
+def _solve_abstract(game: Any, tree: Tree, source: Any, solver: str, **options: Any) -> Profile:
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
-    chosen = make_abstraction(tree, source)
+    chosen = make_abstraction(game, source)
     derived = abstract_game(tree, chosen.row, chosen.closed)
     answer = solve(derived.tree, solver, **options)
-    meta = {**answer.meta, "game": tree.spec, "tree": tree.digest, "abstraction": chosen.name, "size": chosen.rows}
+    meta = {**answer.meta, "game": tree.spec, "tree": tree.digest, "abstraction": chosen.name}
+    meta["size"] = len(derived.tree.infosets.labels)
     meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
     meta["abstract_value"] = meta.pop("value", None)
     return Profile(tree.infosets, derived.lift(answer.probabilities), meta)

@@ -203,6 +203,7 @@ def static(
 
     Each expert is solved in its own game until `iterations` or until its gap there is at most `until`; experts run side
     by side on `jobs` cores. start="random" starts each from a random profile of its own, drawn from `seed`.
+    Where the frozen seats never let play come an expert learns nothing: CFR plays uniformly there, lp anything.
     """
     game = _rules(game)
     tree, parts = _tree(game), _parts(game, partition)
