@@ -101,8 +101,9 @@ def solve(
         if rows is not None or isinstance(start, Profile):
             raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")
         return _solve_abstract(
-            game, tree, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed, threads=threads,
-            start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look, report=report,
+            game, tree, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
+            threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
+            report=report,
         )  # fmt: skip
     form = form_of(tree)
     _check_stops(iterations, until, seconds)
