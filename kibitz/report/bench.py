@@ -284,11 +284,21 @@ def bench(
         games = ["liars_dice6", "leduc3"] + ([] if quick else [LARGE])
         result["threads"] = [threads_figure(game, max(seconds, 1.0)) for game in games]
         say(f"threads    {result['threads']}")
+    if only is not None and json_path is not None and Path(json_path).exists():
+        result = _merged(json.loads(Path(json_path).read_text()), result, only)
     if json_path is not None:
         store.write_text(json_path, json.dumps(result, indent=1) + "\n")
     if markdown_path is not None:
         store.write_text(markdown_path, markdown(result))
     return result
+
+
+def _merged(before: dict[str, Any], now: dict[str, Any], only: str) -> dict[str, Any]:
+    """An earlier run with one figure measured anew: each figure is still side by side with its peers."""
+    if before["machine"] | {"date": ""} != now["machine"] | {"date": ""}:
+        raise KibitzError("the earlier figures are of another machine or other versions: measure all of them again")
+    rows = [row for row in before["rows"] if row["figure"] != only]
+    return before | now | {"peers": before["peers"] | now["peers"], "rows": rows + now["rows"]}
 
 
 def machine() -> dict[str, str]:
