@@ -125,11 +125,9 @@ def _distinct(tuples: Ints) -> tuple[Ints, Ints]:
 
 def _group(row: Ints, column: Ints, rows: int, columns: int) -> tuple[Ints, Ints]:
     """An order of rows in which rows with similar columns stand together, and the component of each in that order."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
+    from kibitz.kernels.layout import components
 
-    graph = coo_matrix((np.ones(len(row), np.int8), (row, column + rows)), shape=(rows + columns, rows + columns))
-    component = connected_components(graph, directed=False)[1][:rows].astype(np.int64)
+    component = components(row, column, rows, columns)
     sorted_by = np.lexsort((column, row))
     first = column[sorted_by][np.searchsorted(row[sorted_by], np.arange(rows))]
     order = np.lexsort((np.bincount(row, minlength=rows), first, component))

@@ -83,6 +83,32 @@ def trace(parent, turn, infoset, action, chance, width, seats):
 
 
 @kernel
+def components(row, column, rows, columns):
+    """The connected component of each row of a sparse matrix, as its smallest row; row, column: int64 of each entry."""
+    leader = np.arange(rows + columns)  # union-find with path halving; the smaller number leads
+    for k in range(row.shape[0]):
+        a = row[k]
+        b = rows + column[k]
+        while leader[a] != a:
+            leader[a] = leader[leader[a]]
+            a = leader[a]
+        while leader[b] != b:
+            leader[b] = leader[leader[b]]
+            b = leader[b]
+        if a < b:
+            leader[b] = a
+        else:
+            leader[a] = b
+    component = np.empty(rows, np.int64)
+    for r in range(rows):
+        a = r
+        while leader[a] != a:
+            a = leader[a]
+        component[r] = a
+    return component
+
+
+@kernel
 def arrange(above, work, most):
     """Cut the points of one seat into a crown (chunk 0) and chunks of about `most` work.
 
