@@ -26,7 +26,9 @@ from kibitz.report import docs, text
 from kibitz.run import Look, checkpoint_meta
 from kibitz.solvers import SOLVERS
 
-COMMANDS = ["demo", "games", "solvers", "info", "solve", "evaluate", "show", "export", "bench"]
+COMMANDS = [
+    "demo", "games", "solvers", "info", "solve", "stitch", "evaluate", "crosstable", "show", "export", "paper", "bench",
+]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 SOLVE = sys.modules["kibitz.cli.solve"]  # the module: its name in kibitz.cli is the command's
 

@@ -13,12 +13,15 @@ import typer
 
 from kibitz.cli.bench import bench
 from kibitz.cli.common import Commands, version
+from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
 from kibitz.cli.export import export
 from kibitz.cli.info import info
 from kibitz.cli.names import games, solvers
+from kibitz.cli.paper import paper
 from kibitz.cli.profiles import evaluate, show
 from kibitz.cli.solve import solve
+from kibitz.cli.stitch import stitch
 
 __all__ = ["app", "main"]
 
@@ -31,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, games, solvers, info, solve, evaluate, show, export, bench):
+for command in (demo, games, solvers, info, solve, stitch, evaluate, crosstable, show, export, paper, bench):
     app.command()(command)
 
 

@@ -1,0 +1,187 @@
+"""kibitz paper: recompute the tables of a paper."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibitz.cli.common import Json, check_file, console, print_json
+from kibitz.cli.watch import Watch
+from kibitz.errors import ArtefactError, SpecError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kibitz.papers import Outcome
+    from kibitz.papers.common import Claim, Sheet
+
+HEAD = """# Stitching, measured
+
+What the library makes of the tables of two papers, with the spread over random starts, and what it finds beyond them.
+Abstract equilibria are not unique: no figure of a stitched strategy is one number. Each claim is held against each
+start by itself.
+"""
+
+
+def paper(
+    name: Annotated[str, typer.Argument(metavar="PAPER", help="gibson2011, waugh2009, or all.", show_default=False)],
+    table: Annotated[
+        int | None, typer.Option("--table", metavar="N", help="Print only this table; the report has all.")
+    ] = None,
+    starts: Annotated[int | None, typer.Option("--starts", metavar="N", help="Random starts. Default: 16.")] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the first start; the next ones follow.")] = 0,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            "--until", metavar="GAP", help="Two players: the gap, in chips, to solve every game to. Default: 1e-4."
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option("--iterations", metavar="N", help="Three players: iterations for every game. Default: 1000."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="Starts side by side. Default: a core each.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where reports go. Default: runs/papers/PAPER.")
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Write all of it as one page too; pictures go beside it."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three starts and rough solutions: a minute, and a look.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Recompute a paper's tables: each figure with its spread over random starts, each claim with its count.
+
+    Reports are written as Markdown, HTML and JSON, with plots. All papers together take a few minutes.
+
+    \b
+    Examples:
+      kibitz paper gibson2011 --table 1
+      kibitz paper waugh2009 --table 2 --starts 24
+      kibitz paper all --out runs/papers --markdown docs/stitching.md
+    """
+    from kibitz.papers import PAPERS, TABLES, Plan, recompute
+    from kibitz.papers.common import QUICK
+
+    names = list(PAPERS) if name == "all" else [name]
+    if name not in (*PAPERS, "all"):
+        raise SpecError(f"there is no paper {name!r} here: choose {', '.join(PAPERS)} or all")
+    if table is not None and (len(names) > 1 or table not in TABLES[names[0]]):
+        tables = "; ".join(f"{each} has {' and '.join(map(str, TABLES[each]))}" for each in names)
+        raise SpecError(f"--table {table} does not fit: {tables}")
+    given = {"starts": starts, "until": until, "iterations": iterations, "jobs": jobs}
+    plan = replace(QUICK if quick else Plan(), seed=seed, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    places = {each: (out or Path("runs/papers")) / each if out is None or len(names) > 1 else out for each in names}
+    for place in places.values():
+        _check_directory(place)
+    check_file(markdown, "--markdown", (".md",))
+    outcomes, written = [], []
+    with Watch(not json) as watch:
+        watch.phase("compiling: the first use takes a while, the next ones do not")
+        from kibitz.report.paper import as_data, write
+
+        for each in names:
+
+            def told(what: str, done: int, of: int, each: str = each) -> None:
+                watch.phase(f"{each}, {what}: {done} of {of} starts")
+
+            outcome = recompute(each, plan, told)
+            watch.phase(f"{each}: writing the report")
+            written += write(outcome, places[each])
+            outcomes.append(outcome)
+        if markdown is not None:
+            written += _page(outcomes, markdown)
+    if json:
+        print_json({**as_data(outcomes), "files": [str(path) for path in written]})
+    else:
+        _print(outcomes, table, written)
+
+
+def _check_directory(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise ArtefactError(f"--out {path} is there and is not a directory; choose another path")
+    check_file(path / "report.md", "--out", (".md",))
+
+
+def _page(outcomes: list[Outcome], path: Path) -> list[Path]:
+    """All papers as one page, with its pictures in a directory beside it that is called like it."""
+    from kibitz import store
+    from kibitz.report.bench import machine
+    from kibitz.report.heat import draw
+    from kibitz.report.paper import page
+
+    pictures: dict[str, list[str]] = {}
+    written = [path]
+    for outcome in outcomes:
+        pictures[outcome.name] = []
+        for picture in outcome.pictures:
+            place = path.parent / path.stem / f"{outcome.name}-{picture.name}.png"
+            draw(picture, place)
+            written.append(place)
+            pictures[outcome.name].append(f"{path.stem}/{place.name}")
+    command = shlex.join(["kibitz", *sys.argv[1:]])
+    store.write_text(path, page(outcomes, machine(), pictures, HEAD, command))
+    return written
+
+
+def _print(outcomes: list[Outcome], table: int | None, written: list[Path]) -> None:
+    from kibitz.report.text import duration
+
+    out = console()
+    for outcome in outcomes:
+        out.print(outcome.title, style="bold", markup=False)
+        out.print(f"{outcome.plan.starts} random starts, {duration(outcome.seconds)}\n", markup=False)
+        for sheet in outcome.sheets:
+            if table is None or sheet.table == table:
+                _print_sheet(out, sheet)
+        papers = [
+            claim for claim in outcome.claims if claim.source != "not in the paper" and "future" not in claim.source
+        ]
+        _print_claims(out, papers)
+        rest = len(outcome.claims) - len(papers)
+        out.print(f"... and {rest} claim{'s' * (rest != 1)} of our own, in the report\n" if rest else "", markup=False)
+    typer.echo("Written:")
+    for path in written:
+        typer.echo(f"  {path}")
+
+
+def _print_sheet(out: Console, sheet: Sheet) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for k, title in enumerate(sheet.head):
+        grid.add_column(
+            Text(title.partition(":")[0] if k else title), justify="right" if k else "left", overflow="fold"
+        )
+    for row in sheet.rows:
+        grid.add_row(*(Text(text) for text in row))
+    out.print(sheet.title, style="bold", markup=False)
+    out.print(grid)
+    out.print(sheet.note, style="dim", markup=False)
+    out.print()
+
+
+def _print_claims(out: Console, claims: list[Claim]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid.add_column("claim of the paper", overflow="fold")
+    grid.add_column("starts", justify="right", no_wrap=True)
+    grid.add_column("verdict")
+    for claim in claims:
+        grid.add_row(Text(claim.text), f"{claim.count} of {len(claim.held)}", claim.verdict)
+    out.print(grid)

@@ -1,0 +1,288 @@
+"""kibitz stitch: finer experts joined to a base strategy."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli.common import GameText, Json, check_artefact, console, print_json, tree_of_text
+from kibitz.cli.solve import compiled
+from kibitz.cli.watch import Watch
+from kibitz.errors import ArtefactError, SolverError
+
+if TYPE_CHECKING:
+    from kibitz.profile import Profile
+    from kibitz.stitch.experts import Expert
+    from kibitz.stitch.partition import Partition
+    from kibitz.tree import Tree
+
+KINDS = ("static", "dynamic")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for."""
+
+    base: str
+    partition: str
+    kind: str
+    seats: Any
+    inside: str
+    outside: str | None
+    opponents: str | None
+    options: dict[str, Any]  # of the solver
+
+
+def stitch(
+    game: GameText,
+    base: Annotated[
+        str,
+        typer.Option("--base", metavar="BASE", help="A saved profile, or an abstraction such as JQ.K to solve one in."),
+    ],
+    partition: Annotated[
+        str,
+        typer.Option(
+            "--partition",
+            metavar="PARTS",
+            help="'prefix(r, cr)': after these actions. 'private(J, Q, K)': by what is held.",
+        ),
+    ],
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="static or dynamic.")] = "static",
+    seats: Annotated[
+        str,
+        typer.Option(
+            "--seats",
+            metavar="S",
+            help="Whom an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', where "
+            "the first of each group is kept.",
+        ),
+    ] = "each",
+    inside: Annotated[str, typer.Option("--inside", metavar="ABSTRACTION", help="What experts see.")] = "null",
+    outside: Annotated[
+        str | None,
+        typer.Option(
+            "--outside", metavar="ABSTRACTION", help="What free opponents see elsewhere. Default: the base's."
+        ),
+    ] = None,
+    opponents: Annotated[
+        str | None,
+        typer.Option("--opponents", metavar="ABSTRACTION", help="What they see in the part. Default: as --inside."),
+    ] = None,
+    solver: Annotated[str, typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.")] = "cfr+",
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", metavar="N", help="Stop each solve after so many iterations.")
+    ] = None,
+    until: Annotated[
+        float | None, typer.Option("--until", metavar="GAP", help="Stop each solve once its gap is at most this.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For --random, and for solvers that sample.")] = 0,
+    random: Annotated[bool, typer.Option("--random", help="Start each solve from a random profile.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as stitched.profile.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how large each computation is.")] = False,
+    json: Json = False,
+) -> None:
+    """Stitch experts onto a base strategy: finer play in parts of a game that is too large to solve whole.
+
+    Static experts are solved one by one, with the base frozen outside their part; a dynamic expert strategy gives
+    each part its own abstraction and solves all together (--base is then the abstraction of the rest). Without
+    --iterations or --until a solve stops at a gap of 1e-5, or after 20,000 iterations.
+
+    \b
+    Examples:
+      kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --seats all --inside suits --dry-run
+      kibitz stitch leduc --base base.profile --partition 'prefix(r, cr, ccr, cccr)' --inside suits --out each.profile
+      kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --kind dynamic --inside suits --out dynamic.profile
+      kibitz stitch leduc --base J.QK --partition 'private(J, Q, K)' --inside suits --opponents J.QK --until 1e-4
+    """
+    if kind not in KINDS:
+        raise SolverError(f"--kind {kind} should be static or dynamic")
+    if iterations is not None and iterations < 0:
+        raise SolverError(f"--iterations {iterations} should be 0 or more")
+    if until is not None and not until >= 0:
+        raise SolverError(f"--until {until:g} should be a gap of 0 or more")
+    check_artefact(out, "--out", "profile")
+    if iterations is None and until is None:
+        iterations, until = 20_000, 1e-5
+    options = {"solver": solver, "iterations": iterations, "until": until, "seed": seed,
+               "start": "random" if random else None}  # fmt: skip
+    order = Order(base, partition, kind, parsed(seats), inside, outside, opponents, options)
+    with Watch(not json) as watch:
+        if not dry_run:
+            compiled(solver, watch)
+        tree = tree_of_text(game, watch)
+        watch.phase("cutting the game into parts")
+        task = _task(order, tree)
+        if not json:
+            _print_sizes(task)
+        data, profile = task.sizes, None
+        if not dry_run:
+            figures, profile = (_dynamic if kind == "dynamic" else _static)(task, watch)
+            data = {**data, **figures, "sha256": profile.sha256}
+    if profile is not None and out is not None:
+        profile.save(out)
+    if json:
+        print_json({**data, "out": str(out) if out is not None and profile is not None else None})
+    elif profile is not None:
+        _print_figures(data, out)
+    else:
+        typer.echo("Nothing was solved: leave --dry-run out to do it.")
+
+
+def parsed(seats: str) -> Any:
+    """each, all, [0, 2] or [[0, 1], [1, 2]]."""
+    if seats in ("each", "all"):
+        return seats
+    try:
+        groups = [[int(seat) for seat in group.split(",")] for group in seats.split(";")]
+    except ValueError:
+        raise SolverError(
+            f"--seats {seats} should be each, all, seats such as 0,2, or groups such as '0,1; 1,2'"
+        ) from None
+    return groups[0] if len(groups) == 1 else groups
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be solved, and how large it is."""
+
+    order: Order
+    tree: Tree
+    parts: Partition
+    given: Profile | None  # the base, if it is not to be solved
+    coarse: Any  # the abstraction of free opponents outside the part
+    sizes: dict[str, Any]
+
+
+def _task(order: Order, tree: Tree) -> Task:
+    from kibitz.stitch import experts, size_of_dynamic
+    from kibitz.stitch.partition import partition
+
+    parts, given = partition(tree, order.partition), _given(order.base)
+    sizes: dict[str, Any] = {
+        "game": tree.spec, "kind": order.kind, "partition": parts.name, "infosets": len(tree.infosets.labels),
+        "experts": [],
+    }  # fmt: skip
+    if order.kind == "dynamic":
+        if given is not None:
+            raise SolverError("--kind dynamic solves the base too: give --base an abstraction, not a profile")
+        coarse, sizes["base_size"] = _coarse(order, None, tree)
+        sizes["size"] = size_of_dynamic(tree, parts, [order.base, order.inside])
+        return Task(order, tree, parts, None, coarse, sizes)
+    coarse, sizes["base_size"] = _coarse(order, given, tree)
+    base = _anything(tree) if given is None else given
+    found = experts(tree, base, parts, order.seats, order.inside, coarse, order.opponents)
+    sizes["experts"] = [{"part": e.name, "seats": list(e.seats), "keeps": list(e.keeps), "size": e.size} for e in found]
+    sizes["size"] = max([sizes["base_size"] or 0, *(e.size for e in found)])
+    return Task(order, tree, parts, given, coarse, sizes)
+
+
+def _static(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
+    from kibitz.evaluate import report
+    from kibitz.run import solve
+    from kibitz.stitch import static
+
+    order, tree, base = task.order, task.tree, task.given
+    if base is None:
+        watch.phase(f"solving the base in {order.base}: {task.sizes['base_size']:,} infosets")
+        base = solve(tree, abstraction=order.base, threads=1, **order.options)
+    done, count = 0, len(task.sizes["experts"])
+
+    def told(expert: Expert, answer: Profile) -> None:
+        nonlocal done
+        done += 1
+        watch.phase(f"{done} of {count} experts solved")
+
+    watch.phase(f"solving {count} experts")
+    result = static(
+        tree, base, task.parts, order.seats, order.inside, task.coarse, order.opponents, on_expert=told, **order.options
+    )
+    watch.phase("measuring")
+    return {"base": report(tree, base), "stitched": report(tree, result)}, result
+
+
+def _dynamic(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
+    from kibitz.evaluate import report
+    from kibitz.stitch import dynamic
+
+    order = task.order
+    watch.phase(f"solving all parts together: {task.sizes['size']:,} infosets")
+    result = dynamic(task.tree, task.parts, [order.base, order.inside], **order.options)
+    return {"stitched": report(task.tree, result)}, result
+
+
+def _given(base: str) -> Profile | None:
+    """The profile that --base names; None if it names an abstraction."""
+    from kibitz.profile import Profile
+
+    path = Path(base)
+    if not (path.is_dir() or base.rstrip("/").endswith(".profile")):
+        if path.exists():
+            raise ArtefactError(f"--base {base} is a file; a saved profile is a directory")
+        return None
+    return Profile.load(path)
+
+
+def _coarse(order: Order, given: Profile | None, tree: Tree) -> tuple[Any, int | None]:
+    """(the abstraction of free opponents outside the part, the size of the base's computation if it is known)."""
+    from kibitz.abstractions import abstraction
+
+    if given is None:
+        base = abstraction(tree, order.base)
+        return (abstraction(tree, order.outside) if order.outside else base), base.rows
+    size = given.meta.get("size")
+    return order.outside, size if isinstance(size, int) else None
+
+
+def _anything(tree: Tree) -> Profile:
+    """Some profile: sizes do not depend on which."""
+    from kibitz.form.sequence import form_of
+    from kibitz.profile import Profile
+
+    return Profile(tree.infosets, form_of(tree).uniform(), {"tree": tree.digest})
+
+
+def _print_sizes(task: Task) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from kibitz.report.text import pairs, plain
+
+    out, data = console(), task.sizes
+    name = f"{plain(data['game'])}, {data['kind']} experts for {plain(data['partition'])}"
+    out.print(name, style="bold", markup=False)
+    if data["experts"]:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for title in ("part", "S", "kept for"):
+            table.add_column(title)
+        table.add_column("infosets", justify="right")
+        for e in data["experts"]:
+            table.add_row(plain(e["part"]), *(", ".join(map(str, e[k])) for k in ("seats", "keeps")), f"{e['size']:,}")
+        out.print(table)
+    rows = [("size", f"{data['size']:,} infosets in the largest computation; the game has {data['infosets']:,}")]
+    if data["base_size"] is not None:
+        rows.append(("base", f"{data['base_size']:,} infosets"))
+    out.print(pairs(rows))
+
+
+def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
+    from kibitz.report.text import gap, pairs, signed
+
+    rows = []
+    for name in ("base", "stitched"):
+        if name in data:
+            found = data[name]
+            rows.append((f"{name}: value", ", ".join(signed(x) for x in found["value"])))
+            rows.append((f"{name}: gap", f"{gap(found['nash_conv'])}; exploitability {gap(found['exploitability'])}"))
+    if saved is not None:
+        rows.append(("profile", str(saved)))
+    console().print(pairs(rows))
+    if saved is None:
+        typer.echo("Not saved: --out NAME.profile keeps the strategy.")
+    else:
+        typer.echo(f"Hold it against others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")

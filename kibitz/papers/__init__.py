@@ -1,0 +1,31 @@
+"""The papers, recomputed: one module a paper.
+
+`recompute(name, plan)` builds the strategies of a paper's tables from several random starts and gives an Outcome:
+tables to read, claims with the number of starts in which they hold, figures to draw, and all numbers as plain data.
+Writing it as Markdown or HTML is `kibitz.report.paper`'s business.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from kibitz.errors import SpecError
+from kibitz.papers.common import Outcome, Plan
+
+__all__ = ["PAPERS", "Outcome", "Plan", "recompute"]
+
+# name -> one line for the command line; the module is resolved on first use
+PAPERS: dict[str, str] = {
+    "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc for two and for three players",
+    "waugh2009": "Waugh, Bard & Bowling 2009, Strategy Grafting: tables 1 and 2, the Leduc tournament",
+}
+TABLES: dict[str, tuple[int, ...]] = {"gibson2011": (1,), "waugh2009": (1, 2)}
+
+
+def recompute(name: str, plan: Plan | None = None, on_start: Callable[[str, int, int], None] | None = None) -> Outcome:
+    """Recompute a paper's tables. on_start(what, done, of) is called as work gets done."""
+    if name not in PAPERS:
+        raise SpecError(f"there is no paper {name!r}: choose {', '.join(PAPERS)}")
+    outcome: Outcome = importlib.import_module(f"kibitz.papers.{name}").recompute(plan or Plan(), on_start)
+    return outcome

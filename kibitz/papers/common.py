@@ -1,0 +1,224 @@
+"""What recomputed papers share: the plan of a run, spreads over starts, claims with counts, tables and figures as data.
+
+Abstract equilibria are not unique, so a stitched strategy depends on where its solvers start. Every figure is therefore
+a spread over random starts, and a claim is held against each start by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kibitz.errors import SpecError
+
+MOST, FEW = 0.75, 0.25  # the shares of starts that a verdict calls most and few
+OnStart = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a paper is recomputed."""
+
+    starts: int = 16
+    seed: int = 0  # of the first start; start s draws everything from seed + s
+    until: float = 1e-4  # two players: gap (nash_conv, both seats together, in chips) of every game that is solved
+    iterations: int = 1000  # three players: iterations of CFR+ for every game that is solved
+    jobs: int | None = None  # starts side by side; default: a core each
+
+    def __post_init__(self) -> None:
+        if self.starts < 1:
+            raise SpecError(f"starts={self.starts} must be 1 or more")
+        if not self.until > 0 or self.iterations < 1:
+            raise SpecError(f"until={self.until:g} must be above 0 and iterations={self.iterations} 1 or more")
+        if self.seed < 0 or (self.jobs is not None and self.jobs < 1):
+            raise SpecError(f"seed={self.seed} must be 0 or more and jobs={self.jobs} 1 or more")
+
+    @property
+    def seeds(self) -> range:
+        return range(self.seed, self.seed + self.starts)
+
+
+QUICK = Plan(starts=3, until=1e-3, iterations=200)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A figure over all starts."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the starts as a sample; 0 for one start."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0
+
+    @property
+    def low(self) -> float:
+        return min(self.values)
+
+    @property
+    def high(self) -> float:
+        return max(self.values)
+
+    def data(self) -> dict[str, Any]:
+        return {"mean": self.mean, "sd": self.sd, "min": self.low, "max": self.high, "starts": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence and the starts in which it is true."""
+
+    text: str
+    source: str  # where the sentence comes from
+    held: tuple[bool, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(self.held)
+
+    @property
+    def verdict(self) -> str:
+        share = self.count / len(self.held)
+        if share in (0.0, 1.0):
+            return "holds in every start" if share else "holds in no start"
+        if share >= MOST or share <= FEW:
+            return "holds in most starts" if share >= MOST else "holds in few starts"
+        return "depends on the start"
+
+    def data(self) -> dict[str, Any]:
+        return {"claim": self.text, "source": self.source, "held": self.count, "of": len(self.held),
+                "verdict": self.verdict, "starts": list(self.held)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table to be read. The first column is text, the others are figures."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    note: str = ""
+    table: int | None = None  # the number of the paper's table that it recomputes
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A crosstable to be drawn: rows against columns."""
+
+    name: str  # of the file
+    title: str
+    names: tuple[str, ...]
+    matrix: list[list[float]]
+    unit: str
+    side: tuple[tuple[str, list[float]], ...] = ()  # columns of figures beside it
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A strategy in a figure of sizes: its mean over starts, with the range."""
+
+    name: str
+    group: str
+    size: int
+    spread: Spread
+    paper: tuple[int, float] | None = None  # the paper's size and figure
+    beyond: bool = False  # a strategy that the paper does not have
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """A figure against the size of the largest computation, a dot for each strategy."""
+
+    name: str
+    title: str
+    label: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A paper, recomputed."""
+
+    name: str
+    title: str
+    about: str  # what was done, in a paragraph
+    departs: tuple[str, ...]  # where that is not what the paper did
+    plan: Plan
+    sheets: tuple[Sheet, ...]
+    claims: tuple[Claim, ...]
+    pictures: tuple[Heat | Scatter, ...]
+    figures: dict[str, Any]  # all numbers as plain data
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    def data(self) -> dict[str, Any]:
+        plan = self.plan
+        return {
+            "paper": self.name,
+            "title": self.title,
+            "starts": plan.starts,
+            "seeds": list(plan.seeds),
+            "until": plan.until,
+            "iterations": plan.iterations,
+            "seconds": self.seconds,
+            "figures": self.figures,
+            "claims": [claim.data() for claim in self.claims],
+            "departs": list(self.departs),
+        }
+
+
+class Halted(Exception):
+    """Another start failed, or the user stopped the run: nobody waits for this one any more."""
+
+
+def over_starts(
+    work: Callable[[int, Callable[[], bool]], Any], plan: Plan, what: str, on_start: OnStart | None
+) -> list[Any]:
+    """work(seed, halted) for each start, side by side: compiled code lets go of the interpreter, so threads help.
+
+    `halted()` becomes true when the answer is not wanted any more: work should then raise Halted.
+    """
+    done, lock, halt = 0, threading.Lock(), threading.Event()
+
+    def one(seed: int) -> Any:
+        nonlocal done
+        answer = work(seed, halt.is_set)
+        with lock:
+            done += 1
+            if on_start is not None:
+                on_start(what, done, plan.starts)
+        return answer
+
+    if on_start is not None:
+        on_start(what, 0, plan.starts)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    pool = ThreadPoolExecutor(min(plan.jobs or cores, plan.starts))
+    try:
+        return list(pool.map(one, plan.seeds))
+    except BaseException:
+        halt.set()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def compare(text: str, source: str, more: Sequence[float] | Spread, less: Sequence[float] | Spread) -> Claim:
+    """The claim that one figure is above another, start by start."""
+    a, b = (x.values if isinstance(x, Spread) else x for x in (more, less))
+    return Claim(text, source, tuple(bool(x > y) for x, y in zip(a, b, strict=True)))
+
+
+def mean_range(spread: Spread, digits: int = 1) -> str:
+    """44.2 ± 5.6 [35.0, 52.1]: mean, standard deviation, least and greatest."""
+    return (f"{spread.mean:.{digits}f} ± {spread.sd:.{digits}f} "
+            f"[{spread.low:.{digits}f}, {spread.high:.{digits}f}]")  # fmt: skip

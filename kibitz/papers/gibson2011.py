@@ -1,0 +1,251 @@
+"""[Gibson & Szafron 2011, Table 1]: size, earnings and exploitability of stitched strategies in Leduc.
+
+Two halves: two players, base abstraction JQ-K; three players, base abstraction J-QK. Both are done here for all three
+base abstractions, which the earnings need anyway, and with strategies that the paper leaves to future work.
+
+Departs from the paper: CFR+ from random starts instead of chance-sampled CFR; two players are solved to a gap, three
+for a stated number of iterations; S={i} for three players takes 3021 infosets by our count, where the paper has 3017.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from kibitz.papers.common import (
+    Claim,
+    Dot,
+    Heat,
+    OnStart,
+    Outcome,
+    Plan,
+    Scatter,
+    Sheet,
+    Spread,
+    compare,
+    mean_range,
+)
+from kibitz.papers.leduc import (
+    ALL,
+    ALL_REBUILT,
+    BASE,
+    BASES,
+    BEYOND_ROWS,
+    COARSE,
+    COHERED,
+    DYNAMIC,
+    EACH,
+    EACH_REBUILT,
+    HYBRID,
+    OF_DYNAMIC,
+    ON_DYNAMIC,
+    PAPER_ROWS,
+    PREFLOP,
+    PREFLOP_REBUILT,
+    Results,
+    play,
+)
+
+TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: Leduc"
+SOURCE = "Gibson & Szafron 2011, Sec. 6"
+FUTURE = "Gibson & Szafron 2011, Sec. 7 (future work)"
+OURS = "not in the paper"
+TABLE_BASE = {2: "JQ-K", 3: "J-QK"}  # the base abstraction that Table 1 shows
+
+# Table 1: size, earnings, exploitability; the last two in milli-antes per hand.
+PAPER: dict[int, dict[str, tuple[int, float, float | None]]] = {
+    2: {
+        BASE: (132, 24.73, 496.31),
+        DYNAMIC: (444, 45.75, 159.84),
+        EACH: (226, 28.87, 167.61),
+        ALL: (186, 29.20, 432.74),
+        PREFLOP: (186, 37.77, 214.44),
+    },
+    3: {
+        BASE: (1890, -68.46, None),
+        DYNAMIC: (6903, 113.04, None),
+        EACH: (3017, 96.14, None),
+        ALL: (2145, 117.01, None),
+        PREFLOP: (2145, 119.73, None),
+    },
+}
+
+
+def claims(two: Results, three: Results) -> Iterator[Claim]:
+    """What the paper says of Table 1, then the same of the other base, then what came of the paper's future work."""
+    for r in (two, three):
+        yield from _stitched(r, TABLE_BASE[r.players], SOURCE)
+    for r in (two, three):
+        yield from _stitched(r, next(base for base in COARSE if base != TABLE_BASE[r.players]), OURS)
+    for r in (two, three):
+        for base in COARSE:
+            yield from _beyond(r, base)
+
+
+def _stitched(r: Results, base: str, source: str) -> Iterator[Claim]:
+    earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
+
+    def more(x: str, y: str) -> Claim:
+        return compare(f"{where}: {x} earns more than {y}", source, earns[x], earns[y])
+
+    def safer(x: str, y: str) -> Claim:
+        return compare(f"{where}: {x} is less exploitable than {y}", source, exploit[y], exploit[x])
+
+    yield from (more(x, BASE) for x in (DYNAMIC, EACH, ALL, PREFLOP))
+    yield from (more(x, EACH) for x in (DYNAMIC, ALL, PREFLOP))
+    yield more(PREFLOP, ALL)
+    if r.players == 3:
+        yield from (more(x, DYNAMIC) for x in (ALL, PREFLOP))
+    else:
+        yield from (safer(x, BASE) for x in (DYNAMIC, EACH, ALL, PREFLOP))
+        yield from (safer(x, y) for x in (DYNAMIC, EACH) for y in (ALL, PREFLOP))
+        yield safer(PREFLOP, ALL)
+
+
+def _beyond(r: Results, base: str) -> Iterator[Claim]:
+    earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
+    if r.players == 3:
+        for x in (BASE, EACH, ALL):
+            yield compare(f"{where}: {HYBRID} earns more than {x}", FUTURE, earns[HYBRID], earns[x])
+    for rebuilt, kept in ((EACH_REBUILT, EACH), (ALL_REBUILT, ALL), (PREFLOP_REBUILT, PREFLOP)):
+        yield compare(f"{where}: {kept} earns more with its base rebuilt", FUTURE, earns[rebuilt], earns[kept])
+        if r.players == 2:
+            text = f"{where}: {kept} is less exploitable with its base rebuilt"
+            yield compare(text, FUTURE, exploit[kept], exploit[rebuilt])
+    if r.players == 2:
+        text = f"{where}: experts and base rebuilt in turn are less exploitable than {ALL}"
+        yield compare(text, FUTURE, exploit[ALL], exploit[COHERED])
+    yield compare(f"{where}: {ON_DYNAMIC} earns more than {ALL}", FUTURE, earns[ON_DYNAMIC], earns[ALL])
+    text = f"{where}: {OF_DYNAMIC}, no larger than {BASE}, earns more than {BASE}"
+    yield compare(text, FUTURE, earns[OF_DYNAMIC], earns[BASE])
+
+
+def sheet(r: Results, base: str) -> Sheet:
+    """One half of Table 1, or the same for a base abstraction that the paper does not show."""
+    paper = PAPER[r.players] if base == TABLE_BASE[r.players] else {}
+    rows = [name for name in (*PAPER_ROWS, *BEYOND_ROWS) if name in r.size[base]]
+    head = ["strategy", "size", "paper", "earns: mean ± sd [least, greatest]", "paper"]
+    head += ["exploitability: mean ± sd [least, greatest]", "paper"] if r.players == 2 else ["gap per seat, mean ± sd"]
+    lines = []
+    for name in rows:
+        size, earns, exploit = paper.get(name, (None, None, None))
+        line = [name if name in PAPER_ROWS else f"+ {name}", f"{r.size[base][name]}", "" if size is None else f"{size}",
+                mean_range(r.earns[base][name]), "" if earns is None else f"{earns:.2f}"]  # fmt: skip
+        spread = r.exploit[base][name]
+        if r.players == 2:
+            line += [mean_range(spread), "" if exploit is None else f"{exploit:.2f}"]
+        else:
+            line.append(f"{spread.mean:.1f} ± {spread.sd:.1f}")
+        lines.append(line)
+    if not paper:
+        keep = [k for k, name in enumerate(head) if name != "paper"]
+        head, lines = [head[k] for k in keep], [[line[k] for k in keep] for line in lines]
+    which = "Table 1" if paper else "As Table 1"
+    beyond = "Rows with + are not in the paper. " if any(name in BEYOND_ROWS for name in rows) else ""
+    return Sheet(
+        f"{which}: {r.players} players, base abstraction {base}, milli-antes per hand",
+        tuple(head),
+        [tuple(line) for line in lines],
+        f"{beyond}Size: the largest number of infosets in one computation, on the game with suits.",
+        table=1,
+    )
+
+
+def dots(r: Results, what: dict[str, dict[str, Spread]], figure: int) -> tuple[Dot, ...]:
+    """figure: which of the paper's figures goes with it, 1 for earnings and 2 for exploitability."""
+    result = []
+    for base in BASES:
+        for name, spread in what[base].items():
+            given = PAPER[r.players].get(name) if base == TABLE_BASE[r.players] else None
+            number = None if given is None else given[figure]
+            paper = None if given is None or number is None else (given[0], float(number))
+            result.append(Dot(name, base, r.size[base][name], spread, paper, name in BEYOND_ROWS))
+    return tuple(result)
+
+
+def figures(r: Results) -> dict[str, Any]:
+    return {
+        base: {
+            name: {
+                "size": r.size[base][name],
+                "earnings": r.earns[base][name].data(),
+                "exploitability": r.exploit[base][name].data(),
+                **({"paper": dict(zip(("size", "earnings", "exploitability"), PAPER[r.players][name], strict=True))}
+                   if base == TABLE_BASE[r.players] and name in PAPER_ROWS else {}),
+            }
+            for name in r.size[base]
+        }
+        for base in BASES
+    }  # fmt: skip
+
+
+def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
+    """Table 1, both halves."""
+    began = time.perf_counter()
+    two, three = play(2, plan, on_start), play(3, plan, on_start)
+    names = tuple(f"{base} {name}" for base in BASES for name in PAPER_ROWS)
+    return Outcome(
+        name="gibson2011",
+        title=TITLE,
+        about=(
+            "Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean of "
+            "what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
+            f"exactly. For two players {two.games:,} games were solved, each until its gap (nash_conv, both seats "
+            f"together) was at most {1000 * plan.until:g} milli-antes; for three players {three.games:,} games by "
+            f"{plan.iterations:,} iterations of CFR+ each, which left a gap of {three.gap:.0f} milli-antes, all seats "
+            "together, in the worst."
+        ),
+        departs=(
+            "CFR+ from random starts in place of chance-sampled CFR for 100 million iterations; a start is a random "
+            "profile with a little regret behind it.",
+            "S={i} for three players has 3021 infosets in its largest game by our count, 3017 in the paper.",
+            "Three players have no exploitability in the paper; the gap per seat (nash_conv divided by three) is ours.",
+        ),
+        notes=(
+            "Where a base never goes, or hardly ever, an expert with S=N plays what its start makes of it, so the "
+            f"figures of {ALL} depend on the start more than any other. A base that is rebuilt plays against experts "
+            "that do not answer, which mostly makes it easier to exploit.",
+        ),
+        plan=plan,
+        sheets=(
+            sheet(two, "JQ-K"),
+            sheet(three, "J-QK"),
+            sheet(two, "J-QK"),
+            sheet(two, "null"),
+            sheet(three, "JQ-K"),
+            sheet(three, "null"),
+        ),
+        claims=tuple(claims(two, three)),
+        pictures=(
+            Scatter(
+                "exploitability",
+                "Two players: exploitability against the size of the largest computation",
+                "exploitability, milli-antes",
+                dots(two, two.exploit, 2),
+            ),
+            Scatter(
+                "earnings",
+                "Three players: earnings against the size of the largest computation",
+                "earnings, milli-antes a hand",
+                dots(three, three.earns, 1),
+            ),
+            Heat(
+                "crosstable",
+                "Two players: winnings of the row against the column, milli-antes",
+                names,
+                two.matrix.tolist(),
+                "milli-antes",
+                (("exploitability", [two.exploit[b][n].mean for b in BASES for n in PAPER_ROWS]),),
+            ),
+        ),
+        figures={
+            "unit": "milli-antes",
+            "two_players": figures(two),
+            "three_players": figures(three),
+            "crosstable": {"names": list(names), "mean": two.matrix.tolist()},
+            "largest_gap": {"two_players": two.gap, "three_players": three.gap},
+            "games_solved": {"two_players": two.games, "three_players": three.games},
+        },
+        seconds=time.perf_counter() - began,
+    )

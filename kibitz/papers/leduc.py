@@ -1,0 +1,259 @@
+"""The strategies of [Gibson & Szafron 2011, Sec. 6] for Leduc with two or three players: built, played and counted.
+
+Sizes are counted on the game with suits, as the paper counts them. Strategies are solved and measured on the same game
+with cards of a rank made equal: suits never change a payoff, so nothing is lost, and trees are a fifth as large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
+from kibitz.evaluate import exploitability
+from kibitz.evaluate.crosstable import Seatings, crosstable
+from kibitz.form.sequence import form_of
+from kibitz.games import game as make_game
+from kibitz.papers.build import Builder
+from kibitz.papers.common import OnStart, Plan, Spread, over_starts
+from kibitz.profile import Profile
+from kibitz.stitch.experts import dynamic_game, experts, join, mixed, size_of_dynamic
+from kibitz.stitch.partition import Partition, partition
+from kibitz.tree import Tree, tree_of
+
+BASES = {"null": "null", "JQ-K": "JQ.K", "J-QK": "J.QK"}  # the paper's names -> ours
+COARSE = ("JQ-K", "J-QK")
+BASE, DYNAMIC, EACH, ALL, PREFLOP = "Base", "Dynamic", "Static S={i}", "Static S=N All", "Static S=N Pre-flop"
+PAPER_ROWS = (BASE, DYNAMIC, EACH, ALL, PREFLOP)
+HYBRID = "Static |S|=2"
+ALL_COLD, PREFLOP_COLD = f"{ALL}, no regret at the start", f"{PREFLOP}, no regret at the start"
+EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT = f"{EACH}, base rebuilt", f"{ALL}, base rebuilt", f"{PREFLOP}, base rebuilt"
+COHERED = f"{ALL}, rebuilt in turn"
+ON_DYNAMIC, OF_DYNAMIC = "Static S=N on a dynamic base", "Static S=N of dynamic experts"
+BEYOND_ROWS = (ALL_COLD, PREFLOP_COLD, HYBRID, EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT, COHERED, ON_DYNAMIC, OF_DYNAMIC)
+SEAT_PAIRS = ((0, 1), (1, 2), (2, 0))  # S of the hybrid: each seat with the next
+ROUNDS = 4  # of experts and rebuilt base in turn, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """One form of the game, its abstractions and its partitions: all that does not depend on the start."""
+
+    tree: Tree
+    fine: str  # what experts see
+    games: dict[tuple[str, str | None], AbstractGame] = field(default_factory=dict)
+
+    @cached_property
+    def letters(self) -> list[str]:
+        """r, cr, ccr, ...: the first raise, before the flop and on it [Gibson & Szafron 2011, Sec. 6]."""
+        return ["c" * k + "r" for k in range(2 * self.tree.players)]
+
+    def parts(self, letters: Sequence[str]) -> Partition:
+        return partition(self.tree, f"prefix({', '.join(letters)})")
+
+    @cached_property
+    def everywhere(self) -> Partition:
+        return self.parts(self.letters)
+
+    @cached_property
+    def before_flop(self) -> Partition:
+        return self.parts(self.letters[: self.tree.players])
+
+    @cached_property
+    def on_flop(self) -> Partition:
+        return self.parts(self.letters[self.tree.players :])
+
+    @cached_property
+    def bases(self) -> dict[str, Abstraction]:
+        return {name: self.expert if name == "null" else abstraction(self.tree, ours) for name, ours in BASES.items()}
+
+    @cached_property
+    def expert(self) -> Abstraction:
+        return abstraction(self.tree, self.fine)
+
+    def game(self, base: str, parts: Partition | None = None) -> AbstractGame:
+        """The abstract game of a base, or of dynamic experts in some parts; each is laid out once."""
+        key = base, None if parts is None else parts.name
+        if key not in self.games:
+            coarse, tree = self.bases[base], self.tree
+            if parts is None:
+                self.games[key] = abstract_game(tree, coarse.row, coarse.closed)
+            else:
+                self.games[key] = dynamic_game(tree, parts, [coarse, self.expert])
+            form_of(self.games[key].tree)
+        return self.games[key]
+
+    def prepare(self) -> None:
+        """Work everything out before threads share it."""
+        form_of(self.tree)
+        for base in BASES:
+            for parts in (None, self.everywhere, self.before_flop):
+                self.game(base, parts)
+        assert self.on_flop and self.two_level
+
+    @cached_property
+    def two_level(self) -> Abstraction:
+        """What an expert sees that is itself dynamic: J.Q.K until somebody raises again, everything after that."""
+        again = self.parts([letters + "r" for letters in self.letters])
+        levels = [abstraction(self.tree, "J.Q.K"), *[self.expert] * again.parts]
+        row, closed = mixed(levels, again.part, self.tree.infosets)
+        return Abstraction(
+            "J.Q.K until raised again", self.tree.infosets, np.unique(row, return_inverse=True)[1], closed
+        )
+
+    def sizes(self, base: str) -> dict[str, int]:
+        """The largest number of infosets in one computation, for each strategy: nothing is solved."""
+        infosets, coarse, fine = self.tree.infosets, self.bases[base], self.expert
+        anything = form_of(self.tree).uniform()
+        frozen = Profile(infosets, anything, {"tree": self.tree.digest})
+
+        def largest(parts: Partition, seats: Any, inside: Abstraction = fine, floor: int = coarse.rows) -> int:
+            found = experts(self.tree, frozen, parts, seats, inside, outside=coarse)
+            return max(floor, *(expert.size for expert in found))
+
+        every = largest(self.everywhere, "all")
+        each = largest(self.everywhere, "each")
+        half = size_of_dynamic(self.tree, self.before_flop, [coarse, fine])
+        result = {
+            BASE: coarse.rows,
+            DYNAMIC: size_of_dynamic(self.tree, self.everywhere, [coarse, fine]),
+            EACH: each, ALL: every, PREFLOP: largest(self.before_flop, "all"),
+        }  # fmt: skip
+        if base in COARSE:
+            result |= {ALL_COLD: every, PREFLOP_COLD: result[PREFLOP]}
+            result |= {EACH_REBUILT: each, ALL_REBUILT: every, PREFLOP_REBUILT: result[PREFLOP]}
+            result[ON_DYNAMIC] = largest(self.on_flop, "all", floor=half)
+            result[OF_DYNAMIC] = largest(self.everywhere, "all", self.two_level)
+            if self.tree.players == 2:
+                result[COHERED] = every
+            else:
+                result[HYBRID] = largest(self.everywhere, SEAT_PAIRS)
+        return result
+
+
+def layout(players: int, suits: bool = False) -> Layout:
+    """Leduc for so many players; without suits nine flop classes are left of fifteen, and every payoff is the same."""
+    spec = f"leduc(players={players})" if suits else f"leduc(players={players}, suit_isomorphism=true)"
+    return Layout(tree_of(make_game(spec)), "suits" if suits else "null")
+
+
+def build(given: Layout, base_name: str, maker: Builder) -> dict[str, Profile]:
+    """All strategies of one base abstraction from one start."""
+    tree, coarse, fine, parts = given.tree, given.bases[base_name], given.expert, given.everywhere
+    base = maker.solve(given.game(base_name))
+    every = maker.static(base, parts, "all", fine, coarse)
+    result = {
+        BASE: base,
+        DYNAMIC: maker.solve(given.game(base_name, parts)),
+        EACH: maker.static(base, parts, "each", fine, coarse),
+        ALL: every,
+        PREFLOP: before_flop(base, every, parts),
+    }
+    if base_name not in COARSE:
+        return result
+    result[ALL_COLD] = maker.static(base, parts, "all", fine, coarse, weight=0.0)
+    result[PREFLOP_COLD] = before_flop(base, result[ALL_COLD], parts)
+    if tree.players > 2:
+        result[HYBRID] = maker.static(base, parts, SEAT_PAIRS, fine, coarse)
+    for name, rebuilt, where in (
+        (EACH, EACH_REBUILT, parts), (ALL, ALL_REBUILT, parts), (PREFLOP, PREFLOP_REBUILT, given.before_flop),
+    ):  # fmt: skip
+        result[rebuilt] = maker.rebuild(result[name], where, coarse)
+    if tree.players == 2:
+        result[COHERED] = in_turn(every, result[ALL_REBUILT], given, coarse, maker)
+    half = maker.solve(given.game(base_name, given.before_flop))
+    result[ON_DYNAMIC] = maker.static(half, given.on_flop, "all", fine, coarse)
+    result[OF_DYNAMIC] = maker.static(base, parts, "all", given.two_level, coarse)
+    return result
+
+
+def before_flop(base: Profile, every: Profile, parts: Partition) -> Profile:
+    """The same experts, without those of the flop: a seat for each part before it, since each may be the first to raise."""
+    early = range(1, base.seats + 1)
+    return join(base, parts, {(s, j): every for j in early for s in parts.seats_in(j)})
+
+
+def in_turn(stitched: Profile, rebuilt: Profile, given: Layout, coarse: Abstraction, maker: Builder) -> Profile:
+    """Experts and base in turn until the gap in the real game stops falling, as `kibitz.stitch.cohere` does."""
+    best, least = stitched, exploitability(given.tree, stitched)
+    for _ in range(ROUNDS):
+        stitched = maker.static(rebuilt, given.everywhere, "all", given.expert, coarse)
+        gap = exploitability(given.tree, stitched)
+        if gap >= least:
+            break
+        best, least = stitched, gap
+        rebuilt = maker.rebuild(stitched, given.everywhere, coarse)
+    return best
+
+
+def earnings(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str, dict[str, float]]:
+    """What each strategy gets against all combinations and orders of the paper's strategies of other bases."""
+    keys = [(base, name) for base, rows in built.items() for name in rows]
+    plays = Seatings(tree, [built[base][name] for base, name in keys])
+    number = {key: k for k, key in enumerate(keys)}
+    result: dict[str, dict[str, float]] = {base: {} for base in built}
+    for base, name in keys:
+        others = [[number[b, row] for row in PAPER_ROWS] for b in built if b != base]
+        if tree.players == 2:
+            against: list[tuple[int, ...]] = [(k,) for group in others for k in group]
+        else:
+            against = list(product(*others))
+        result[base][name] = float(np.mean([plays.earns(number[base, name], group) for group in against]))
+    return result
+
+
+def one_start(given: Layout, maker: Builder) -> dict[str, Any]:
+    """All figures of one start, in chips."""
+    built = {base: build(given, base, maker) for base in BASES}
+    found: dict[str, Any] = {
+        "earnings": earnings(given.tree, built),
+        "exploitability": {b: {n: exploitability(given.tree, p) for n, p in rows.items()} for b, rows in built.items()},
+        "gap": maker.gap,
+        "games": maker.games,
+    }
+    if given.tree.players == 2:
+        table = {f"{base} {name}": built[base][name] for base in BASES for name in PAPER_ROWS}
+        found["matrix"] = crosstable(given.tree, table).matrix
+    return found
+
+
+@dataclass(frozen=True)
+class Results:
+    """Figures of one number of players, in milli-antes: by base abstraction and strategy."""
+
+    players: int
+    size: dict[str, dict[str, int]]
+    earns: dict[str, dict[str, Spread]]
+    exploit: dict[str, dict[str, Spread]]
+    gap: float  # the largest nash_conv that was left in a solved game, in milli-antes
+    games: int  # solved in all
+    matrix: Any = None  # [15, 15] mean over starts, two players only
+
+
+def play(players: int, plan: Plan, on_start: OnStart | None = None) -> Results:
+    """Everything for one number of players."""
+    counted = layout(players, suits=True)
+    size = {base: counted.sizes(base) for base in BASES}
+    given = layout(players)
+    given.prepare()
+    found = over_starts(
+        lambda seed, halted: one_start(given, Builder(given.tree, plan, seed, halted)),
+        plan, f"{players} players", on_start,
+    )  # fmt: skip
+
+    def spreads(what: str) -> dict[str, dict[str, Spread]]:
+        return {
+            base: {name: Spread(tuple(1000.0 * f[what][base][name] for f in found)) for name in size[base]}
+            for base in BASES
+        }
+
+    matrix = 1000.0 * np.mean([f["matrix"] for f in found], axis=0) if players == 2 else None
+    return Results(
+        players, size, spreads("earnings"), spreads("exploitability"), max(f["gap"] for f in found) * 1000.0,
+        sum(f["games"] for f in found), matrix,
+    )  # fmt: skip

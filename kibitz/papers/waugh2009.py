@@ -1,0 +1,283 @@
+"""[Waugh, Bard & Bowling 2009, Tables 1 and 2]: the Leduc tournament of bases and grafted strategies.
+
+Nine strategies: equilibria of three abstractions (J.Q.K, JQ.K, J.QK), and each with preflop grafts and with flop
+grafts. A graft is for one private card and one player, and sees its part of the game unabstracted; its opponent plays
+the whole game in the base abstraction.
+
+Departs from the paper: CFR+ from random starts, to a gap, instead of a billion iterations of chance-sampled CFR.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
+from kibitz.evaluate.crosstable import Crosstable, crosstable
+from kibitz.form.sequence import form_of
+from kibitz.games import game as make_game
+from kibitz.papers.build import Builder
+from kibitz.papers.common import (
+    Claim,
+    Dot,
+    Heat,
+    OnStart,
+    Outcome,
+    Plan,
+    Scatter,
+    Sheet,
+    Spread,
+    compare,
+    mean_range,
+    over_starts,
+)
+from kibitz.profile import Profile
+from kibitz.stitch.experts import experts
+from kibitz.stitch.partition import Partition, partition
+from kibitz.tree import Tree, tree_of
+
+TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: the Leduc tournament"
+SOURCE = "Waugh et al. 2009, Sec. 4.1"
+OURS = "not in the paper"
+BASES = ("J.Q.K", "JQ.K", "J.QK")
+PREFLOP, FLOP = "preflop grafts", "flop grafts"
+PARTITIONS = {PREFLOP: "private(J, Q, K)", FLOP: "private(J, Q, K, round=2)"}
+NAMES = tuple(f"{base} {kind}".strip() for base in BASES for kind in (PREFLOP, FLOP, ""))
+MILLIBETS = 500.0  # to a chip: a millibet is a thousandth of the small bet of two chips
+ALWAYS_FOLD = 500.0  # what always folding loses to a best response, in millibets: the ante
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The game, its abstractions and partitions: all that does not depend on the start."""
+
+    tree: Tree
+    fine: Abstraction  # what grafts see
+    coarse: dict[str, Abstraction]
+    parts: dict[str, Partition]
+    games: dict[str, AbstractGame]
+
+    def sizes(self) -> dict[str, int]:
+        """The largest number of infosets in one computation, for each strategy."""
+        frozen = Profile(self.tree.infosets, form_of(self.tree).uniform(), {"tree": self.tree.digest})
+        found = {}
+        for base, coarse in self.coarse.items():
+            found[base] = coarse.rows
+            for kind, parts in self.parts.items():
+                built = experts(self.tree, frozen, parts, "each", self.fine, coarse, coarse)
+                found[f"{base} {kind}"] = max(coarse.rows, *(expert.size for expert in built))
+        return {name: found[name] for name in NAMES}
+
+
+def layout(suits: bool = False) -> Layout:
+    """Leduc; without suits nine flop classes are left of fifteen, and every payoff is the same."""
+    tree = tree_of(make_game("leduc" if suits else "leduc(suit_isomorphism=true)"))
+    coarse = {base: abstraction(tree, base) for base in BASES}
+    games = {base: abstract_game(tree, a.row, a.closed) for base, a in coarse.items()}
+    for each in (tree, *(game.tree for game in games.values())):
+        form_of(each)
+    parts = {kind: partition(tree, text) for kind, text in PARTITIONS.items()}
+    return Layout(tree, abstraction(tree, "suits" if suits else "null"), coarse, parts, games)
+
+
+def build(given: Layout, maker: Builder) -> dict[str, Profile]:
+    """The nine strategies of one start. Grafts are solved for each player by itself, and only its part is kept."""
+    built = {}
+    for base, coarse in given.coarse.items():
+        built[base] = maker.solve(given.games[base])
+        for kind, parts in given.parts.items():
+            built[f"{base} {kind}"] = maker.static(built[base], parts, "each", given.fine, coarse, opponents=coarse)
+    return {name: built[name] for name in NAMES}
+
+
+def one_start(given: Layout, maker: Builder) -> tuple[Crosstable, float, int]:
+    return crosstable(given.tree, build(given, maker)), maker.gap, maker.games
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The tournament over all starts, in millibets. m strategies, k starts."""
+
+    size: dict[str, int]
+    matrix: Floats  # [k, m, m]
+    average: dict[str, Spread]
+    exploit: dict[str, Spread]
+    wins: dict[str, Spread]
+    losses: dict[str, Spread]
+    runoff: dict[str, Spread]  # the place in the run-off, 1 for the winner
+    gap: float  # the largest nash_conv that was left in a solved game, in chips
+    games: int
+
+
+def play(plan: Plan, on_start: OnStart | None = None) -> Results:
+    """The tournament from every start."""
+    size = layout(suits=True).sizes()
+    given = layout()
+    found = over_starts(
+        lambda seed, halted: one_start(given, Builder(given.tree, plan, seed, halted)), plan, "tournament", on_start
+    )
+    tables = [table for table, _, _ in found]
+
+    def spread(figure: Callable[[Crosstable], Any]) -> dict[str, Spread]:
+        each = [np.asarray(figure(table), float) for table in tables]
+        return {name: Spread(tuple(float(row[k]) for row in each)) for k, name in enumerate(NAMES)}
+
+    return Results(
+        size,
+        np.stack([MILLIBETS * table.matrix for table in tables]),
+        spread(lambda t: MILLIBETS * t.field),
+        spread(lambda t: MILLIBETS * t.exploitability),
+        spread(lambda t: t.wins),
+        spread(lambda t: t.losses),
+        spread(lambda t: 1 + np.argsort(t.runoff)),
+        max(gap for _, gap, _ in found),
+        sum(games for _, _, games in found),
+    )
+
+
+def claims(r: Results) -> Iterator[Claim]:
+    """Everything the paper says of its two tables, and three of our own, start by start."""
+    number = {name: k for k, name in enumerate(NAMES)}
+    earns, exploit, wins = r.average, r.exploit, r.wins
+    grafts = [(base, f"{base} {kind}") for base in BASES for kind in (PREFLOP, FLOP)]
+
+    def by_start(what: dict[str, Spread], names: Sequence[str]) -> Iterator[tuple[float, ...]]:
+        return zip(*(what[name].values for name in names), strict=True)
+
+    def ordered(what: dict[str, Spread], kind: str) -> tuple[bool, ...]:
+        names = [f"{base} {kind}".strip() for base in BASES]
+        return tuple(all(a >= b for a, b in pairwise(row)) for row in by_start(what, names))
+
+    for base, graft in grafts:
+        against = r.matrix[:, number[graft], number[base]]
+        yield Claim(f"{graft} beat {base} head to head", SOURCE, tuple((against > 0.0).tolist()))
+    for base, graft in grafts:
+        yield compare(f"{graft} win more on average than {base}", SOURCE, earns[graft], earns[base])
+    yield Claim("bases by average winnings: J.Q.K, JQ.K, J.QK", SOURCE, ordered(earns, ""))
+    for kind in (PREFLOP, FLOP):
+        for what, told in ((earns, "average winnings"), (wins, "number of wins")):
+            yield Claim(f"{kind} by {told} are in the order of their bases", SOURCE, ordered(what, kind))
+    before, after = f"JQ.K {PREFLOP}", f"JQ.K {FLOP}"
+    yield compare(f"{after} have more wins than {before}", SOURCE, wins[after], wins[before])
+    for base in BASES:
+        before, after = f"{base} {PREFLOP}", f"{base} {FLOP}"
+        yield compare(f"{before} win more on average than {after}", SOURCE, earns[before], earns[after])
+    for base, graft in grafts:
+        yield compare(f"{graft} are more exploitable than {base}", SOURCE, exploit[graft], exploit[base])
+    worst = tuple(max(row) > ALWAYS_FOLD for row in by_start(exploit, [graft for _, graft in grafts]))
+    yield Claim("some grafted strategy is more exploitable than always folding (500 mb/h)", SOURCE, worst)
+    last = tuple(min(row) == row[number["J.QK"]] for row in by_start(earns, NAMES))
+    yield Claim("J.QK is last on average", OURS, last)
+    best = f"J.Q.K {PREFLOP}"
+    yield Claim(f"{best} are undefeated", OURS, tuple(x == 0 for x in r.losses[best].values))
+    yield Claim(f"{best} win the run-off", OURS, tuple(x == 1 for x in r.runoff[best].values))
+
+
+def sheets(r: Results) -> tuple[Sheet, ...]:
+    mean, sd = r.matrix.mean(axis=0), r.matrix.std(axis=0, ddof=1 if len(r.matrix) > 1 else 0)
+    cells = [["" if a == b else f"{mean[a, b]:.1f}" for b in range(len(NAMES))] for a in range(len(NAMES))]
+    worst = max(float(sd.max()), max(s.sd for s in r.average.values()))
+    first = Sheet(
+        "Table 1: winnings of the row against the column, mb/h, mean over starts",
+        ("strategy", *(str(k) for k in range(1, len(NAMES) + 1)), "average ± sd"),
+        [
+            (f"{k + 1} {name}", *cells[k], f"{r.average[name].mean:.1f} ± {r.average[name].sd:.1f}")
+            for k, name in enumerate(NAMES)
+        ],
+        f"The standard deviation of an entry over starts is {float(np.median(sd)):.1f} (median), at most {worst:.1f}.",
+        table=1,
+    )
+    second = Sheet(
+        "Table 2: wins, losses and exploitability in Leduc without abstraction, mb/h",
+        ("strategy", "size", "wins", "losses", "exploitability: mean ± sd [least, greatest]", "place in the run-off"),
+        [
+            (
+                name,
+                f"{r.size[name]}",
+                _count(r.wins[name]),
+                _count(r.losses[name]),
+                mean_range(r.exploit[name]),
+                _count(r.runoff[name]),
+            )
+            for name in NAMES
+        ],
+        "Wins, losses and places are means over starts, with their range where they change. Size: the largest number "
+        "of infosets in one computation, on the game with suits.",
+        table=2,
+    )
+    return first, second
+
+
+def _count(spread: Spread) -> str:
+    return (
+        f"{spread.low:.0f}" if spread.low == spread.high else f"{spread.mean:.1f} [{spread.low:.0f}, {spread.high:.0f}]"
+    )
+
+
+def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
+    """Tables 1 and 2."""
+    began = time.perf_counter()
+    r = play(plan, on_start)
+    mean = r.matrix.mean(axis=0)
+    dots = tuple(
+        Dot(name.removeprefix(base).strip() or "base", base, r.size[name], r.exploit[name])
+        for base in BASES
+        for name in (f"{base} {PREFLOP}", f"{base} {FLOP}", base)
+    )
+    return Outcome(
+        name="waugh2009",
+        title=TITLE,
+        about=(
+            "Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
+            "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
+            f"winnings are expected values. {r.games:,} games were solved, each until its gap (nash_conv, both seats "
+            f"together) was at most {plan.until:g} chips."
+        ),
+        departs=(
+            "CFR+ from random starts in place of a billion iterations of chance-sampled CFR.",
+            "The figures of the paper's tables are not in the text that we have; its sentences about them are, and "
+            "each is a claim below.",
+        ),
+        plan=plan,
+        sheets=sheets(r),
+        claims=tuple(claims(r)),
+        pictures=(
+            Heat(
+                "crosstable",
+                "Winnings of the row against the column, mb/h",
+                NAMES,
+                mean.tolist(),
+                "mb/h",
+                (
+                    ("average", [r.average[n].mean for n in NAMES]),
+                    ("exploitability", [r.exploit[n].mean for n in NAMES]),
+                ),
+            ),
+            Scatter(
+                "exploitability",
+                "Exploitability against the size of the largest computation",
+                "exploitability, mb/h",
+                dots,
+            ),
+        ),
+        figures={
+            "names": list(NAMES),
+            "size": r.size,
+            "matrix": {"mean": mean.tolist(), "starts": r.matrix.tolist()},
+            **{
+                what: {name: spread.data() for name, spread in getattr(r, what).items()}
+                for what in ("average", "exploit", "wins", "losses", "runoff")
+            },
+            "largest_gap_chips": r.gap,
+            "games_solved": r.games,
+        },
+        seconds=time.perf_counter() - began,
+    )

@@ -1,0 +1,177 @@
+"""Pictures of a field of strategies: a crosstable as a heat map, a figure against the size of the computation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kibitz.errors import ArtefactError
+from kibitz.papers.common import Dot, Heat, Scatter
+from kibitz.report.plot import BLUE, GREY, ORANGE
+
+# Okabe & Ito's palette, which colour-blind readers can tell apart.
+COLOURS = (BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+STEP = 0.27  # how far dots of one size stand apart, in steps of the axis
+PANEL, LEGEND, HEIGHT = 0.95, 3.2, 5.0  # inches of a step, of the names, of a figure of sizes
+
+
+def draw(picture: Heat | Scatter, path: Path) -> None:
+    """Draw a picture and save it to `path`."""
+    figure = heat_map(picture) if isinstance(picture, Heat) else size_plot(picture)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, bbox_inches="tight", pad_inches=0.15, facecolor="white")
+    except OSError as error:
+        raise ArtefactError(f"cannot write the plot {path}: {error.strerror or error}") from None
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=150)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def heat_map(heat: Heat) -> Any:
+    """Rows against columns: blue wins, red loses, with the figure in each cell and others beside the rows."""
+    import numpy as np
+
+    matrix = np.array(heat.matrix, float)
+    m = len(heat.names)
+    off = ~np.eye(m, dtype=bool)
+    most = float(np.abs(matrix[off]).max(initial=0.0)) or 1.0
+    # One loud pair must not make the others pale.
+    limit = max(float(np.quantile(np.abs(matrix[off]), 0.95)) if off.any() else most, most / 4, 1e-12)
+    shown = np.ma.masked_array(matrix, mask=~off)
+    cell = 0.62 if m <= 10 else 0.5
+    longest = max(map(len, heat.names))
+    figure = _figure(cell * m + 0.085 * longest + 0.9 * len(heat.side) + 0.8, cell * m + 1.6)
+    axes = figure.add_axes((0.085 * longest / figure.get_figwidth(), 0.02, cell * m / figure.get_figwidth(),
+                            cell * m / figure.get_figheight()))  # fmt: skip
+    colours = _diverging()
+    axes.imshow(shown, cmap=colours, vmin=-limit, vmax=limit, aspect="equal", interpolation="nearest")
+    size = 9 if m <= 10 else 7
+    for row in range(m):
+        for column in range(m):
+            if row != column:
+                x = matrix[row, column]
+                strong = abs(x) > 0.62 * limit
+                axes.text(column, row, _short(x, most), ha="center", va="center", fontsize=size,
+                          color="white" if strong else "#222222")  # fmt: skip
+    axes.set_xticks(range(m), [str(k + 1) for k in range(m)], fontsize=size + 0.5)
+    axes.set_yticks(range(m), [f"{name}  {k + 1}" for k, name in enumerate(heat.names)], fontsize=size + 0.5)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.set_xticks(np.arange(m + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(m + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="minor", length=0)
+    axes.spines[:].set_visible(False)
+    for k, (title, values) in enumerate(heat.side):
+        x = m - 0.5 + (0.9 * k + 0.75) / cell
+        axes.text(x, -0.62, title, ha="right", va="bottom", fontsize=size, color=GREY, rotation=0)
+        for row, value in enumerate(values):
+            axes.text(x, row, _short(value, max(map(abs, values))), ha="right", va="center", fontsize=size)
+    axes.annotate(
+        heat.title, (0, 1), xycoords="axes fraction", xytext=(0, 30), textcoords="offset points", fontsize=12,
+        fontweight="bold", parse_math=False,
+    )  # fmt: skip
+    return figure
+
+
+def _diverging() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    hues = ["#a63603", "#f0a35e", "#f7f7f7", "#6baed6", "#08519c"]
+    return LinearSegmentedColormap.from_list("winnings", hues).with_extremes(bad="#e6e6e6")
+
+
+def _short(x: float, most: float) -> str:
+    digits = 0 if most >= 100 else 1 if most >= 1 else 3
+    return f"{round(x, digits) + 0.0:.{digits}f}"  # adding 0.0 turns -0 into 0
+
+
+def size_plot(scatter: Scatter) -> Any:
+    """A panel for each base abstraction: mean and range over starts against size; numbers stand for strategies."""
+    groups = list(dict.fromkeys(dot.group for dot in scatter.dots))
+    names = list(dict.fromkeys(dot.name for dot in scatter.dots))
+    sizes = {g: sorted({d.size for d in scatter.dots if d.group == g}) for g in groups}
+    widths = [PANEL * max(_room([d for d in scatter.dots if d.group == g]), 1.2) for g in groups]
+    left, full = 0.9, 0.9 + sum(widths) + LEGEND
+    figure = _figure(full, HEIGHT)
+    first, at = None, left
+    for k, group in enumerate(groups):
+        axes = figure.add_axes((at / full, 0.15, (widths[k] - 0.12) / full, 0.66), sharey=first)
+        at += widths[k]
+        colour = COLOURS[k % len(COLOURS)]
+        _panel(axes, [d for d in scatter.dots if d.group == group], names, sizes[group], colour)
+        axes.set_title(f"base {group}", fontsize=10, color=colour, fontweight="bold")
+        if first is None:
+            first = axes
+            axes.set_ylabel(scatter.label)
+        else:
+            axes.tick_params(labelleft=False)
+    figure.text(left / full, 0.93, scatter.title, fontsize=12, fontweight="bold", parse_math=False)
+    middle = (left + sum(widths) / 2) / full
+    figure.text(middle, 0.04, "infosets in the largest computation", ha="center", fontsize=10)
+    _legend(figure, scatter, names, at + 0.35, full)
+    return figure
+
+
+def _legend(figure: Any, scatter: Scatter, names: Sequence[str], at: float, full: float) -> None:
+    beyond = {dot.name for dot in scatter.dots if dot.beyond}
+    lines = [(str(k + 1), name, GREY if name in beyond else "black") for k, name in enumerate(names)]
+    lines += [("", "", ""), ("●", "mean, with the range over starts", "black")]
+    if beyond:
+        lines.append(("○", "beyond the paper", GREY))
+    if any(dot.paper for dot in scatter.dots):
+        lines.append(("×", "the paper's figure", ORANGE))
+    for k, (sign, text, colour) in enumerate(lines):
+        if text:
+            y = 0.79 - 0.048 * k
+            figure.text(at / full, y, sign, fontsize=9, color=colour, ha="right")
+            figure.text((at + 0.09) / full, y, text, fontsize=9, color=colour, parse_math=False)
+
+
+def _room(dots: Sequence[Dot]) -> float:
+    """How wide a panel is, in steps."""
+    return sum(_share(dots, size) for size in {dot.size for dot in dots})
+
+
+def _share(dots: Sequence[Dot], size: int) -> float:
+    """How wide a size is: a step, or wider where many dots share it."""
+    return max(0.8, STEP * (sum(dot.size == size for dot in dots) + 0.4))
+
+
+def _panel(axes: Any, dots: Sequence[Dot], names: Sequence[str], sizes: Sequence[int], colour: str) -> None:
+    middles, edge = [], 0.0
+    for size in sizes:
+        share = _share(dots, size)
+        middles.append(edge + share / 2)
+        here = sorted((d for d in dots if d.size == size), key=lambda d: names.index(d.name))
+        for k, dot in enumerate(here):
+            x = middles[-1] + STEP * (k - (len(here) - 1) / 2)
+            _dot(axes, x, dot, str(names.index(dot.name) + 1), colour)
+        edge += share
+        if size != sizes[-1]:
+            axes.axvline(edge, color="#e6e6e6", linewidth=0.8, zorder=0)
+    axes.set_xlim(0, edge)
+    axes.set_xticks(middles, [f"{s:,}" for s in sizes], fontsize=8.5)
+    axes.axhline(0.0, color="#bbbbbb", linewidth=0.8, zorder=1)
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.margins(y=0.08)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _dot(axes: Any, x: float, dot: Dot, number: str, colour: str) -> None:
+    shade, fill, top = GREY if dot.beyond else colour, "white" if dot.beyond else colour, dot.spread.high
+    axes.plot([x, x], [dot.spread.low, dot.spread.high], color=shade, linewidth=1.4, alpha=0.55, zorder=2)
+    axes.plot(x, dot.spread.mean, "o", markersize=6, markerfacecolor=fill, markeredgecolor=shade, zorder=3)
+    if dot.paper is not None:
+        axes.plot(x, dot.paper[1], "x", color=ORANGE, markersize=6, markeredgewidth=1.6, zorder=4)
+        top = max(top, dot.paper[1])
+    axes.annotate(number, (x, top), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8, color=shade)

@@ -1,0 +1,262 @@
+"""[Gibson & Szafron 2011, Table 1]: sizes exactly, the claims that hold from every start, and the command's reports.
+
+Abstract equilibria are not unique, so no earnings are asserted, nor that S=N earns more than S={i} or
+Pre-flop than All.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+import kibitz
+from kibitz.cli import app
+from kibitz.errors import SpecError
+from kibitz.evaluate.crosstable import mix
+from kibitz.papers import PAPERS, Plan, build, gibson2011, leduc, recompute
+from kibitz.papers.build import Builder
+from kibitz.papers.common import Claim, Halted, Spread, over_starts
+from kibitz.papers.leduc import ALL, BASE, BASES, COARSE, DYNAMIC, EACH, HYBRID, PAPER_ROWS, PREFLOP
+from kibitz.profile import Profile
+from kibitz.tree import tree_of
+
+
+@pytest.fixture(scope="module")
+def two():
+    return leduc.play(2, Plan(starts=3))
+
+
+@pytest.fixture(scope="module")
+def three():
+    return leduc.play(3, Plan(starts=1, iterations=100))
+
+
+def assert_robust(r, claims):
+    """The claims of shared experience: they held from every start that anybody tried."""
+    for base in COARSE:
+        for better in (DYNAMIC, EACH):
+            assert claims[f"2p {base}: {better} earns more than {BASE}"].count == len(r.earns[base][BASE].values)
+            assert all(claims[f"2p {base}: {better} is less exploitable than {BASE}"].held)
+    assert all(claims[f"2p JQ-K: {PREFLOP} earns more than {BASE}"].held)
+    assert all(claims[f"2p JQ-K: {PREFLOP} is less exploitable than {BASE}"].held)
+    for worse in (ALL, PREFLOP):
+        assert all(claims[f"2p JQ-K: {DYNAMIC} is less exploitable than {worse}"].held)
+
+
+def test_sizes_of_two_players(two):
+    ours = [two.size["JQ-K"][name] for name in PAPER_ROWS]
+    assert ours == [132, 444, 226, 186, 186] == [gibson2011.PAPER[2][name][0] for name in PAPER_ROWS]
+    assert ours == [two.size["J-QK"][name] for name in PAPER_ROWS]
+    assert {two.size["null"][name] for name in PAPER_ROWS} == {6 * 3 + 30 * 15}
+
+
+def test_sizes_of_three_players(three):
+    """The paper has 3017 where we count 3021."""
+    for base in COARSE:
+        assert [three.size[base][name] for name in PAPER_ROWS] == [1890, 6903, 3021, 2145, 2145]
+        assert 2145 < three.size[base][HYBRID] < 3021
+    assert three.size["null"][BASE] == 33 * 3 + 456 * 15
+
+
+def test_bases_are_as_exploitable_as_they_must_be(two):
+    """Smallest exploitability of any equilibrium of the abstract game: JQ-K 489.76, J-QK 738.92 milli-antes. An
+    approximate equilibrium may stay a little below."""
+    assert two.exploit["JQ-K"][BASE].low > 489.76 - 1.0
+    assert two.exploit["J-QK"][BASE].low > 738.92 - 1.0
+    assert two.exploit["null"][BASE].high <= 0.1 and two.gap <= 0.1 + 1e-9
+
+
+def test_claims_that_hold_from_every_start(two, three):
+    assert_robust(two, {claim.text: claim for claim in gibson2011.claims(two, three)})
+    for base in COARSE:  # three players: no theory, but by far
+        assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
+
+
+def test_every_claim_is_counted(two, three):
+    found = list(gibson2011.claims(two, three))
+    assert len({claim.text for claim in found}) == len(found)
+    for claim in found:
+        assert len(claim.held) == (3 if claim.text.startswith("2p") else 1) and 0 <= claim.count <= len(claim.held)
+    text = f"2p JQ-K: {PREFLOP} earns more than {ALL}"
+    claim = next(claim for claim in found if claim.text == text)
+    pairs = zip(two.earns["JQ-K"][PREFLOP].values, two.earns["JQ-K"][ALL].values, strict=True)
+    assert claim.held == tuple(a > b for a, b in pairs) and claim.source == gibson2011.SOURCE
+
+
+def test_verdicts():
+    for held, verdict in (
+        ([1, 1, 1, 1], "holds in every start"), ([1, 1, 1, 0], "holds in most starts"),
+        ([1, 0, 1, 0], "depends on the start"), ([0, 0, 0, 1], "holds in few starts"), ([0, 0], "holds in no start"),
+    ):  # fmt: skip
+        assert Claim("x", "y", tuple(map(bool, held))).verdict == verdict
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_earnings_are_all_combinations_and_orders(players):
+    """By the definition, with random profiles for strategies."""
+    tree = tree_of(kibitz.game(f"kuhn(players={players})"))
+    rng = np.random.default_rng(players)
+
+    def anyone():
+        p = rng.random(len(tree.infosets.labels))
+        return Profile(tree.infosets, np.stack([p, 1 - p], 1).ravel(), {"tree": tree.digest})
+
+    built = {base: {name: anyone() for name in PAPER_ROWS} for base in BASES}
+    built["JQ-K"][HYBRID] = anyone()
+    found = leduc.earnings(tree, built)
+    for name in (EACH, HYBRID):
+        others = [[built[base][row] for row in PAPER_ROWS] for base in BASES if base != "JQ-K"]
+        groups = [(x,) for group in others for x in group] if players == 2 else list(product(*others))
+        mine, gets = built["JQ-K"][name], []
+        for group in groups:
+            for order in permutations((mine, *group)):
+                gets.append(kibitz.value(tree, mix(order))[[p is mine for p in order].index(True)])
+        assert found["JQ-K"][name] == pytest.approx(np.mean(gets), abs=1e-12)
+
+
+def test_nothing_is_lost_without_suits():
+    """A strategy for cards without suits is worth the same in the game with suits, best responses and all."""
+    given, suited = leduc.layout(2), leduc.layout(2, suits=True).tree
+    plain = Builder(given.tree, Plan(until=1e-2), 5).solve(given.game("JQ-K"))
+    rows = []
+    for seat in range(2):
+        start = suited.infosets.seat_start
+        for label in suited.infosets.labels[start[seat] : start[seat + 1]]:
+            cards, _, betting = label.partition(":")
+            rows += plain[seat, f"{cards[::2]}:{betting}"].values()
+    lifted = Profile(suited.infosets, np.array(rows), {"tree": suited.digest})
+    assert kibitz.value(suited, lifted) == pytest.approx(kibitz.value(given.tree, plain), abs=1e-12)
+    assert kibitz.nash_conv(suited, lifted) == pytest.approx(kibitz.nash_conv(given.tree, plain), abs=1e-12)
+
+
+def test_the_builder_stitches_as_the_library_does(monkeypatch):
+    """From a uniform start instead of a random one both make the same bytes."""
+    monkeypatch.setattr(build, "WEIGHT", 0.0)
+    monkeypatch.setattr(build, "normalise", lambda weights, infosets: 1.0 / infosets.width[infosets.row_of_column])
+    given, until = leduc.layout(2), 1e-2
+    tree, parts, coarse, fine = given.tree, given.everywhere, given.bases["J-QK"], given.expert
+    maker = Builder(tree, Plan(until=until), 0)
+    base = maker.solve(given.game("J-QK"))
+    assert base.sha256 == kibitz.solve(tree, "cfr+", abstraction=coarse, until=until).sha256
+    joint = maker.solve(given.game("J-QK", parts))
+    assert joint.sha256 == kibitz.stitch.dynamic(tree, parts, [coarse, fine], until=until).sha256
+    for seats in ("each", "all", [0], [[1, 0]]):
+        mine = maker.static(base, parts, seats, fine, coarse)
+        assert mine.sha256 == kibitz.stitch.static(tree, base, parts, seats, fine, coarse, until=until).sha256
+        rebuilt = maker.rebuild(mine, parts, coarse)
+        assert rebuilt.sha256 == kibitz.stitch.rebuild_base(tree, mine, parts, coarse, until=until).sha256
+
+
+def test_results_do_not_depend_on_how_many_starts_run_side_by_side():
+    given = leduc.layout(2)
+    given.prepare()
+
+    def one(seed, halted):
+        return Builder(given.tree, Plan(until=1e-2), seed, halted).solve(given.game("J-QK")).sha256
+
+    found = [over_starts(one, Plan(starts=4, jobs=jobs), "", None) for jobs in (1, 4)]
+    assert found[0] == found[1] and len(set(found[0])) == 4
+
+
+def test_a_failing_start_stops_the_others():
+    given = leduc.layout(2)
+    seen = []
+
+    def one(seed, halted):
+        if seed == 0:
+            raise RuntimeError("no")
+        while not halted():
+            pass
+        try:
+            Builder(given.tree, Plan(), seed, halted).solve(given.game("J-QK"))
+        except Halted:
+            seen.append(seed)
+            raise
+
+    with pytest.raises(RuntimeError, match="no"):
+        over_starts(one, Plan(starts=8, jobs=2), "", None)
+    assert len(seen) <= 3  # those that had begun
+
+
+def test_plans_are_checked():
+    for wrong in ({"starts": 0}, {"until": 0.0}, {"iterations": 0}, {"seed": -1}, {"jobs": 0}):
+        with pytest.raises(SpecError):
+            Plan(**wrong)
+    with pytest.raises(SpecError, match="there is no paper 'x'"):
+        recompute("x")
+    assert Spread((1.0,)).sd == 0.0 and Spread((1.0, 3.0)).mean == 2.0
+
+
+# The command
+
+
+def call(capsys, *words):
+    with pytest.raises(SystemExit) as end:
+        app([str(w) for w in words], prog_name="kibitz")
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return int(end.value.code or 0), out, err
+
+
+def test_the_report(tmp_path, monkeypatch, capsys, two, three):
+    """The command's output, without doing the work again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr(gibson2011, "play", lambda players, plan, on_start=None: two if players == 2 else three)
+    code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--starts", "3", "--markdown", "all.md")
+    assert (code, err) == (0, "")
+    for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "runs/papers/gibson2011/report.html"):
+        assert text in out, text
+    place = tmp_path / "runs/papers/gibson2011"
+    html = (place / "report.html").read_text()
+    assert html.count("data:image/png;base64,") == 3 and "src='http" not in html and "holds in every start" in html
+    markdown = (place / "report.md").read_text()
+    assert "![" in markdown and "seeds 0 to 2" in markdown and "Departs from the paper:" in markdown
+    assert "| + Static \\|S\\|=2 | 2589 |" in markdown
+    for name in ("exploitability", "earnings", "crosstable"):
+        assert (place / f"{name}.png").stat().st_size > 10_000
+        assert (tmp_path / "all" / f"gibson2011-{name}.png").exists() and f"all/gibson2011-{name}.png" in (
+            tmp_path / "all.md"
+        ).read_text()
+    data = json.loads((place / "report.json").read_text())
+    row = data["figures"]["two_players"]["JQ-K"][DYNAMIC]
+    assert row["size"] == row["paper"]["size"] == 444 and len(row["earnings"]["starts"]) == 3
+    code, out, err = call(capsys, "paper", "gibson2011", "--json", "--out", "elsewhere")
+    assert (code, err) == (0, "") and json.loads(out)["paper"] == "gibson2011"
+
+
+def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    for words, part in (
+        (("nobody",), "choose gibson2011, waugh2009 or all"),
+        (("gibson2011", "--table", "2"), "gibson2011 has 1"),
+        (("all", "--table", "1"), "--table 1 does not fit"),
+        (("waugh2009", "--starts", "0"), "starts=0 must be 1 or more"),
+        (("waugh2009", "--out", "file"), "is not a directory"),
+        (("waugh2009", "--markdown", "page.txt"), "should end in .md"),
+    ):
+        code, out, err = call(capsys, "paper", *words)
+        assert code == 2 and out == "" and err.startswith("error: ") and part in err, err
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_every_paper_has_a_line_in_the_documents():
+    from pathlib import Path
+
+    page = (Path(kibitz.__file__).parent.parent / "docs" / "papers.md").read_text()
+    assert all(f"kibitz paper {name}" in page for name in PAPERS)
+
+
+@pytest.mark.slow
+def test_the_whole_table():
+    """Sixteen starts, both halves, as the command does it."""
+    outcome = recompute("gibson2011", Plan(starts=16))
+    claims = {claim.text: claim for claim in outcome.claims}
+    two = type("two", (), {"earns": {b: {BASE: Spread((0.0,) * 16)} for b in COARSE}})
+    assert_robust(two, claims)
+    for base in COARSE:
+        assert claims[f"3p {base}: {DYNAMIC} earns more than {BASE}"].count >= 14
