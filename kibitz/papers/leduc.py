@@ -35,7 +35,9 @@ ALL_COLD, PREFLOP_COLD = f"{ALL}, no regret at the start", f"{PREFLOP}, no regre
 EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT = f"{EACH}, base rebuilt", f"{ALL}, base rebuilt", f"{PREFLOP}, base rebuilt"
 COHERED = f"{ALL}, rebuilt in turn"
 ON_DYNAMIC, OF_DYNAMIC = "Static S=N on a dynamic base", "Static S=N of dynamic experts"
-BEYOND_ROWS = (ALL_COLD, PREFLOP_COLD, HYBRID, EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT, COHERED, ON_DYNAMIC, OF_DYNAMIC)
+BEYOND_ROWS = (
+    ALL_COLD, PREFLOP_COLD, HYBRID, EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT, COHERED, ON_DYNAMIC, OF_DYNAMIC,
+)  # fmt: skip
 SEAT_PAIRS = ((0, 1), (1, 2), (2, 0))  # S of the hybrid: each seat with the next
 ROUNDS = 4  # of experts and rebuilt base in turn, at most
 
@@ -173,7 +175,7 @@ def build(given: Layout, base_name: str, maker: Builder) -> dict[str, Profile]:
 
 
 def before_flop(base: Profile, every: Profile, parts: Partition) -> Profile:
-    """The same experts, without those of the flop: a seat for each part before it, since each may be the first to raise."""
+    """The same experts without those of the flop: as many parts as seats, since each seat may be the first to raise."""
     early = range(1, base.seats + 1)
     return join(base, parts, {(s, j): every for j in early for s in parts.seats_in(j)})
 
