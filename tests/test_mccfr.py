@@ -296,6 +296,24 @@ def test_draws_are_spread_evenly():
         assert chi < 30
 
 
+def test_walks_of_different_seats_and_iterations_draw_different_numbers():
+    """Both seats see which of 50 outcomes chance drew: their walks agree on it as often as two dice would."""
+    outcomes = []
+    for i in range(50):
+        later = choice(1, f"saw {i}", end(1, -1), end(0, 0))
+        outcomes.append((str(i), 0.02, choice(0, f"saw {i}", later, later)))
+    tree = lay_out(Nested(2, ("chance", tuple(outcomes))))
+    solver = make("mccfr(sampling=outcome)", Task(tree, form_of(tree)))
+    drawn = []
+    for _ in range(400):
+        solver.average[:] = 0.0
+        solver.step(1)
+        drawn.append([int(np.flatnonzero(seat.sum(axis=1))[0]) for seat in solver.average.reshape(2, 50, 2)])
+    first, second = np.array(drawn).T
+    assert (first == second).mean() < 0.06 and (first[1:] == first[:-1]).mean() < 0.06
+    assert len(set(first.tolist())) > 45 < len(set(second.tolist()))
+
+
 @pytest.mark.parametrize("name", edge_cases())
 def test_edge_cases(name):
     game = edge_cases()[name]

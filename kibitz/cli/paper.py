@@ -144,12 +144,11 @@ def _print(outcomes: list[Outcome], table: int | None, written: list[Path]) -> N
         for sheet in outcome.sheets:
             if table is None or sheet.table == table:
                 _print_sheet(out, sheet)
-        papers = [
-            claim for claim in outcome.claims if claim.source != "not in the paper" and "future" not in claim.source
-        ]
+        papers = [claim for claim in outcome.claims if claim.of_the_paper]
         _print_claims(out, papers)
         rest = len(outcome.claims) - len(papers)
-        out.print(f"... and {rest} claim{'s' * (rest != 1)} of our own, in the report\n" if rest else "", markup=False)
+        more = f" {rest} claims of our own are in the report." if rest else ""
+        out.print(f"{outcome.verdict}{more}\n", markup=False)
     typer.echo("Written:")
     for path in written:
         typer.echo(f"  {path}")

@@ -6,7 +6,6 @@ and so that a start is random in more than its first strategy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from kibitz.abstractions import AbstractGame, Abstraction, abstract_game
 from kibitz.form.sequence import form_of, normalise
-from kibitz.papers.common import Halted, Plan
+from kibitz.papers.common import Plan
 from kibitz.profile import Profile
 from kibitz.run import Report, train
 from kibitz.solvers import Task, make
@@ -35,16 +34,14 @@ class Builder:
     same one each time.
     """
 
-    def __init__(self, tree: Tree, plan: Plan, seed: int, halted: Callable[[], bool] = lambda: False) -> None:
-        self.tree, self.plan, self.halted = tree, plan, halted
+    def __init__(self, tree: Tree, plan: Plan, seed: int) -> None:
+        self.tree, self.plan = tree, plan
         self.gap = 0.0  # the largest that was left in a game, in chips
         self.games = 0  # solved so far
         self._seed = seed
 
     def solve(self, game: AbstractGame, weight: float | None = None) -> Profile:
         """Solve a derived game, and lift the answer to the real one. weight: chips of regret in place of WEIGHT."""
-        if self.halted():
-            raise Halted
         tree = game.tree
         if not tree.infosets.labels:
             return self.profile(game.fixed.copy())

@@ -6,18 +6,25 @@ a spread over random starts, and a claim is held against each start by itself.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import threading
+import signal
+from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kibitz.errors import SpecError
+from kibitz.errors import SolverError, SpecError
 
+VERDICTS = (
+    "holds in every start", "holds in most starts", "holds in some starts", "holds in few starts", "holds in no start",
+)  # fmt: skip
 MOST, FEW = 0.75, 0.25  # the shares of starts that a verdict calls most and few
+OURS, FUTURE = "not in the paper", "(future work)"  # sources of claims that the paper does not make
 OnStart = Callable[[str, int, int], None]
 
 
@@ -29,7 +36,7 @@ class Plan:
     seed: int = 0  # of the first start; start s draws everything from seed + s
     until: float = 1e-4  # two players: gap (nash_conv, both seats together, in chips) of every game that is solved
     iterations: int = 1000  # three players: iterations of CFR+ for every game that is solved
-    jobs: int | None = None  # starts side by side; default: a core each
+    jobs: int | None = None  # processes that work on starts side by side; default: a core each, 1: none of their own
 
     def __post_init__(self) -> None:
         if self.starts < 1:
@@ -89,11 +96,14 @@ class Claim:
     @property
     def verdict(self) -> str:
         share = self.count / len(self.held)
+        every, most, some, few, none = VERDICTS
         if share in (0.0, 1.0):
-            return "holds in every start" if share else "holds in no start"
-        if share >= MOST or share <= FEW:
-            return "holds in most starts" if share >= MOST else "holds in few starts"
-        return "depends on the start"
+            return every if share else none
+        return most if share >= MOST else few if share <= FEW else some
+
+    @property
+    def of_the_paper(self) -> bool:
+        return self.source != OURS and not self.source.endswith(FUTURE)
 
     def data(self) -> dict[str, Any]:
         return {"claim": self.text, "source": self.source, "held": self.count, "of": len(self.held),
@@ -161,6 +171,14 @@ class Outcome:
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def verdict(self) -> str:
+        """The paper's claims, counted by how they fared."""
+        claims = [claim for claim in self.claims if claim.of_the_paper]
+        counts = Counter(claim.verdict for claim in claims)
+        parts = [f"{counts[verdict]} {verdict.removeprefix('holds ')}" for verdict in VERDICTS if counts[verdict]]
+        return f"The paper makes {len(claims)} claims about it: of these hold {', '.join(parts)}."
+
     def data(self) -> dict[str, Any]:
         plan = self.plan
         return {
@@ -177,39 +195,45 @@ class Outcome:
         }
 
 
-class Halted(Exception):
-    """Another start failed, or the user stopped the run: nobody waits for this one any more."""
+def over_starts(work: Callable[[int], Any], plan: Plan, what: str, on_start: OnStart | None) -> list[Any]:
+    """work(seed) for each start, side by side in processes of their own; answers are in the order of the seeds.
 
-
-def over_starts(
-    work: Callable[[int, Callable[[], bool]], Any], plan: Plan, what: str, on_start: OnStart | None
-) -> list[Any]:
-    """work(seed, halted) for each start, side by side: compiled code lets go of the interpreter, so threads help.
-
-    `halted()` becomes true when the answer is not wanted any more: work should then raise Halted.
+    Threads would wait for one another: laying out the games of experts is mostly Python's work. `work` is a function of
+    a module, or a functools.partial of one, since it is sent to the processes.
     """
-    done, lock, halt = 0, threading.Lock(), threading.Event()
-
-    def one(seed: int) -> Any:
-        nonlocal done
-        answer = work(seed, halt.is_set)
-        with lock:
-            done += 1
-            if on_start is not None:
-                on_start(what, done, plan.starts)
-        return answer
-
-    if on_start is not None:
-        on_start(what, 0, plan.starts)
+    told = on_start or (lambda what, done, of: None)
+    told(what, 0, plan.starts)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pool = ThreadPoolExecutor(min(plan.jobs or cores, plan.starts))
+    jobs = min(plan.jobs or cores, plan.starts)
+    if jobs == 1:
+        answers = []
+        for done, seed in enumerate(plan.seeds, 1):
+            answers.append(work(seed))
+            told(what, done, plan.starts)
+        return answers
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _leave_interrupts_to_the_parent)
     try:
-        return list(pool.map(one, plan.seeds))
-    except BaseException:
-        halt.set()
+        waiting = [pool.submit(work, seed) for seed in plan.seeds]
+        for done, future in enumerate(as_completed(waiting), 1):
+            future.result()
+            told(what, done, plan.starts)
+        return [future.result() for future in waiting]
+    except BaseException as error:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise SolverError(
+                "a process that worked on a start ended early; in a script of your own, call this under "
+                "if __name__ == '__main__', or with jobs=1"
+            ) from None
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def compare(text: str, source: str, more: Sequence[float] | Spread, less: Sequence[float] | Spread) -> Claim:

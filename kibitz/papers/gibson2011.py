@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kibitz.papers.common import (
+    FUTURE,
+    OURS,
     Claim,
     Dot,
     Heat,
@@ -28,6 +30,7 @@ from kibitz.papers.common import (
 )
 from kibitz.papers.leduc import (
     ALL,
+    ALL_COLD,
     ALL_REBUILT,
     BASE,
     BASES,
@@ -42,6 +45,7 @@ from kibitz.papers.leduc import (
     ON_DYNAMIC,
     PAPER_ROWS,
     PREFLOP,
+    PREFLOP_COLD,
     PREFLOP_REBUILT,
     Results,
     play,
@@ -49,8 +53,7 @@ from kibitz.papers.leduc import (
 
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: Leduc"
 SOURCE = "Gibson & Szafron 2011, Sec. 6"
-FUTURE = "Gibson & Szafron 2011, Sec. 7 (future work)"
-OURS = "not in the paper"
+LATER = f"Gibson & Szafron 2011, Sec. 7 {FUTURE}"
 TABLE_BASE = {2: "JQ-K", 3: "J-QK"}  # the base abstraction that Table 1 shows
 
 # Table 1: size, earnings, exploitability; the last two in milli-antes per hand.
@@ -105,20 +108,26 @@ def _stitched(r: Results, base: str, source: str) -> Iterator[Claim]:
 
 def _beyond(r: Results, base: str) -> Iterator[Claim]:
     earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
+    for cold, warm in ((ALL_COLD, ALL), (PREFLOP_COLD, PREFLOP)):
+        for x in (BASE, EACH, DYNAMIC, warm):
+            yield compare(f"{where}: {cold}, earns more than {x}", OURS, earns[cold], earns[x])
+        if r.players == 2:
+            for x in (BASE, EACH, DYNAMIC, warm):
+                yield compare(f"{where}: {cold}, is less exploitable than {x}", OURS, exploit[x], exploit[cold])
     if r.players == 3:
         for x in (BASE, EACH, ALL):
-            yield compare(f"{where}: {HYBRID} earns more than {x}", FUTURE, earns[HYBRID], earns[x])
+            yield compare(f"{where}: {HYBRID} earns more than {x}", LATER, earns[HYBRID], earns[x])
     for rebuilt, kept in ((EACH_REBUILT, EACH), (ALL_REBUILT, ALL), (PREFLOP_REBUILT, PREFLOP)):
-        yield compare(f"{where}: {kept} earns more with its base rebuilt", FUTURE, earns[rebuilt], earns[kept])
+        yield compare(f"{where}: {kept} earns more with its base rebuilt", LATER, earns[rebuilt], earns[kept])
         if r.players == 2:
             text = f"{where}: {kept} is less exploitable with its base rebuilt"
-            yield compare(text, FUTURE, exploit[kept], exploit[rebuilt])
+            yield compare(text, LATER, exploit[kept], exploit[rebuilt])
     if r.players == 2:
         text = f"{where}: experts and base rebuilt in turn are less exploitable than {ALL}"
-        yield compare(text, FUTURE, exploit[ALL], exploit[COHERED])
-    yield compare(f"{where}: {ON_DYNAMIC} earns more than {ALL}", FUTURE, earns[ON_DYNAMIC], earns[ALL])
+        yield compare(text, LATER, exploit[ALL], exploit[COHERED])
+    yield compare(f"{where}: {ON_DYNAMIC} earns more than {ALL}", LATER, earns[ON_DYNAMIC], earns[ALL])
     text = f"{where}: {OF_DYNAMIC}, no larger than {BASE}, earns more than {BASE}"
-    yield compare(text, FUTURE, earns[OF_DYNAMIC], earns[BASE])
+    yield compare(text, LATER, earns[OF_DYNAMIC], earns[BASE])
 
 
 def sheet(r: Results, base: str) -> Sheet:
@@ -203,9 +212,11 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
             "Three players have no exploitability in the paper; the gap per seat (nash_conv divided by three) is ours.",
         ),
         notes=(
-            "Where a base never goes, or hardly ever, an expert with S=N plays what its start makes of it, so the "
-            f"figures of {ALL} depend on the start more than any other. A base that is rebuilt plays against experts "
-            "that do not answer, which mostly makes it easier to exploit.",
+            "Where a base never goes, or hardly ever, an expert with S=N learns nothing, or little, and plays what its "
+            f"start makes of it: the figures of {ALL} depend on the start more than any other. All games are solved "
+            "from a random profile with a little regret behind it; rows with no regret at the start have the same "
+            "bases, and experts that learn from the least reach there is.",
+            "A base that is rebuilt plays against experts that do not answer, which can make it easier to exploit.",
         ),
         plan=plan,
         sheets=(

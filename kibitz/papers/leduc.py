@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -87,16 +87,7 @@ class Layout:
                 self.games[key] = abstract_game(tree, coarse.row, coarse.closed)
             else:
                 self.games[key] = dynamic_game(tree, parts, [coarse, self.expert])
-            form_of(self.games[key].tree)
         return self.games[key]
-
-    def prepare(self) -> None:
-        """Work everything out before threads share it."""
-        form_of(self.tree)
-        for base in BASES:
-            for parts in (None, self.everywhere, self.before_flop):
-                self.game(base, parts)
-        assert self.on_flop and self.two_level
 
     @cached_property
     def two_level(self) -> Abstraction:
@@ -209,8 +200,16 @@ def earnings(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str
     return result
 
 
-def one_start(given: Layout, maker: Builder) -> dict[str, Any]:
+@cache
+def shared(players: int) -> Layout:
+    """What all starts of a process share."""
+    return layout(players)
+
+
+def one_start(players: int, plan: Plan, seed: int) -> dict[str, Any]:
     """All figures of one start, in chips."""
+    given = shared(players)
+    maker = Builder(given.tree, plan, seed)
     built = {base: build(given, base, maker) for base in BASES}
     found: dict[str, Any] = {
         "earnings": earnings(given.tree, built),
@@ -241,12 +240,7 @@ def play(players: int, plan: Plan, on_start: OnStart | None = None) -> Results:
     """Everything for one number of players."""
     counted = layout(players, suits=True)
     size = {base: counted.sizes(base) for base in BASES}
-    given = layout(players)
-    given.prepare()
-    found = over_starts(
-        lambda seed, halted: one_start(given, Builder(given.tree, plan, seed, halted)),
-        plan, f"{players} players", on_start,
-    )  # fmt: skip
+    found = over_starts(partial(one_start, players, plan), plan, f"{players} players", on_start)
 
     def spreads(what: str) -> dict[str, dict[str, Spread]]:
         return {

@@ -10,8 +10,9 @@ Departs from the paper: CFR+ from random starts, to a gap, instead of a billion 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
-from kibitz.evaluate.crosstable import Crosstable, crosstable
+from kibitz.evaluate.crosstable import crosstable
 from kibitz.form.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.papers.build import Builder
 from kibitz.papers.common import (
+    OURS,
     Claim,
     Dot,
     Heat,
@@ -44,7 +46,6 @@ from kibitz.tree import Tree, tree_of
 
 TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: the Leduc tournament"
 SOURCE = "Waugh et al. 2009, Sec. 4.1"
-OURS = "not in the paper"
 BASES = ("J.Q.K", "JQ.K", "J.QK")
 PREFLOP, FLOP = "preflop grafts", "flop grafts"
 PARTITIONS = {PREFLOP: "private(J, Q, K)", FLOP: "private(J, Q, K, round=2)"}
@@ -98,8 +99,27 @@ def build(given: Layout, maker: Builder) -> dict[str, Profile]:
     return {name: built[name] for name in NAMES}
 
 
-def one_start(given: Layout, maker: Builder) -> tuple[Crosstable, float, int]:
-    return crosstable(given.tree, build(given, maker)), maker.gap, maker.games
+@cache
+def shared() -> Layout:
+    """What all starts of a process share."""
+    return layout()
+
+
+def one_start(plan: Plan, seed: int) -> dict[str, Any]:
+    """The tournament from one start; winnings in chips, and the place of each strategy in the run-off."""
+    given = shared()
+    maker = Builder(given.tree, plan, seed)
+    table = crosstable(given.tree, build(given, maker))
+    return {
+        "matrix": table.matrix,
+        "average": table.field,
+        "exploit": table.exploitability,
+        "wins": table.wins,
+        "losses": table.losses,
+        "runoff": 1 + np.argsort(table.runoff),
+        "gap": maker.gap,
+        "games": maker.games,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,26 +140,21 @@ class Results:
 def play(plan: Plan, on_start: OnStart | None = None) -> Results:
     """The tournament from every start."""
     size = layout(suits=True).sizes()
-    given = layout()
-    found = over_starts(
-        lambda seed, halted: one_start(given, Builder(given.tree, plan, seed, halted)), plan, "tournament", on_start
-    )
-    tables = [table for table, _, _ in found]
+    found = over_starts(partial(one_start, plan), plan, "tournament", on_start)
 
-    def spread(figure: Callable[[Crosstable], Any]) -> dict[str, Spread]:
-        each = [np.asarray(figure(table), float) for table in tables]
-        return {name: Spread(tuple(float(row[k]) for row in each)) for k, name in enumerate(NAMES)}
+    def spread(what: str, unit: float = 1.0) -> dict[str, Spread]:
+        return {name: Spread(tuple(unit * float(f[what][k]) for f in found)) for k, name in enumerate(NAMES)}
 
     return Results(
         size,
-        np.stack([MILLIBETS * table.matrix for table in tables]),
-        spread(lambda t: MILLIBETS * t.field),
-        spread(lambda t: MILLIBETS * t.exploitability),
-        spread(lambda t: t.wins),
-        spread(lambda t: t.losses),
-        spread(lambda t: 1 + np.argsort(t.runoff)),
-        max(gap for _, gap, _ in found),
-        sum(games for _, _, games in found),
+        np.stack([MILLIBETS * f["matrix"] for f in found]),
+        spread("average", MILLIBETS),
+        spread("exploit", MILLIBETS),
+        spread("wins"),
+        spread("losses"),
+        spread("runoff"),
+        max(f["gap"] for f in found),
+        sum(f["games"] for f in found),
     )
 
 

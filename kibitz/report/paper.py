@@ -75,7 +75,7 @@ def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
         lines += [f"### {sheet.title}", "", *_table(sheet), ""] + ([sheet.note, ""] if sheet.note else [])
     for title, name in zip((p.title for p in outcome.pictures), pictures, strict=False):
         lines += [f"![{title}]({name})", ""]
-    lines += ["### Claims, and the starts in which they hold", "", *_claims(outcome.claims), ""]
+    lines += ["### Claims, and the starts in which they hold", "", outcome.verdict, "", *_claims(outcome.claims), ""]
     return "\n".join(lines)
 
 
@@ -115,7 +115,7 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
         data = base64.b64encode(path.read_bytes()).decode()
         title = escape.escape(picture.title)
         parts.append(f"<h2>{title}</h2><img alt='{title}' src='data:image/png;base64,{data}'>")
-    parts.append("<h2>Claims, and the starts in which they hold</h2>")
+    parts.append(f"<h2>Claims, and the starts in which they hold</h2><p>{escape.escape(outcome.verdict)}</p>")
     rows = "".join(_claim_row(claim) for claim in outcome.claims)
     parts.append(
         "<table><thead><tr><th>claim</th><th class='figure'>starts</th><th>verdict</th><th>source</th></tr></thead>"
