@@ -228,9 +228,10 @@ def test_resumed_is_uninterrupted(spec, tmp_path):
 
 @pytest.mark.parametrize("spec", ["cfr+", "dcfr(updates=simultaneous)", "mccfr", "mccfr(sampling=outcome)"])
 def test_resumed_with_rows_is_uninterrupted(spec, tmp_path):
-    for seed in range(4):
+    for seed in range(8):
         game = RandomGame(seed, 2, depth=5, recall=("perfect", "past")[seed % 2], payoffs="general")
-        tree, _form, mapped, _ = random_task(game, np.random.default_rng(seed), share=2, freeze=0.3, close=0.2)
+        share = 2 if seed < 4 else 0
+        tree, _form, mapped, _ = random_task(game, np.random.default_rng(seed), share=share, freeze=0.4, close=0.2)
         whole = solve(tree, spec, rows=mapped, iterations=40)
         solve(tree, spec, rows=mapped, iterations=17, checkpoint=tmp_path / f"{seed}")
         again = solve(tree, spec, rows=mapped, iterations=40, checkpoint=tmp_path / f"{seed}", resume=True)
@@ -243,6 +244,20 @@ def test_until_stops_in_the_same_place_when_resumed(tmp_path):
     for stop in (1, 20, 50, 97, 101):
         solve("kuhn", "cfr+", iterations=stop, checkpoint=tmp_path / f"{stop}")
         again = solve("kuhn", "cfr+", until=1e-3, checkpoint=tmp_path / f"{stop}", resume=True)
+        assert (again.meta["iterations"], again.sha256) == (whole.meta["iterations"], whole.sha256)
+
+
+def test_until_is_not_reached_where_a_run_happened_to_be_cut(tmp_path):
+    """Between two looks the gap is small enough already: resumed there, a run still goes on to the next look."""
+    gaps = {n: solve("kuhn", "cfr+", iterations=n).meta["nash_conv"] for n in range(1, 160)}
+    looks = {n for n in gaps if run.next_look(n - 1, run.GROWTH_UNTIL) == n}
+    cuts = [n for n in gaps if n not in looks and gaps[n] < min(gaps[m] for m in looks if m < n)]
+    assert len(cuts) > 3
+    for cut in cuts[-3:]:
+        whole = solve("kuhn", "cfr+", until=gaps[cut])
+        assert whole.meta["iterations"] > cut
+        solve("kuhn", "cfr+", iterations=cut, checkpoint=tmp_path / f"{cut}")
+        again = solve("kuhn", "cfr+", until=gaps[cut], checkpoint=tmp_path / f"{cut}", resume=True)
         assert (again.meta["iterations"], again.sha256) == (whole.meta["iterations"], whole.sha256)
 
 

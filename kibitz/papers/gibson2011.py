@@ -52,7 +52,7 @@ from kibitz.papers.leduc import (
 )
 
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: Leduc"
-SOURCE = "Gibson & Szafron 2011, Sec. 6"
+SOURCE, TABLE = "Gibson & Szafron 2011, Sec. 6", "Gibson & Szafron 2011, Table 1"
 LATER = f"Gibson & Szafron 2011, Sec. 7 {FUTURE}"
 TABLE_BASE = {2: "JQ-K", 3: "J-QK"}  # the base abstraction that Table 1 shows
 
@@ -88,20 +88,22 @@ def claims(two: Results, three: Results) -> Iterator[Claim]:
 
 def _stitched(r: Results, base: str, source: str) -> Iterator[Claim]:
     earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
+    read = TABLE if source == SOURCE else source  # what the paper leaves to the reader of its table
 
-    def more(x: str, y: str) -> Claim:
+    def more(x: str, y: str, source: str = source) -> Claim:
         return compare(f"{where}: {x} earns more than {y}", source, earns[x], earns[y])
 
-    def safer(x: str, y: str) -> Claim:
+    def safer(x: str, y: str, source: str = source) -> Claim:
         return compare(f"{where}: {x} is less exploitable than {y}", source, exploit[y], exploit[x])
 
-    yield from (more(x, BASE) for x in (DYNAMIC, EACH, ALL, PREFLOP))
+    told = source if r.players == 2 else read
+    yield from (more(x, BASE, told) for x in (DYNAMIC, EACH, ALL, PREFLOP))
     yield from (more(x, EACH) for x in (DYNAMIC, ALL, PREFLOP))
-    yield more(PREFLOP, ALL)
+    yield more(PREFLOP, ALL, told)
     if r.players == 3:
         yield from (more(x, DYNAMIC) for x in (ALL, PREFLOP))
     else:
-        yield from (safer(x, BASE) for x in (DYNAMIC, EACH, ALL, PREFLOP))
+        yield from (safer(x, BASE, read) for x in (DYNAMIC, EACH, ALL, PREFLOP))
         yield from (safer(x, y) for x in (DYNAMIC, EACH) for y in (ALL, PREFLOP))
         yield safer(PREFLOP, ALL)
 

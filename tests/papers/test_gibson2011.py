@@ -7,18 +7,23 @@ Pre-flop than All.
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+from dataclasses import replace
+from functools import partial
 from itertools import permutations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kibitz
 from kibitz.cli import app
-from kibitz.errors import SpecError
+from kibitz.errors import SolverError, SpecError
 from kibitz.evaluate.crosstable import mix
-from kibitz.papers import PAPERS, Plan, build, gibson2011, leduc, recompute
+from kibitz.papers import PAPERS, Plan, build, gibson2011, leduc, recompute, waugh2009
 from kibitz.papers.build import Builder
-from kibitz.papers.common import Claim, Halted, Spread, over_starts
+from kibitz.papers.common import Claim, Spread, over_starts
 from kibitz.papers.leduc import ALL, BASE, BASES, COARSE, DYNAMIC, EACH, HYBRID, PAPER_ROWS, PREFLOP
 from kibitz.profile import Profile
 from kibitz.tree import tree_of
@@ -26,12 +31,12 @@ from kibitz.tree import tree_of
 
 @pytest.fixture(scope="module")
 def two():
-    return leduc.play(2, Plan(starts=3))
+    return leduc.play(2, Plan(starts=3, jobs=1))
 
 
 @pytest.fixture(scope="module")
 def three():
-    return leduc.play(3, Plan(starts=1, iterations=100))
+    return leduc.play(3, Plan(starts=1, iterations=60))
 
 
 def assert_robust(r, claims):
@@ -150,35 +155,23 @@ def test_the_builder_stitches_as_the_library_does(monkeypatch):
         assert rebuilt.sha256 == kibitz.stitch.rebuild_base(tree, mine, parts, coarse, until=until).sha256
 
 
-def test_results_do_not_depend_on_how_many_starts_run_side_by_side():
-    given = leduc.layout(2)
-    given.prepare()
+def test_results_do_not_depend_on_processes():
+    plan = Plan(starts=2, until=1e-2)
+    told = []
+    apart = over_starts(partial(waugh2009.one_start, plan), plan, "x", lambda *now: told.append(now))
+    alone = over_starts(partial(waugh2009.one_start, plan), replace(plan, jobs=1), "x", None)
+    assert told == [("x", 0, 2), ("x", 1, 2), ("x", 2, 2)]
+    for one, other in zip(apart, alone, strict=True):
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+    assert not np.array_equal(alone[0]["matrix"], alone[1]["matrix"])
 
-    def one(seed, halted):
-        return Builder(given.tree, Plan(until=1e-2), seed, halted).solve(given.game("J-QK")).sha256
 
-    found = [over_starts(one, Plan(starts=4, jobs=jobs), "", None) for jobs in (1, 4)]
-    assert found[0] == found[1] and len(set(found[0])) == 4
-
-
-def test_a_failing_start_stops_the_others():
-    given = leduc.layout(2)
-    seen = []
-
-    def one(seed, halted):
-        if seed == 0:
-            raise RuntimeError("no")
-        while not halted():
-            pass
-        try:
-            Builder(given.tree, Plan(), seed, halted).solve(given.game("J-QK"))
-        except Halted:
-            seen.append(seed)
-            raise
-
-    with pytest.raises(RuntimeError, match="no"):
-        over_starts(one, Plan(starts=8, jobs=2), "", None)
-    assert len(seen) <= 3  # those that had begun
+def test_what_goes_wrong_in_a_process_is_told():
+    with pytest.raises(TypeError):
+        over_starts(partial(waugh2009.one_start, None, None), Plan(starts=2, jobs=2), "", None)
+    with pytest.raises(SolverError, match="a process that worked on a start ended early"):
+        over_starts(os._exit, Plan(starts=2, jobs=2), "", None)
+    assert not multiprocessing.active_children()
 
 
 def test_plans_are_checked():
@@ -245,8 +238,6 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
 
 
 def test_every_paper_has_a_line_in_the_documents():
-    from pathlib import Path
-
     page = (Path(kibitz.__file__).parent.parent / "docs" / "papers.md").read_text()
     assert all(f"kibitz paper {name}" in page for name in PAPERS)
 

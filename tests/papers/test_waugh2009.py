@@ -17,7 +17,7 @@ from kibitz.papers.waugh2009 import BASES, FLOP, NAMES, PREFLOP
 
 @pytest.fixture(scope="module")
 def tournament():
-    return waugh2009.play(Plan(starts=3))
+    return waugh2009.play(Plan(starts=3, jobs=1))
 
 
 def assert_robust(claims):
