@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -212,7 +213,7 @@ def over_starts(work: Callable[[int], Any], plan: Plan, what: str, on_start: OnS
             told(what, done, plan.starts)
         return answers
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _follow_the_parent)
     try:
         waiting = [pool.submit(work, seed) for seed in plan.seeds]
         for done, future in enumerate(as_completed(waiting), 1):
@@ -232,8 +233,17 @@ def over_starts(work: Callable[[int], Any], plan: Plan, what: str, on_start: OnS
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _follow_the_parent() -> None:
+    """A process for starts leaves Ctrl-C to its parent, and ends when the parent does, however that came."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def compare(text: str, source: str, more: Sequence[float] | Spread, less: Sequence[float] | Spread) -> Claim:

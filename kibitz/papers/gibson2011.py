@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from kibitz.papers.build import WEIGHT
 from kibitz.papers.common import (
     FUTURE,
     OURS,
@@ -209,7 +210,7 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
         ),
         departs=(
             "CFR+ from random starts in place of chance-sampled CFR for 100 million iterations; a start is a random "
-            "profile with a little regret behind it.",
+            f"profile with {WEIGHT:g} chips of regret behind each row, a choice on which the rows S=N depend.",
             "S={i} for three players has 3021 infosets in its largest game by our count, 3017 in the paper.",
             "Three players have no exploitability in the paper; the gap per seat (nash_conv divided by three) is ours.",
         ),

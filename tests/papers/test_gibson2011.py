@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from functools import partial
 from itertools import permutations, product
@@ -172,6 +175,46 @@ def test_what_goes_wrong_in_a_process_is_told():
     with pytest.raises(SolverError, match="a process that worked on a start ended early"):
         over_starts(os._exit, Plan(starts=2, jobs=2), "", None)
     assert not multiprocessing.active_children()
+
+
+ORPHANS = """
+import os, time
+from kibitz.papers.common import Plan, over_starts
+def work(seed):
+    with open(f"new{seed}", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(f"new{seed}", f"pid{seed}")
+    time.sleep(600)
+if __name__ == "__main__":
+    over_starts(work, Plan(starts=2, jobs=2), "", None)
+"""
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def within(seconds, true):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_processes_end_with_their_parent(tmp_path):
+    (tmp_path / "orphans.py").write_text(ORPHANS)
+    files = [tmp_path / f"pid{seed}" for seed in (0, 1)]
+    with subprocess.Popen([sys.executable, "orphans.py"], cwd=tmp_path) as parent:
+        within(60, lambda: all(file.exists() for file in files))
+        pids = [int(file.read_text()) for file in files]
+        assert all(map(alive, pids))
+        parent.kill()
+    within(20, lambda: not any(map(alive, pids)))
 
 
 def test_plans_are_checked():
