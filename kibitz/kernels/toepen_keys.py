@@ -1,0 +1,134 @@
+"""Which row a decision of Toepen reads: the game's abstractions, as hashes of 64 bits.
+
+A key is a hash of what the abstraction lets a seat see. Two different rows of a table with R rows share a key with
+probability R^2 / 2^65: one in a few thousand for a hundred million rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kibitz.kernels.jit import ONE, TWO, U64, part
+from kibitz.kernels.sampling import NONE, mix
+from kibitz.kernels.toepen import (
+    ANTE, CALL, CALLED, CARD, COUNT, EIGHT, FOUR, HALF, HIGH, LABELS, LACKS, LAST, LED, M1, M2, M3, M4, M5, M8, ORDERED,
+    PHASE, PLAY, PLAYER, SUITS, THREE, WORD, choices, count_bits, field, legal_cards, phase_of, player_of, plays_in,
+    signature,
+)  # fmt: skip
+
+RAW, THESIS, MAXIMAL, OUTLOOK = 0, 1, 2, 3
+NAIVE, SIMPLE_HISTORY, SIMPLE_HAND, ADVANCED_HAND, ADVANCED_HISTORY, ADVANCED_COMBINED = 4, 5, 6, 7, 8, 9
+STRENGTH, STRENGTH_HISTORY = 10, 11
+SALT = U64(0x9E3779B97F4A7C15)
+
+
+class Keys(NamedTuple):
+    """An abstraction: its kind, and the buckets of hands where it has some."""
+
+    kind: np.int64
+    bucket: np.ndarray  # uint8[2, 2, H]  by seat, leader or reactor, and number of the hand (`hand_number`)
+
+
+@part
+def chain(hash_, word):
+    return mix(hash_ * SALT + word + ONE)
+
+
+@part
+def betting(meta, seat):
+    """What all lossless keys share beside the cards: seat, phase, play, which bets were called."""
+    return (meta & U64(0x3F)) | (seat << U64(6)) | (field(meta, CALLED, M8) << EIGHT)
+
+
+@part
+def swap(a, b):
+    return (a, b) if a <= b else (b, a)
+
+
+@part
+def key_of(state, rules, keys):
+    """The key of the row that the player to move reads."""
+    seat = player_of(state)
+    meta = state.meta
+    kind = keys.kind
+    if kind <= MAXIMAL:
+        key = betting(meta, seat)
+        if kind == THESIS:
+            labels = field(meta, LABELS + EIGHT * seat, M8)
+            for k in range(SUITS):
+                key = chain(key, signature(state, seat, (labels >> (k + k)) & M2))
+            return key
+        a = signature(state, seat, U64(0))
+        b = signature(state, seat, U64(1))
+        c = signature(state, seat, U64(2))
+        d = signature(state, seat, U64(3))
+        if kind == MAXIMAL:
+            a, b = swap(a, b)
+            c, d = swap(c, d)
+            a, c = swap(a, c)
+            b, d = swap(b, d)
+            b, c = swap(b, c)
+        return chain(chain(chain(chain(key, a), b), c), d)
+    return outlook(state, rules, seat)
+
+
+@part
+def outlook(state, rules, seat):
+    """What a card player looks at: for each card in hand how many unseen ones beat it, and the state of the betting.
+
+    By suit: the cards in hand, lowest first, each as the number of unseen cards above it; whether the opponent was seen
+    to lack the suit; how many of the suit are unseen; and, in the suit led, how many cards in hand win the trick. Beside
+    it the ante, who bet last, the phase, the trick, and how many high cards the opponent has played.
+    """
+    meta = state.meta
+    shift = HALF * seat
+    start = (state.start >> shift) & WORD
+    hand = (state.hands >> shift) & WORD
+    other = HALF - shift
+    shown = ((state.start ^ state.hands) >> other) & WORD  # what the opponent has played
+    unseen = rules.deck & ~start & ~shown
+    play = field(meta, PLAY, M4)
+    led = field(meta, LED, M5)
+    lacks = field(meta, LACKS + FOUR * (ONE - seat), M4)
+    a = NONE
+    b = NONE
+    c = NONE
+    d = NONE
+    for suit in range(SUITS):
+        mine = (hand >> (EIGHT * suit)) & M8
+        out = (unseen >> (EIGHT * suit)) & M8
+        void = (lacks >> suit) & ONE
+        view = NONE
+        if mine:
+            if void:
+                view = (COUNT[mine] << U64(20)) | (ONE << U64(19))
+            else:
+                for rank in range(EIGHT):
+                    if (mine >> rank) & ONE:
+                        view = (view << FOUR) | (COUNT[out >> rank] + ONE)
+                view |= min(COUNT[out], U64(7)) << U64(16)
+        if play & ONE and led >> THREE == suit:
+            # Cards of a void suit cannot be led by the one who lacks it, so the two cases do not mix.
+            view |= (ONE << U64(24)) | (COUNT[mine >> (led & M3)] << U64(25))
+        if suit == NONE:
+            a = view
+        elif suit == ONE:
+            b = view
+        elif suit == TWO:
+            c = view
+        else:
+            d = view
+    a, b = swap(a, b)
+    c, d = swap(c, d)
+    a, c = swap(a, c)
+    b, d = swap(b, d)
+    b, c = swap(b, c)
+    last = field(meta, LAST, M2)
+    mine_last = ONE if last == seat + ONE else NONE
+    context = (
+        (meta & U64(0x3F)) | (seat << U64(6)) | ((ONE if last else NONE) << U64(7)) | (mine_last << U64(8))
+        | (field(meta, ANTE, M5) << U64(9)) | (field(meta, HIGH + THREE * (ONE - seat), M3) << U64(14))
+    )  # fmt: skip
+    return chain(chain(chain(chain(context, a), b), c), d)
