@@ -57,7 +57,6 @@ class Rules(NamedTuple):
     hand: np.uint64  # cards in a hand
     betting: np.uint64  # 0 or 1
     follow: np.uint64  # 0 or 1: must the reactor follow suit?
-    distinct: np.uint64  # 0 or 1: of cards that no history tells apart, offer only the first (the symmetric game)
 
 
 class State(NamedTuple):
@@ -189,11 +188,8 @@ def settle(state, rules):
         elif phase == CARD:
             cards = legal_cards(state, rules)
             if cards & (cards - ONE):
-                if not rules.distinct or choices(state, rules)[0] > ONE:
-                    return state
-                state = play_card(state, choices(state, rules)[1] & M8)
-            else:
-                state = play_card(state, lowest(cards))
+                return state
+            state = play_card(state, lowest(cards))
         else:
             return state
 
@@ -232,7 +228,6 @@ def choices(state, rules):
     while True:
         best = SUITS
         best_key = NONE
-        twin = False
         for suit in range(SUITS):
             left = (cards >> (EIGHT * suit)) & M8
             if left and not (done >> suit) & ONE:
@@ -244,13 +239,6 @@ def choices(state, rules):
         if best == SUITS:
             return count, packed
         done |= ONE << best
-        if rules.distinct:
-            for suit in range(SUITS):
-                left = (cards >> (EIGHT * suit)) & M8
-                if left and (done >> suit) & ONE and suit != best:
-                    twin = twin or signature(state, player, suit) == signature(state, player, best)
-        if twin:
-            continue
         left = (cards >> (EIGHT * best)) & M8
         for rank in range(EIGHT):
             if (left >> rank) & ONE:

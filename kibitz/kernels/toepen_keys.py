@@ -31,6 +31,11 @@ class Keys(NamedTuple):
     bucket: np.ndarray  # uint8[2, 2, H]  by seat, leader or reactor, and number of the hand (`hand_number`)
 
 
+def plain(kind: int) -> Keys:
+    """Keys of a kind that has no buckets of hands."""
+    return Keys(np.int64(kind), np.zeros((2, 2, 1), np.uint8))
+
+
 @part
 def chain(hash_, word):
     return mix(hash_ * SALT + word + ONE)

@@ -64,11 +64,12 @@ def count_histories(deals, rules, stack):
 
 
 @kernel
-def lay(deals, rules, keys, stack, parent, turn, action, infoset, leaf, table_key, table_infoset, example, count):
+def lay(deals, rules, keys, stack, parent, turn, action, infoset, leaf, table_key, table_infoset, example, offered, count):
     """Fill the arrays of a tree whose history 0 deals.
 
     parent, turn, action, infoset: [N] as in Tree, infosets numbered seat by seat from 0; leaf: [L] seat 0's payoff;
     table_key, table_infoset: a hash table of a power of two in size; example: uint64[2, I, 5] a state of each infoset;
+    offered: uint64[2, I] the cards a byte each, all ones where a byte is none, or the phase if it is about betting;
     count: int64[2] infosets of each seat.
     """
     mask = U64(len(table_key) - 1)
@@ -105,6 +106,10 @@ def lay(deals, rules, keys, stack, parent, turn, action, infoset, leaf, table_ke
                     table_infoset[at] = number
                     for k in range(5):
                         example[seat, number, k] = state[k]
+                    offered[seat, number] = phase_of(state)
+                    if phase_of(state) == CARD:
+                        width, cards = choices(state, rules)
+                        offered[seat, number] = cards | (~NONE << (EIGHT * width))
                 infoset[node] = table_infoset[at]
                 depth = open_state(stack, depth, state, rules, node)
             node += ONE
