@@ -2,7 +2,8 @@
 
 `lay_out` walks the rules depth first. Histories are numbered in preorder, so a parent comes before its children
 and the histories that continue one stand right behind it. The walk checks the Game protocol as it goes and
-says which history breaks it.
+says which history breaks it. A game may bring compiled rules of its own: a method `arrays(limit)` that gives the
+same arrays at once, or None where it cannot.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Infosets:
 
     seat_start: NDArray[np.int32]  # [seats + 1]  first infoset of each seat
     first: NDArray[np.int64]  # [I + 1]  first column of each infoset
-    labels: list[str]  # what the seat knows, for a person; unique within a seat
+    labels: Sequence[str]  # what the seat knows, for a person; unique within a seat
     actions: list[tuple[Action, ...]]  # the distinct lists of actions
     actions_of: NDArray[np.int32]  # [I]  infoset -> index into `actions`
 
@@ -167,6 +168,11 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
     if not isinstance(players, int) or not 1 <= players <= 100:
         raise GameError(f"a game has 1 to 100 players, not {players!r}")
     limit = limit or _room()
+    compiled = getattr(game, "arrays", None)
+    arrays = None if compiled is None else compiled(limit)
+    if arrays is not None:
+        _check_size(len(arrays["parent"]), limit)
+        return _from_arrays(game, arrays)
     out = _Layout()
     keys: list[dict[Any, int]] = [{} for _ in range(players)]  # per seat: infoset key -> number
     lists: dict[tuple[Action, ...], int] = {}  # distinct lists of actions
@@ -249,6 +255,16 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
             _check_depth(game, out, node - 1)
     _check_size(node, limit)
     return _finish(game, out, keys, list(lists), lists_of)
+
+
+def _from_arrays(game: Game, arrays: dict[str, Any]) -> Tree:
+    """The tree of a game whose own compiled rules have laid it out: fields as of Tree and Infosets."""
+    actions, actions_of = arrays["actions"], arrays["actions_of"]
+    widths = np.array([len(a) for a in actions], np.int64)[actions_of]
+    first = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
+    infosets = Infosets(arrays["seat_start"], first, arrays["labels"], actions, actions_of)
+    fields = {name: arrays[name] for name in ("parent", "turn", "action", "infoset", "chance", "payoff")}
+    return Tree(game.players, **fields, infosets=infosets, spec=str(getattr(game, "spec", "") or ""))
 
 
 def _whole(turn: Any) -> int:

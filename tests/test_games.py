@@ -30,6 +30,9 @@ SMALL = [
     "goofspiel(points_order=descending)",
     "goofspiel(points_order=ascending, imp_info=true, returns_type=point_difference)",
     "goofspiel(players=3, num_cards=3, points_order=descending, imp_info=true)",
+    "toepen(suits=2, ranks=2, hand=2)",
+    "toepen(suits=2, ranks=3, hand=2, follow_suit=false, symmetric=true)",
+    "toepen(suits=3, ranks=3, hand=2, betting=false)",
     PENNIES,
 ]
 

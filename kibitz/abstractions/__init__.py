@@ -19,7 +19,7 @@ from kibitz.abstractions.cards import card_buckets
 from kibitz.errors import GameError, SpecError
 from kibitz.form.rows import check_rows
 from kibitz.games import Game
-from kibitz.games.protocol import Action
+from kibitz.games.protocol import Action, Buckets
 from kibitz.profile import Profile
 from kibitz.tree import Infosets, Tree, tree_of
 
@@ -45,6 +45,7 @@ class Abstraction:
     infosets: Infosets  # of the real game
     row: Ints  # [I]  infoset -> row, numbered from 0 in order of first appearance, seat by seat
     closed: NDArray[np.bool_]  # [K]  dropped actions
+    by_position: bool = False  # rows match actions by their place in the list, whatever their names
 
     @property
     def rows(self) -> int:
@@ -66,9 +67,10 @@ def abstraction(
 ) -> Abstraction:
     """An abstraction of a game.
 
-    source   a name: "null", "suits", "JQ.K", "J.Q.K(recall=false)"; or a function (seat, infoset) -> bucket; or a
-             table {(seat, infoset): bucket} or {infoset: bucket}, where infosets that are not named keep their own row.
-             Infosets of a seat with the same bucket share a row; they must have the same actions.
+    source   a name: "null", "suits", "JQ.K", "J.Q.K(recall=false)", or one that the game brings (its method buckets());
+             or a function (seat, infoset) -> bucket; or a table {(seat, infoset): bucket} or {infoset: bucket}, where
+             infosets that are not named keep their own row. Infosets of a seat with the same bucket share a row; they
+             must have the same actions, unless the game says of its abstraction that it goes by position.
     without  actions to drop: a list of names, dropped wherever another action is left; or a function
              (seat, infoset, actions) -> the actions to drop there.
 
@@ -78,7 +80,9 @@ def abstraction(
 
     rules = None if isinstance(game, Tree) else make_game(game)
     tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
-    infosets = tree.infosets
+    infosets, by_position = tree.infosets, False
+    bucket: Bucket | None = None
+    keys: NDArray[Any] | None = None
     if isinstance(source, Abstraction):
         if not same_infosets(source.infosets, infosets):
             raise GameError(f"the abstraction {source.name} was made for another game")
@@ -91,7 +95,10 @@ def abstraction(
         if "without" in args and (callable(without) or len(without)):
             raise SpecError(f"the actions to drop are given twice: in {source!r} and as without=")
         without = args.pop("without", without)
-        bucket = card_buckets(specs.Spec(spec.name, args), tree, rules)
+        found = _from_name(specs.Spec(spec.name, args), tree, rules)
+        if found is not None:
+            bucket, by_position = found.of, found.by_position
+            keys = None if found.keys is None else found.keys(infosets.labels)
         if callable(without):
             name = f"own:{spec.name}"
         else:
@@ -103,21 +110,58 @@ def abstraction(
         name, bucket = f"own:{getattr(source, '__name__', 'function')}", source
     else:
         raise SpecError("an abstraction is a name, a function (seat, infoset) -> bucket, or a table")
+    row = _rows(infosets, bucket) if keys is None else numbered(infosets, keys)
+    closed = _closed(infosets, without)
+    check_rows(infosets, row, closed, by_position)
+    return Abstraction(name, infosets, row, closed, by_position)
+
+
+def numbered(infosets: Infosets, keys: NDArray[Any]) -> Ints:
+    """Rows from a key for each infoset: numbered in order of first appearance, those of different seats apart."""
+    row = np.empty(len(keys), np.int64)
+    rows = 0
+    for seat in range(infosets.seats):
+        here = slice(infosets.seat_start[seat], infosets.seat_start[seat + 1])
+        _, first, number = np.unique(keys[here], return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        row[here] = rows + rank[number]
+        rows += len(first)
+    return row
+
+
+def _rows(infosets: Infosets, bucket: Bucket | None) -> Ints:
+    """The same from a function; None: each infoset has a row of its own."""
+    if bucket is None:
+        return np.arange(len(infosets.labels))
     numbers: dict[tuple[int, Hashable], int] = {}
     row = np.empty(len(infosets.labels), np.int64)
     for seat in range(infosets.seats):
         for i in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
-            key = (seat, infosets.labels[i] if bucket is None else bucket(seat, infosets.labels[i]))
+            found = bucket(seat, infosets.labels[i])
             try:
-                row[i] = numbers.setdefault(key, len(numbers))
+                row[i] = numbers.setdefault((seat, found), len(numbers))
             except TypeError:
                 raise SpecError(
-                    f"infoset {infosets.labels[i]!r} has the bucket {key[1]!r}: a bucket must be hashable, "
+                    f"infoset {infosets.labels[i]!r} has the bucket {found!r}: a bucket must be hashable, "
                     "such as a number, a text or a tuple of them"
                 ) from None
-    closed = _closed(infosets, without)
-    check_rows(infosets, row, closed)
-    return Abstraction(name, infosets, row, closed)
+    return row
+
+
+def _from_name(spec: specs.Spec, tree: Tree, rules: Game | None) -> Buckets | None:
+    """What a name stands for, None for the null abstraction: the game's own names come first."""
+    from kibitz.games import game as make_game
+
+    if rules is None and tree.spec:
+        rules = make_game(tree.spec)
+    table: Mapping[str, Buckets] = getattr(rules, "buckets", dict)()
+    if spec.name in table:
+        return specs.call(lambda: table[spec.name], spec)
+    if hasattr(rules, "buckets") and spec.name != "null" and not callable(getattr(rules, "hand", None)):
+        raise specs.unknown("abstraction", spec.name, ["null", *table])
+    bucket = card_buckets(spec, tree, rules)
+    return None if bucket is None else Buckets(bucket)
 
 
 def _from_table(table: Mapping[Any, Hashable], infosets: Infosets) -> Bucket:
@@ -193,11 +237,13 @@ class AbstractGame:
         return np.where(self.column >= 0, probabilities[np.maximum(self.column, 0)], self.fixed)
 
     def lower(self, probabilities: Floats) -> Floats:
-        """The other way: each abstract column gets the mean of the real columns that read it."""
-        inner = self.column >= 0
-        size = int(self.tree.infosets.first[-1])
-        count = np.bincount(self.column[inner], minlength=size)
-        return np.bincount(self.column[inner], probabilities[inner], minlength=size) / count
+        """The other way: a column gets the mean of the real columns that read it, to the bit if they agree."""
+        inner = np.flatnonzero(self.column >= 0)
+        at, size = self.column[inner], int(self.tree.infosets.first[-1])
+        one = np.zeros(size)
+        one[at] = probabilities[inner]
+        off: Floats = np.bincount(at, probabilities[inner] - one[at], minlength=size) / np.bincount(at, minlength=size)
+        return one + off
 
 
 def abstract_game(

@@ -21,12 +21,8 @@ def card_buckets(spec: specs.Spec, tree: Tree, rules: Game | None = None) -> Buc
     """The bucket function that a name stands for; None for the null abstraction. rules: of the tree, if at hand."""
     if spec.name == "null":
         return specs.call(lambda: None, spec)
-    from kibitz.games import game as make_game
-
-    if rules is None and tree.spec:
-        rules = make_game(tree.spec)
     read = getattr(rules, "hand", None)
-    if read is None:
+    if not callable(read):
         raise SpecError(
             f"the abstraction {spec.name!r} is for card games with a method hand(infoset), such as leduc; "
             "for this game use null, a function (seat, infoset) -> bucket, or a table"

@@ -84,11 +84,12 @@ def row_map(
     moves: Bools | None = None,
     base: Floats | None = None,
     closed: Bools | None = None,
+    by_position: bool = False,
 ) -> RowMap:
     """Build a RowMap.
 
     row     [I] infoset -> row number; default: each infoset its own. Infosets that share a row must belong to one
-            seat and have the same actions.
+            seat and have the same actions, or with `by_position` as many.
     moves   [rows] which rows may move; default: all. Frozen rows need `base`.
     base    [K] probabilities by infoset column, read where rows are frozen.
     closed  [K] actions that the abstraction drops: they are never played. Infosets of a row must agree.
@@ -113,7 +114,7 @@ def row_map(
     if closed.shape != (columns,) or base.shape != (columns,):
         raise SolverError(f"closed actions and a base have {columns:,} entries, one for each infoset and action")
     base = np.where(closed, 0.0, base)
-    check_rows(infosets, row, closed)
+    check_rows(infosets, row, closed, by_position)
     _check_base(form, ~moves[row], base)
 
     # Free columns: rows that move, sorted into bands of one seat and one number of open actions.
@@ -163,14 +164,17 @@ def row_map(
     return RowMap(form, row, moves, base, free, np.repeat(row_width[free_rows], row_width[free_rows]), kernel)
 
 
-def check_rows(infosets: Infosets, row: NDArray[np.int64], closed: Bools) -> None:
-    """Infosets of one row belong to one seat and have the same open actions; the error names two that do not."""
+def check_rows(infosets: Infosets, row: NDArray[np.int64], closed: Bools, by_position: bool = False) -> None:
+    """Infosets of one row belong to one seat and have the same open actions; the error names two that do not.
+
+    With `by_position` names do not count: it is enough that they have as many actions, open at the same positions.
+    """
     shut = np.bincount(infosets.row_of_column, closed, minlength=len(row)).astype(np.int64)
     if (shut == infosets.width).any():
         i = int(np.flatnonzero(shut == infosets.width)[0])
         raise SolverError(f"all actions of infoset {infosets.labels[i]!r} are closed; one must stay open")
     seat = np.searchsorted(infosets.seat_start, np.arange(len(row)), side="right") - 1
-    pattern = infosets.actions_of.astype(np.int64)
+    pattern = (infosets.width if by_position else infosets.actions_of).astype(np.int64)
     if closed.any():
         open_sets = [
             (int(pattern[i]), closed[infosets.first[i] : infosets.first[i + 1]].tobytes()) for i in range(len(row))

@@ -14,20 +14,34 @@ returns a new one. Slow is fine: the rules are walked once.
     payoff(state)        at TERMINAL: one number per seat
 
 Actions and outcomes are strings or integers: they are what a person reads. Two states with the same
-`infoset` must have the same `turn` and the same `actions`. A game may also have a `spec`, the string it was
-called by, which saved strategies carry; a complete example is in docs/own_game.md.
+`infoset` must have the same `turn` and the same `actions`. A complete example is in docs/own_game.md.
+
+A game may also have
+
+    spec                 the string it was called by, which saved strategies carry
+    sample(state, rng)   at CHANCE: one outcome by its probability, where there are too many for a list
+    buckets()            abstractions of its own: {name: Buckets}, for kibitz.abstraction(game, name)
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 CHANCE = -1
 TERMINAL = -2
 
 State: TypeAlias = Any
 Action: TypeAlias = str | int
+
+
+class Buckets(NamedTuple):
+    """An abstraction that a game knows by name: infosets of a seat with the same bucket share a row."""
+
+    of: Callable[[int, str], Hashable]  # (seat, infoset) -> bucket
+    about: str = ""  # what is merged, in a line
+    by_position: bool = False  # may actions of other names share a column, the first with the first and so on?
+    keys: Callable[[Sequence[str]], Any] | None = None  # all buckets at once, from the tree's labels: an array, or None
 
 
 @runtime_checkable

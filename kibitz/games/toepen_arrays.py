@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.games.toepen import NAMES, hand_text
+from kibitz.games.toepen import MOST_DEALS, NAMES, hand_text
 
 if TYPE_CHECKING:
     from kibitz.games.toepen import Toepen
@@ -22,15 +22,15 @@ class Labels(Sequence[str]):
     """The texts of infosets, written when somebody reads one: most solves never do."""
 
     def __init__(self, examples: Words, betting: bool) -> None:
-        self._examples, self._betting, self._texts = examples, betting, None
+        self.examples, self._betting, self._texts = examples, betting, None
 
     def __len__(self) -> int:
-        return len(self._examples)
+        return len(self.examples)
 
     @property
     def texts(self) -> list[str]:
         if self._texts is None:
-            self._texts = list(label_texts(self._examples, self._betting))
+            self._texts = list(label_texts(self.examples, self._betting))
         return self._texts
 
     @overload
@@ -67,14 +67,22 @@ def deals_of(game: Toepen) -> Words:
     return np.stack([hands[one], hands[other]], axis=1)
 
 
-def arrays_of(game: Toepen) -> dict[str, Any]:
-    """parent, turn, action, infoset, chance, payoff, and of each seat the labels, lists of actions and their numbers."""
+def arrays_of(game: Toepen, limit: int = 1 << 31) -> dict[str, Any] | None:
+    """The fields of Tree and Infosets; None for what the state machine does not play, or for over `limit` histories.
+
+    In the second case the walk of the rules says so: it stops at the limit too.
+    """
+    from kibitz.kernels.toepen import MOST_CARDS
     from kibitz.kernels.toepen_keys import RAW, plain
     from kibitz.kernels.toepen_lay import EMPTY, count_histories, lay
 
+    if game.symmetric or game.hand > MOST_CARDS or game.deals > MOST_DEALS:
+        return None
     rules, deals = rules_of(game), deals_of(game)
     stack = np.zeros((MOST_PENDING, 7), np.uint64)
-    histories, ends = count_histories(deals, rules, stack)
+    histories, ends = count_histories(deals, rules, stack, limit)
+    if histories >= min(limit, (1 << 31) - 1):
+        return None
     decisions = histories - ends
     size = 1 << max(4, int(2 * decisions).bit_length())
     parent, action, infoset = (np.empty(histories + 1, np.int32) for _ in range(3))
@@ -94,6 +102,18 @@ def arrays_of(game: Toepen) -> dict[str, Any]:
         "payoff": np.stack([leaf, -leaf], axis=1), "labels": Labels(states, game.betting), "actions": lists,
         "actions_of": actions_of, "seat_start": np.array([0, count[0], count.sum()], np.int32),
     }  # fmt: skip
+
+
+def keys_of_states(game: Toepen, states: Words, name: str, bucket: NDArray[np.uint8] | None = None) -> Words:
+    """The keys of rows that some decisions [n, 5] read under an abstraction."""
+    from kibitz.kernels.toepen_keys import NAMES as KINDS
+    from kibitz.kernels.toepen_keys import Keys, plain
+    from kibitz.kernels.toepen_lay import keys_at
+
+    keys = plain(KINDS[name]) if bucket is None else Keys(np.int64(KINDS[name]), bucket)
+    found = np.empty(len(states), np.uint64)
+    keys_at(np.ascontiguousarray(states), rules_of(game), keys, found)
+    return found
 
 
 def _lists(offered: Words, infoset: NDArray[np.int32], turn: NDArray[np.int8]) -> tuple[list[Any], NDArray[np.int32]]:

@@ -152,3 +152,17 @@ def look_up(table, keys, widths, out):
         averaged(table, find(table, keys[i]), U64(widths[i]), out[i])
 
 
+
+
+@kernel
+def fill(table, keys, values):
+    """Put rows into an empty table; False if one does not find a place."""
+    count = np.zeros(4, np.int64)
+    places = U64(len(table.key))
+    for i in range(len(keys)):
+        at = find_or_add(table, keys[i], False, count)
+        if at == places:
+            return False
+        for a in range(WIDE + WIDE):
+            table.value[at, a] = values[i, a]
+    return True

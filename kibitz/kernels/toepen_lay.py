@@ -45,11 +45,13 @@ def open_state(stack, depth, state, rules, node):
 
 
 @kernel
-def count_histories(deals, rules, stack):
-    """(histories, terminal ones) below all deals together, without the root. deals: uint64[D, 2]."""
+def count_histories(deals, rules, stack, limit):
+    """(histories, terminal ones) below all deals together, without the root; stops above a limit. deals: uint64[D, 2]."""
     histories = 0
     ends = 0
     for d in range(deals.shape[0]):
+        if histories > limit:
+            break
         push(stack, NONE, deal(deals[d, 0], deals[d, 1], rules), NONE, NONE)
         depth = ONE
         while depth > NONE:
@@ -140,3 +142,11 @@ def count_rows(deals, rules, keys, stack, table_key, count):
                     return False
             depth = open_state(stack, depth, state, rules, NONE)
     return True
+
+
+@kernel
+def keys_at(states, rules, keys, out):
+    """The keys of some decisions. states: uint64[n, 5]; out: uint64[n]."""
+    for i in range(states.shape[0]):
+        state = State(states[i, 0], states[i, 1], states[i, 2], states[i, 3], states[i, 4])
+        out[i] = key_of(state, rules, keys)

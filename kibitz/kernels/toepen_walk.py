@@ -10,9 +10,10 @@ from kibitz.kernels.jit import ONE, U64, kernel, part
 from kibitz.kernels.rows import WIDE, Table, averaged, find, find_or_add, matched
 from kibitz.kernels.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
 from kibitz.kernels.toepen import (
-    CARD, EIGHT, END, M8, PLAY, M4, HALF, WORD, act, choices, deal, draw_hands, field, payoff, phase_of, player_of,
+    CARD, EIGHT, END, HALF, M4, M8, PLAY, WORD, State, act, choices, deal, draw_hands, field, payoff, phase_of,
+    player_of,
 )  # fmt: skip
-from kibitz.kernels.toepen_keys import Keys, key_of
+from kibitz.kernels.toepen_keys import Keys, hand_number, key_of
 from kibitz.kernels.toepen_rule import rule
 
 UNIFORM, RULE, AVERAGE, GREEDY = 0, 1, 2, 3  # kinds of players
@@ -49,53 +50,90 @@ def action_of(phase, cards, a):
 
 
 @part
-def walk(state, seat, rules, keys, table, other, weight, evict, random, space, level, count):
+def walk(state, seat, rules, keys, table, other, weight, evict, random, space, frames, count):
     """The sampled value of a state for a seat, whose rows are updated [Lanctot et al. 2009, Sec. 4].
 
     Own actions are all tried; the other seat's is drawn from its strategy (which goes into its average), or, with a
-    player `other` of a kind above UNIFORM, from that one's fixed strategy. level: rows of `space` in use; count[0]: visits.
+    player `other` of a kind above UNIFORM, from that one's fixed strategy. An own decision that is open has a row of
+    `frames` (state, key, place, cards, phase, number of actions, action that is tried) and two of `space`:
+    probabilities and values. There is no recursion: Numba crashes when it loads such a function from its cache.
+    count[0]: visits.
     """
-    while True:
-        phase = phase_of(state)
-        if phase == END:
-            value = payoff(state)
-            return -value if seat else value
-        count[0] += 1
-        phase, width, cards = options(state, rules)
-        probability = space[level]
-        if player_of(state) == seat:
-            break
-        if other.kind == UNIFORM:
-            at = find_or_add(table, key_of(state, rules, keys), evict, count)
-            matched(table, at, width, probability)
-            for a in range(width):
-                table.value[at, WIDE + a] += np.float32(weight * probability[a])
-        else:
-            strategy(other, state, rules, width, cards, probability)
-        a = choose(probability, width, uniform_draw(random))
-        state = act(state, phase, action_of(phase, cards, a), rules)
-    key = key_of(state, rules, keys)
-    at = find_or_add(table, key, evict, count)
-    matched(table, at, width, probability)
+    places = U64(len(table.key))
+    depth = NONE
     value = 0.0
-    values = space[level + 1]
-    for a in range(width):
-        after = act(state, phase, action_of(phase, cards, a), rules)
-        values[a] = walk(after, seat, rules, keys, table, other, weight, evict, random, space, level + 2, count)
-        value += probability[a] * values[a]
-    at = find_or_add(table, key, evict, count)  # another row may have taken its place since
-    for a in range(width):
-        table.value[at, a] += np.float32(weight * (values[a] - value))
-    return value
+    while True:
+        while True:  # down, to an own decision or the end
+            phase = phase_of(state)
+            if phase == END:
+                value = -payoff(state) if seat else payoff(state)
+                break
+            count[0] += 1
+            phase, width, cards = options(state, rules)
+            probability = space[depth + depth]
+            a = NONE
+            if player_of(state) == seat:
+                key = key_of(state, rules, keys)
+                at = find_or_add(table, key, evict, count)
+                matched(table, at, width, probability)
+                frame = frames[depth]
+                for k in range(U64(5)):
+                    frame[k] = state[k]
+                frame[5] = key
+                frame[6] = at
+                frame[7] = cards
+                frame[8] = phase
+                frame[9] = width
+                frame[10] = NONE
+                depth += ONE
+            else:
+                if other.kind == UNIFORM:
+                    at = find_or_add(table, key_of(state, rules, keys), evict, count)
+                    matched(table, at, width, probability)
+                    if at < places:
+                        for b in range(width):
+                            table.value[at, WIDE + b] += np.float32(weight * probability[b])
+                else:
+                    strategy(other, state, rules, width, cards, probability)
+                a = choose(probability, width, uniform_draw(random))
+            state = act(state, phase, action_of(phase, cards, a), rules)
+        while True:  # up, to an action that is still to be tried
+            if depth == NONE:
+                return value
+            frame = frames[depth - ONE]
+            values = space[depth + depth - ONE]
+            width = frame[9]
+            a = frame[10]
+            values[a] = value
+            a += ONE
+            if a < width:
+                frame[10] = a
+                before = State(frame[0], frame[1], frame[2], frame[3], frame[4])
+                state = act(before, frame[8], action_of(frame[8], frame[7], a), rules)
+                break
+            depth -= ONE
+            probability = space[depth + depth]
+            value = 0.0
+            for b in range(width):
+                value += probability[b] * values[b]
+            key = frame[5]
+            at = frame[6]
+            if at == places or table.key[at] != key:  # another row may have taken its place since
+                at = find_or_add(table, key, evict, count)
+            if at < places:
+                for b in range(width):
+                    table.value[at, b] += np.float32(weight * (values[b] - value))
 
 
 @kernel
 def train(rules, keys, table, other, linear, evict, seed, first, last, seats, space, cards, count):
     """Iterations first..last - 1, each a walk for each of the seats (a mask) on a deal of its own.
 
-    The random numbers of a walk depend on the seed, the iteration and the seat alone. count: int64[4].
+    The random numbers of a walk depend on the seed, the iteration and the seat alone. space: float64[2 D, 4], for up
+    to D own decisions on a history; cards: uint64[64]; count: int64[4].
     """
     random = np.zeros(1, np.uint64)
+    frames = np.zeros((len(space) // 2, 11), np.uint64)
     for t in range(first, last):
         weight = float(t + 1) if linear else 1.0
         for seat in range(U64(2)):
@@ -103,7 +141,7 @@ def train(rules, keys, table, other, linear, evict, seed, first, last, seats, sp
                 continue
             begin = mix(mix(U64(seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
             one, two, random[0] = draw_hands(rules, cards, begin)
-            walk(deal(one, two, rules), seat, rules, keys, table, other, weight, evict, random, space, 0, count)
+            walk(deal(one, two, rules), seat, rules, keys, table, other, weight, evict, random, space, frames, count)
 
 
 @part
@@ -155,3 +193,34 @@ def duplicate(rules, one, two, seed, first, result, cards):
         here = play_out(deal(mine, yours, rules), one, two, rules, random, probability)
         there = play_out(deal(mine, yours, rules), two, one, rules, random, probability)
         result[i] = 0.5 * (here - there)
+
+
+@kernel
+def strengths(rules, one, seed, first, last, total, seen, cards):
+    """What hands are worth when a player meets itself: total and seen[seat, play & 1, hand] over deals first..last - 1.
+
+    A hand counts at each decision that its seat has with it, by the payoff that the deal then brings the seat.
+    """
+    random = np.zeros(1, np.uint64)
+    probability = np.zeros(4)
+    path = np.zeros((64, 3), np.uint64)
+    for i in range(first, last):
+        begin = mix(mix(U64(seed) + GOLDEN) ^ mix(U64(i) * GOLDEN + ONE))
+        mine, yours, random[0] = draw_hands(rules, cards, begin)
+        state = deal(mine, yours, rules)
+        depth = 0
+        while phase_of(state) != END:
+            phase, width, offered = options(state, rules)
+            seat = player_of(state)
+            path[depth, 0] = seat
+            path[depth, 1] = field(state.meta, PLAY, M4) & ONE
+            path[depth, 2] = hand_number((state.hands >> (HALF * seat)) & WORD)
+            depth += 1
+            strategy(one, state, rules, width, offered, probability)
+            a = choose(probability, width, uniform_draw(random))
+            state = act(state, phase, action_of(phase, offered, a), rules)
+        value = payoff(state)
+        for k in range(depth):
+            seat = path[k, 0]
+            total[seat, path[k, 1], path[k, 2]] += -value if seat else value
+            seen[seat, path[k, 1], path[k, 2]] += 1.0

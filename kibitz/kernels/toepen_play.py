@@ -1,0 +1,439 @@
+"""Toepen at the table: duplicate matches by seat, and what a public history says of a hand.
+
+A public history is a list of *words*: a card by its number (0 to 31), or CHECK, BET, CALL, FOLD (32 to 35). Forced moves
+are in it, as in the game's own texts. What a seat knows is its own cards and the words, so all kernels here replay the
+words with a hand of one seat; of the other seat they only ever see the cards that it has played.
+
+*Models.* A player may be bent by counts of what was seen: counts[f, c] is how often class c of actions was taken in
+situations of feature f. With a prior of strength s its strategy is (s * its own + counts) / (s + their sum): the mean of
+a Dirichlet distribution around the player. Without counts it is the player itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kibitz.kernels.jit import ONE, TWO, U64, kernel, part
+from kibitz.kernels.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
+from kibitz.kernels.toepen import (
+    ANTE, BET, CALL, CALLED, CARD, EIGHT, END, FOUR, HALF, LABELS, LACKS, LAST, LED, M1, M2, M4, M5, M8, PHASE, PLAY,
+    PLAYER, THREE, WORD, State, deal, draw_hands, field, labels_of, legal_cards, phase_of, play_card, player_of, put,
+)  # fmt: skip
+from kibitz.kernels.toepen_rule import beaten_by, outlook
+from kibitz.kernels.toepen_walk import action_of, options, play_out, strategy
+
+SAYS_CHECK, SAYS_BET, SAYS_CALL, SAYS_FOLD = U64(32), U64(33), U64(34), U64(35)
+MOST_WORDS = 40
+BUCKETS = U64(8)  # of a guess at the chance to win
+BET_FEATURES = U64(128)  # phase, play, bucket
+FEATURES = 128 + 48  # and for cards: play, whether suit is followed, how many cards may be played
+ALL_CARDS = U64(0xFFFFFFFFFFFFFFFF)
+
+
+@part
+def seed_of(seed, number):
+    """Where the random numbers of a deal begin."""
+    return mix(mix(U64(seed) + GOLDEN) ^ mix(U64(number) * GOLDEN + ONE))
+
+
+@kernel
+def duplicate_by_seat(rules, one, two, seed, first, result, cards):
+    """Duplicate deals first..first + len(result) - 1: what `one` wins in seat 0, and in seat 1 with the same deal.
+
+    The k-th decision of both hands is made by the same random number, so a player wins exactly nothing from itself.
+    """
+    random = np.zeros(1, np.uint64)
+    probability = np.zeros(4)
+    for i in range(len(result)):
+        mine, yours, after = draw_hands(rules, cards, seed_of(seed, first + i))
+        start = deal(mine, yours, rules)
+        random[0] = after
+        result[i, 0] = play_out(start, one, two, rules, random, probability)
+        random[0] = after
+        result[i, 1] = -play_out(start, two, one, rules, random, probability)
+
+
+# Public histories
+
+
+@part
+def begin(hand_0, hand_1):
+    """The state after the deal, with no forced move made yet."""
+    both = hand_0 | (hand_1 << HALF)
+    meta = (ONE << ANTE) | (labels_of(hand_0) << LABELS) | (labels_of(hand_1) << (LABELS + EIGHT))
+    return State(both, both, NONE, NONE, meta)
+
+
+@part
+def with_meta(state, meta):
+    return State(state.start, state.hands, state.low, state.high, meta)
+
+
+@part
+def ready(state, rules):
+    """Without betting the next thing is always a card."""
+    if phase_of(state) == BET and not rules.betting:
+        return with_meta(state, put(state.meta, PHASE, M2, CARD))
+    return state
+
+
+@part
+def say(state, word, rules):
+    """The state after one word, with no forced move made after it."""
+    meta = state.meta
+    player = field(meta, PLAYER, M1)
+    if word < SAYS_CHECK:
+        state = play_card(state, word)
+    elif word == SAYS_CHECK:
+        state = with_meta(state, put(meta, PHASE, M2, CARD))
+    elif word == SAYS_BET:
+        state = with_meta(state, put(put(meta, PHASE, M2, CALL), PLAYER, M1, ONE - player))
+    elif word == SAYS_CALL:
+        meta = put(put(put(meta, PLAYER, M1, ONE - player), PHASE, M2, CARD), LAST, M2, ONE - player + ONE)
+        meta += ONE << ANTE
+        meta |= ONE << (CALLED + field(meta, PLAY, M4))
+        state = with_meta(state, meta)
+    else:
+        state = with_meta(state, put(put(meta, PLAYER, M1, ONE - player), PHASE, M2, END))
+    return ready(state, rules)
+
+
+@part
+def free(state, rules):
+    """Does the player have a choice?"""
+    phase = phase_of(state)
+    if phase == BET:
+        return field(state.meta, LAST, M2) != player_of(state) + ONE
+    if phase == CARD:
+        cards = legal_cards(state, rules)
+        return (cards & (cards - ONE)) != NONE
+    return phase == CALL
+
+
+@part
+def index_of(word, phase, width, cards):
+    """Which action a word is; `width` if it is none of them."""
+    if phase != CARD:
+        return word & ONE
+    for a in range(width):
+        if (cards >> (EIGHT * a)) & M8 == word:
+            return a
+    return width
+
+
+@part
+def shown_by(words, count, rules):
+    """(the cards seat 0 has played, those seat 1 has)."""
+    one = NONE
+    two = NONE
+    state = State(ALL_CARDS, ALL_CARDS, NONE, NONE, begin(NONE, NONE).meta)
+    for k in range(count):
+        word = words[k]
+        if word < SAYS_CHECK:
+            if player_of(state):
+                two |= ONE << word
+            else:
+                one |= ONE << word
+        state = say(state, word, rules)
+    return one, two
+
+
+@part
+def feature(state, rules, width, cards):
+    """A coarse description of a situation, as a row of counts."""
+    seat = player_of(state)
+    phase = phase_of(state)
+    play = field(state.meta, PLAY, M4)
+    hand = (state.hands >> (HALF * seat)) & WORD
+    led = field(state.meta, LED, M5)
+    if phase == CARD:
+        follows = ONE if play & ONE and (hand >> (EIGHT * (led >> THREE))) & M8 else NONE
+        return BET_FEATURES + (play * TWO + follows) * THREE + width - TWO
+    unseen, lacks = unseen_by(state, rules, seat)
+    chance = outlook(hand, unseen, lacks, play & ONE, led)
+    bucket = U64(min(max(chance, 0.0), 0.999) * float(BUCKETS))
+    return ((ONE if phase == CALL else NONE) * EIGHT + play) * BUCKETS + bucket
+
+
+@part
+def unseen_by(state, rules, seat):
+    """(cards that a seat has not seen, suits that the other was seen to lack)."""
+    shift = HALF * seat
+    shown = ((state.start ^ state.hands) >> (HALF - shift)) & WORD
+    unseen = rules.deck & ~((state.start >> shift) & WORD) & ~shown
+    return unseen, field(state.meta, LACKS + FOUR * (ONE - seat), M4)
+
+
+@part
+def class_of(state, rules, width, cards, a):
+    """Which class of actions the a-th one is: for cards, how many of the others are harder to beat."""
+    if phase_of(state) != CARD:
+        return a
+    unseen, lacks = unseen_by(state, rules, player_of(state))
+    mine = beaten_by((cards >> (EIGHT * a)) & M8, unseen, lacks)
+    place = NONE
+    for b in range(width):
+        other = beaten_by((cards >> (EIGHT * b)) & M8, unseen, lacks)
+        if other < mine or (other == mine and b < a):
+            place += ONE
+    return place
+
+
+@part
+def modelled(player, counts, prior, state, rules, width, cards, probability):
+    """probability[0:width] of a player bent by counts; see the top of the file."""
+    strategy(player, state, rules, width, cards, probability)
+    if prior <= 0.0:
+        return
+    row = counts[feature(state, rules, width, cards)]
+    total = row[0] + row[1] + row[2] + row[3]
+    if total <= 0.0:
+        return
+    for a in range(width):
+        seen = row[class_of(state, rules, width, cards, a)]
+        probability[a] = (prior * probability[a] + seen) / (prior + total)
+
+
+@part
+def dealt_to(seat, hand, other):
+    """The state after a deal in which a seat has `hand` and the other has cards `other`."""
+    return begin(other, hand) if seat else begin(hand, other)
+
+
+@part
+def likelihood(state, rules, player, counts, prior, seat, words, first, count, probability):
+    """(the state after words first..count - 1, the probability that the seat's moves in them are made)."""
+    product = 1.0
+    for k in range(first, count):
+        word = words[k]
+        if player_of(state) == seat:
+            if word < SAYS_CHECK and not (legal_cards(state, rules) >> word) & ONE:
+                return state, 0.0
+            if free(state, rules):
+                phase, width, cards = options(state, rules)
+                modelled(player, counts, prior, state, rules, width, cards, probability)
+                product *= probability[index_of(word, phase, width, cards)]
+        state = say(state, word, rules)
+    return state, product
+
+
+@kernel
+def likelihoods(rules, player, counts, prior, seat, words, hands, result):
+    """result[i]: the probability that the player in a seat, dealt hands[i], makes its moves in the public history.
+
+    words: uint64[w]; hands: uint64[n], as they were dealt; 0 where the rules rule a hand out.
+    """
+    probability = np.zeros(4)
+    shown = shown_by(words, len(words), rules)
+    mine, other = (shown[1], shown[0]) if seat else (shown[0], shown[1])
+    for i in range(len(hands)):
+        if hands[i] & mine != mine or hands[i] & other:
+            result[i] = 0.0
+            continue
+        state = ready(dealt_to(seat, hands[i], other), rules)
+        _, result[i] = likelihood(
+            state, rules, player, counts, prior, seat, words, NONE, U64(len(words)), probability
+        )
+
+
+@kernel
+def answers(rules, player, counts, prior, seat, words, hands, result, actions):
+    """What the player in a seat, dealt hands[i], does after a public history, where it is that seat's turn.
+
+    result: float64[n, 4]; actions: uint64[n]  the cards of a card phase, a byte each.
+    """
+    shown = shown_by(words, len(words), rules)
+    other = shown[0] if seat else shown[1]
+    for i in range(len(hands)):
+        state = ready(dealt_to(seat, hands[i], other), rules)
+        for k in range(len(words)):
+            state = say(state, words[k], rules)
+        _, width, cards = options(state, rules)
+        actions[i] = cards
+        modelled(player, counts, prior, state, rules, width, cards, result[i])
+
+
+@kernel
+def observe(rules, seat, words, hands, weights, counts):
+    """Add what a seat did in a hand to counts; hands[i] was dealt to it with probability weights[i]."""
+    shown = shown_by(words, len(words), rules)
+    other = shown[0] if seat else shown[1]
+    for i in range(len(hands)):
+        if weights[i] <= 0.0:
+            continue
+        state = ready(dealt_to(seat, hands[i], other), rules)
+        for k in range(len(words)):
+            if player_of(state) == seat and free(state, rules):
+                phase, width, cards = options(state, rules)
+                a = index_of(words[k], phase, width, cards)
+                if a < width:
+                    c = class_of(state, rules, width, cards, a)
+                    counts[feature(state, rules, width, cards), c] += weights[i]
+            state = say(state, words[k], rules)
+
+
+@kernel
+def until_trick(rules, one, two, seed, number, trick, words, cards):
+    """Play a deal up to the start of a trick (0 is the first); returns how many words were said, or -1 if the hand
+    ended before, and the hands that were dealt.
+
+    words: uint64[MOST_WORDS], filled with the public history.
+    """
+    probability = np.zeros(4)
+    mine, yours, random = draw_hands(rules, cards, seed_of(seed, number))
+    state = ready(begin(mine, yours), rules)
+    count = 0
+    while True:
+        phase = phase_of(state)
+        play = field(state.meta, PLAY, M4)
+        if phase == END:
+            return -1, mine, yours
+        if play == TWO * U64(trick):
+            return count, mine, yours
+        player = player_of(state)
+        if free(state, rules):
+            _, width, packed = options(state, rules)
+            if player:
+                strategy(two, state, rules, width, packed, probability)
+            else:
+                strategy(one, state, rules, width, packed, probability)
+            random += GOLDEN
+            a = choose(probability, width, (mix(random) >> SHIFT_11) * TO_UNIT)
+            action = action_of(phase, packed, a)
+        elif phase == CARD:
+            action = only_card(legal_cards(state, rules))
+        else:
+            action = NONE
+        word = action
+        if phase == BET:
+            word = SAYS_CHECK + action
+        elif phase == CALL:
+            word = SAYS_CALL + action
+        words[count] = word
+        count += 1
+        state = say(state, word, rules)
+
+
+@part
+def only_card(mask):
+    card = NONE
+    while not (mask >> card) & ONE:
+        card += ONE
+    return card
+
+
+# Rows of an endgame
+
+
+@part
+def spell(words, count, history, plays, phase, betting):
+    """Append the words of an endgame's row (see kibitz.play.endgame.Rows) to `count` words; returns how many there are.
+
+    Forced checks are among them.
+    """
+    for t in range(plays):
+        code = U64(history >> (6 * t)) & U64(63)
+        if betting:
+            if code & ONE:
+                words[count] = SAYS_BET
+                words[count + 1] = SAYS_CALL
+                count += 2
+            else:
+                words[count] = SAYS_CHECK
+                count += 1
+        words[count] = code >> ONE
+        count += 1
+    if phase == 1:
+        words[count] = SAYS_BET
+        count += 1
+    elif phase == 2 and betting:
+        words[count] = SAYS_CHECK
+        count += 1
+    elif phase == 3:
+        words[count] = SAYS_BET
+        words[count + 1] = SAYS_CALL
+        count += 2
+    return count
+
+
+@part
+def weight_of(hand, hands, weights):
+    """The weight of a hand in a list sorted by hand."""
+    low = 0
+    high = len(hands)
+    while low < high:
+        middle = (low + high) // 2
+        if hands[middle] < hand:
+            low = middle + 1
+        else:
+            high = middle
+    return weights[low] if low < len(hands) and hands[low] == hand else 0.0
+
+
+@kernel
+def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, strategy_of):
+    """Write a player's strategy into the columns of all rows of an endgame.
+
+    prefix    uint64[w]  the public history before the endgame
+    hands     uint64[n]  hands at its beginning, ascending, and ranges[seat, n] their weights: cards that share a row
+              are averaged by how likely the player comes there with each
+    rows      kibitz.play.endgame.Rows; strategy_of: float64[columns]
+    """
+    probability = np.zeros(4)
+    mean = np.zeros(4)
+    words = np.zeros(MOST_WORDS, np.uint64)
+    first = len(prefix)
+    for k in range(first):
+        words[k] = prefix[k]
+    for i in range(len(rows.seat)):
+        seat = U64(rows.seat[i])
+        count = spell(words, first, rows.history[i], rows.plays[i], rows.phase[i], rules.betting)
+        shown = shown_by(words, U64(count), rules)
+        mine, other = (shown[1], shown[0]) if seat else (shown[0], shown[1])
+        before = shown_by(words, U64(first), rules)
+        earlier = before[1] if seat else before[0]
+        members = U64(rows.members[i])
+        merged = members != NONE
+        left = members if merged else ONE
+        mean[:] = 0.0
+        even = 0.0
+        total = 0.0
+        bound = 2 if merged else 1  # a second round, unweighted, where no member is ever held
+        for attempt in range(bound):
+            card = NONE
+            while left >> card:
+                if not (left >> card) & ONE:
+                    card += ONE
+                    continue
+                held = ONE << card if merged else U64(rows.hand[i])
+                state = ready(dealt_to(seat, held | mine, other), rules)
+                weight = 1.0
+                if merged and attempt == 0:
+                    for k in range(first):
+                        state = say(state, words[k], rules)
+                    state, weight = likelihood(
+                        state, rules, player, counts, prior, seat, words, U64(first), U64(count), probability
+                    )
+                    weight *= weight_of((held | mine) & ~earlier, hands, ranges[seat])
+                else:
+                    for k in range(count):
+                        state = say(state, words[k], rules)
+                card += ONE
+                if weight <= 0.0:
+                    continue
+                phase, width, cards = options(state, rules)
+                modelled(player, counts, prior, state, rules, width, cards, probability)
+                total += weight
+                if rows.phase[i] < 2:
+                    for a in range(2):
+                        mean[a] += weight * probability[a]
+                else:
+                    for a in range(rows.actions[i]):
+                        if (rows.legal[i] >> a) & 1:
+                            mean[a] += weight * probability[index_of(U64(rows.cards[i, a]), phase, width, cards)]
+            if total > 0.0:
+                break
+        even = 1.0 / total if total > 0.0 else 0.0
+        answer = rows.phase[i] == 1  # an endgame has fold before call
+        for a in range(rows.actions[i]):
+            strategy_of[rows.column[i] + a * rows.stride[i]] = even * mean[1 - a if answer else a]
