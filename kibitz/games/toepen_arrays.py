@@ -22,7 +22,8 @@ class Labels(Sequence[str]):
     """The texts of infosets, written when somebody reads one: most solves never do."""
 
     def __init__(self, examples: Words, betting: bool) -> None:
-        self.examples, self._betting, self._texts = examples, betting, None
+        self.examples, self._betting = examples, betting
+        self._texts: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.examples)

@@ -92,7 +92,8 @@ def phase_of(state):
 @part
 def count_bits(mask):
     """Cards in the lower half of a word."""
-    return COUNT[mask & M8] + COUNT[(mask >> EIGHT) & M8] + COUNT[(mask >> U64(16)) & M8] + COUNT[(mask >> U64(24)) & M8]
+    lower = COUNT[mask & M8] + COUNT[(mask >> EIGHT) & M8]
+    return lower + COUNT[(mask >> U64(16)) & M8] + COUNT[(mask >> U64(24)) & M8]
 
 
 @part

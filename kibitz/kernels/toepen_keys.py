@@ -14,8 +14,35 @@ import numpy as np
 from kibitz.kernels.jit import ONE, TWO, U64, part
 from kibitz.kernels.sampling import NONE, mix
 from kibitz.kernels.toepen import (
-    ANTE, CALLED, CARD, COUNT, EIGHT, FOUR, HALF, HIGH, LABELS, LACKS, LAST, LED, M2, M3, M4, M5, M8, MOST_CARDS, PHASE,
-    PLAY, SUITS, THREE, WORD, count_bits, field, legal_cards, player_of, plays_in, signature,
+    ANTE,
+    CALLED,
+    CARD,
+    COUNT,
+    EIGHT,
+    FOUR,
+    HALF,
+    HIGH,
+    LABELS,
+    LACKS,
+    LAST,
+    LED,
+    M2,
+    M3,
+    M4,
+    M5,
+    M8,
+    MOST_CARDS,
+    PHASE,
+    PLAY,
+    SUITS,
+    THREE,
+    WORD,
+    count_bits,
+    field,
+    legal_cards,
+    player_of,
+    plays_in,
+    signature,
 )  # fmt: skip
 
 RAW, THESIS, MAXIMAL, OUTLOOK = 0, 1, 2, 3
@@ -129,7 +156,7 @@ def figures(hand, rules):
 
 @part
 def lossy(state, rules, seat, keys):
-    """The thesis' six abstractions, and two with hands in buckets by strength; `kibitz.games.toepen_keys` has them in words."""
+    """The thesis' six abstractions, in words in `kibitz.games.toepen_keys`, and two with hands in buckets by strength."""
     meta = state.meta
     kind = keys.kind
     phase = field(meta, PHASE, M2)
@@ -162,9 +189,9 @@ def lossy(state, rules, seat, keys):
 def outlook(state, rules, seat):
     """What a card player looks at: for each card in hand how many unseen ones beat it, and the state of the betting.
 
-    By suit: the cards in hand, lowest first, each as the number of unseen cards above it; whether the opponent was seen
-    to lack the suit; how many of the suit are unseen; and, in the suit led, how many cards in hand win the trick. Beside
-    it the ante, who bet last, the phase, the trick, and how many high cards the opponent has played.
+    By suit: the cards in hand, lowest first, each as the number of unseen cards above it; whether the opponent was
+    seen to lack the suit; how many of the suit are unseen; and, in the suit led, how many cards in hand win the trick.
+    Beside it the ante, who bet last, the phase, the trick, and how many high cards the opponent has played.
     """
     meta = state.meta
     shift = HALF * seat

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kibitz.kernels.jit import ONE, U64, kernel, part
 from kibitz.kernels.sampling import NONE
 from kibitz.kernels.toepen import CARD, EIGHT, END, M8, State, act, choices, deal, payoff, phase_of, player_of
@@ -46,7 +44,7 @@ def open_state(stack, depth, state, rules, node):
 
 @kernel
 def count_histories(deals, rules, stack, limit):
-    """(histories, terminal ones) below all deals together, without the root; stops above a limit. deals: uint64[D, 2]."""
+    """(histories, terminal ones) below all deals, uint64[D, 2], without the root; stops above a limit."""
     histories = 0
     ends = 0
     for d in range(deals.shape[0]):
@@ -66,7 +64,9 @@ def count_histories(deals, rules, stack, limit):
 
 
 @kernel
-def lay(deals, rules, keys, stack, parent, turn, action, infoset, leaf, table_key, table_infoset, example, offered, count):
+def lay(
+    deals, rules, keys, stack, parent, turn, action, infoset, leaf, table_key, table_infoset, example, offered, count
+):
     """Fill the arrays of a tree whose history 0 deals.
 
     parent, turn, action, infoset: [N] as in Tree, infosets numbered seat by seat from 0; leaf: [L] seat 0's payoff;

@@ -8,7 +8,25 @@ from __future__ import annotations
 from kibitz.kernels.jit import ONE, U64, part
 from kibitz.kernels.sampling import NONE
 from kibitz.kernels.toepen import (
-    ANTE, BET, CARD, COUNT, EIGHT, FOUR, HALF, LACKS, LED, M3, M4, M5, M8, PLAY, THREE, WORD, count_bits, field, phase_of,
+    ANTE,
+    BET,
+    CARD,
+    COUNT,
+    EIGHT,
+    FOUR,
+    HALF,
+    LACKS,
+    LED,
+    M3,
+    M4,
+    M5,
+    M8,
+    PLAY,
+    THREE,
+    WORD,
+    count_bits,
+    field,
+    phase_of,
     player_of,
 )  # fmt: skip
 

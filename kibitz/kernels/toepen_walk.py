@@ -1,4 +1,4 @@
-"""MCCFR by external sampling on the state machine of Toepen, its rows in a hash table; and matches by duplicate deals."""
+"""MCCFR by external sampling on the state machine of Toepen, with rows in a hash table; and duplicate matches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,22 @@ from kibitz.kernels.jit import ONE, U64, kernel, part
 from kibitz.kernels.rows import WIDE, Table, averaged, find, find_or_add, matched
 from kibitz.kernels.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
 from kibitz.kernels.toepen import (
-    CARD, EIGHT, END, HALF, M4, M8, PLAY, WORD, State, act, choices, deal, draw_hands, field, payoff, phase_of,
+    CARD,
+    EIGHT,
+    END,
+    HALF,
+    M4,
+    M8,
+    PLAY,
+    WORD,
+    State,
+    act,
+    choices,
+    deal,
+    draw_hands,
+    field,
+    payoff,
+    phase_of,
     player_of,
 )  # fmt: skip
 from kibitz.kernels.toepen_keys import Keys, hand_number, key_of

@@ -1,8 +1,8 @@
-"""Buckets of hands by what they are worth under a solved strategy: the first direction that [Le 2021, Sec. 5.2] leaves open.
+"""Buckets of hands by what they are worth under a solved strategy: what [Le 2021, Sec. 5.2] leaves open first.
 
 The strategy plays against itself; the strength of a hand, for a seat and for the leader's or the reactor's half of a
-trick, is the mean payoff that follows where the seat holds it at a decision. Hands that differ by names of suits count as
-one. Hands of the same size are then cut into buckets, so that the strengths within a bucket are as close as can be
+trick, is the mean payoff that follows where the seat holds it at a decision. Hands that differ by names of suits count
+as one. Hands of the same size are then cut into buckets, so that the strengths within a bucket are as close as can be
 (k-means on a line, solved exactly), each hand weighing as often as it is held.
 """
 
@@ -44,7 +44,7 @@ def strength_buckets(
     for seat in range(2):
         for role in range(2):
             worth = np.bincount(like, total[seat, role], HANDS)
-            times = np.bincount(like, seen[seat, role], HANDS)
+            times = np.bincount(like, seen[seat, role], HANDS).astype(np.float64)
             for cards in range(1, int(size.max()) + 1):
                 held = np.flatnonzero((size == cards) & (like == np.arange(HANDS)) & (times > 0))
                 if len(held):
@@ -55,7 +55,8 @@ def strength_buckets(
 
 def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each hand by number: the number of the hand that stands for its class up to names of suits, and its size."""
-    from kibitz.kernels.toepen_keys import CHOOSE, MOST_CARDS
+    from kibitz.kernels.toepen import MOST_CARDS
+    from kibitz.kernels.toepen_keys import CHOOSE
 
     like, size, first = [], [], 0
     for cards in range(MOST_CARDS + 1):
@@ -89,7 +90,8 @@ def cut_line(points: Floats, weights: Floats, buckets: int) -> NDArray[np.int64]
     def within(j: int) -> Floats:
         """Squares of points i..j-1 around their mean, for i = 0..j-1."""
         mass = np.maximum(w[j] - w[:j], 1e-300)
-        return np.maximum(wxx[j] - wxx[:j] - (wx[j] - wx[:j]) ** 2 / mass, 0.0)
+        squares: Floats = np.maximum(wxx[j] - wxx[:j] - (wx[j] - wx[:j]) ** 2 / mass, 0.0)
+        return squares
 
     cost = np.full(n + 1, np.inf)
     cost[0] = 0.0
