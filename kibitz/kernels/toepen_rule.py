@@ -55,12 +55,16 @@ def rule(state, rules, width, cards):
     lacks = field(meta, LACKS + FOUR * (ONE - seat), M4)
     reacting = field(meta, PLAY, M4) & ONE
     led = field(meta, LED, M5)
-    if phase_of(state) == CARD:
+    phase = phase_of(state)
+    if phase == CARD:
         return choose_card(hand, unseen, lacks, reacting, led, width, cards)
-    chance = outlook(hand, unseen, lacks, reacting, led)
-    if phase_of(state) == BET:
-        return ONE if chance >= BET_FROM else NONE
+    if phase == BET:
+        return ONE if outlook(hand, unseen, lacks, reacting, led, True) >= BET_FROM else NONE
+    # The other one has bet before a card of his own: if he reacts, the card led is mine and still in play.
+    if reacting:
+        hand |= ONE << led
     ante = float(field(meta, ANTE, M5))
+    chance = outlook(hand, unseen, lacks, NONE, led, reacting != NONE)
     # Calling risks ante + 1 to win as much where folding loses ante, against one who bets on good hands.
     return NONE if chance >= max(CALL_FROM, 1.0 / (2.0 * (ante + 1.0))) else ONE
 
@@ -93,8 +97,8 @@ def choose_card(hand, unseen, lacks, reacting, led, width, cards):
 
 
 @part
-def outlook(hand, unseen, lacks, reacting, led):
-    """A guess at the chance to win the last trick."""
+def outlook(hand, unseen, lacks, reacting, led, leads):
+    """A guess at the chance to win the last trick; leads: may the player lead, or has he led, this trick?"""
     left = count_bits(hand)
     hidden = float(count_bits(unseen))
     suit = led >> THREE
@@ -116,5 +120,5 @@ def outlook(hand, unseen, lacks, reacting, led):
                 second = good
     if left == ONE:
         return first
-    lead = 0.1 if (wins or not reacting) else -0.1
+    lead = 0.1 if (wins or (leads and not reacting)) else -0.1
     return 0.5 * first + 0.5 * second + lead
