@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def solve(
         )  # fmt: skip
     form = form_of(tree)
     _check_stops(iterations, until, seconds)
-    iterations, seed = None if iterations is None else int(iterations), _seed(seed)
+    iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
     task = Task(tree, form, rows, first, seed, _threads(form, threads))
     made = make(solver, task)
@@ -207,6 +208,7 @@ def train(
             block = max(1, min(2 * block, int(BLOCK_SECONDS / max(spent, 1e-9))))
 
 
+@lru_cache(4096)
 def next_look(iteration: int, growth: float = GROWTH) -> int:
     """Where the gap is looked at next: the first above `iteration` of 0, 1, 2, ..., then `growth` times more.
 
@@ -236,7 +238,8 @@ def _check_stops(iterations: int | None, until: float | None, seconds: float | N
         raise SolverError(f"seconds={seconds!r} must be above 0")
 
 
-def _seed(seed: Any) -> int:
+def whole(seed: Any) -> int:
+    """A seed that was given, if it is one."""
     try:
         return operator.index(seed)
     except TypeError:

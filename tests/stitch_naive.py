@@ -68,6 +68,24 @@ class Derived:
             result[key] = {a: row.get(a, 0.0) if a in left else 0.0 for a in actions}
         return result
 
+    def reached(self, state=None):
+        """The abstract infosets that no move of chance of probability zero keeps play from."""
+        state = self.root() if state is None else state
+        here = {(self.turn(state), self.infoset(state))} if self.turn(state) >= 0 else set()
+        below = [action for action, p in naive.steps(self, state) if self.turn(state) != CHANCE or p > 0]
+        return here.union(*(self.reached(self.after(state, action)) for action in below))
+
+    def stitched(self, profile, base):
+        """A profile of this game lifted, with the base's own play where frozen moves never lead: the mean over the
+        decisions of the abstract infoset."""
+        result, reached = self.lift(profile), self.reached()
+        for key in result:
+            own = key[0], self.bucket(key)
+            if key not in self.frozen and own not in reached:
+                alike = [k for k in base if k not in self.frozen and (k[0], self.bucket(k)) == own]
+                result[key] = {a: sum(base[k][a] for k in alike) / len(alike) for a in base[key]}
+        return result
+
 
 # Buckets of Leduc and Kuhn, from the cards and not from the infosets' text
 
@@ -214,7 +232,7 @@ def static(game, base, part_of, groups, iterations, inside=None, outside=None, o
             if not any(part_of[key] == part and key[0] in keep for key in base):
                 continue
             derived = expert_game(game, base, part_of, part, group, inside, outside, opponents)
-            lifted = derived.lift(solved(derived, iterations))
+            lifted = derived.stitched(solved(derived, iterations), base)
             for key in base:
                 if part_of[key] == part and key[0] in keep:
                     result[key] = lifted[key]
@@ -236,7 +254,7 @@ def rebuilt(game, stitched, part_of, bucket, iterations):
     """Part 0 of all seats solved anew, the others frozen."""
     frozen = {key: row for key, row in stitched.items() if part_of[key] > 0}
     derived = Derived(game, bucket or (lambda key: key), frozen)
-    return derived.lift(solved(derived, iterations))
+    return derived.stitched(solved(derived, iterations), stitched)
 
 
 # Comparing with a Tree

@@ -157,7 +157,7 @@ def test_sampled_regrets_of_shared_rows_add_up(sampling):
                 row = found.get((0, twin["row"][key]), {})
                 names = tree.infosets.actions[tree.infosets.actions_of[i]]
                 first = tree.infosets.first[i]
-                columns = solver._column[first : first + len(names)]
+                columns = solver.column[first : first + len(names)]
                 expected = np.array([row.get(a, 0.0) for a in names])
                 assert_mean(samples[:, columns], expected, f"{game}, {sampling}, {key}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import naive
 import numpy as np
@@ -17,6 +18,7 @@ from kibitz.evaluate import best_response, nash_conv, value
 from kibitz.form.sequence import form_of, normalise
 from kibitz.profile import Profile
 from kibitz.stitch import cohere, dynamic, experts, join, partition, rebuild_base, size_of_dynamic, static
+from kibitz.stitch.experts import seed_of, side_by_side
 from kibitz.tree import tree_of
 
 KUHN, KUHN3 = kibitz.game("kuhn"), kibitz.game("kuhn(players=3)")
@@ -413,14 +415,69 @@ def test_static_experts_of_random_games_by_the_definition():
         buckets = [stitch_naive.random_buckets(game, rng) for _ in range(3)]
         ours = [lambda seat, infoset, b=b: b((seat, infoset)) for b in buckets]
         explicit = not isinstance(given, str)
-        idle = any(not set(keep) <= set(found.seats_in(j)) for j in range(1, found.parts + 1) for _, keep in groups)
-        if explicit and idle:
+        kept = {seat for _, keep in groups for seat in keep}
+        if explicit and any(kept.isdisjoint(found.seats_in(j)) for j in range(1, found.parts + 1)):
             with pytest.raises(GameError, match="decides nothing in part"):
                 static(game, base, found, given, *ours, iterations=9)
             continue
         built = static(game, base, found, given, *ours, iterations=9)
         close(built, stitch_naive.static(game, naive.as_dict(base), parts, groups, 9, *buckets))
         check_values(game, built)
+
+
+def never_betting(game):
+    """Random play that never bets first, so that nobody ever comes into the part after a bet."""
+    base = random_profile(tree_of(game), np.random.default_rng(12))
+    plain = naive.as_dict(base)
+    weights = [
+        0.0 if action == "bet" and not key[1].partition(":")[2].strip("p") else p
+        for key, row in plain.items()
+        for action, p in row.items()
+    ]
+    return base.replaced(normalise(np.array(weights), base.infosets))
+
+
+@pytest.mark.parametrize("solver", ["cfr+", "lp", "mccfr"])
+@pytest.mark.parametrize("inside", ["null", "JQ.K"])
+def test_where_the_base_never_goes_the_expert_plays_as_it_does(solver, inside):
+    base = never_betting(KUHN)
+    options = {"solver": solver, "iterations": 7, "start": None if solver == "lp" else "random"}
+    stitched = static(KUHN, base, "prefix(b, pb)", "all", inside, **options)
+    plain, before = naive.as_dict(stitched), naive.as_dict(base)
+    if inside == "null":
+        assert same(stitched, base)
+    for (seat, infoset), row in plain.items():
+        rank, _, done = infoset.partition(":")
+        alike = ("J", "Q") if rank in "JQ" and inside == "JQ.K" and "b" in done else (rank,)
+        rows = [before[seat, f"{r}:{done}"] for r in alike]
+        assert row == pytest.approx({a: sum(r[a] for r in rows) / len(rows) for a in row}, abs=1e-15)
+    # One seat only is frozen: the other one may bet, and the expert has something to learn.
+    free = static(KUHN, base, "prefix(b)", [[1]], outside="null", **options)
+    assert not same(free, base)
+
+
+def test_a_base_that_never_goes_there_is_given_back_to_the_last_bit():
+    """Also where the expert's rows merge infosets in which the base plays alike."""
+    base = kibitz.solve(PLAIN, "cfr+", abstraction="JQ.K", iterations=50)
+    first = np.array([label.partition(":")[2].strip("c/") == "" for label in base.infosets.labels])
+    names = np.array([str(a) for i in base.infosets.actions_of for a in base.infosets.actions[i]])
+    raises = first[base.infosets.row_of_column] & (names == "raise")
+    shy = base.replaced(normalise(np.where(raises, 0.0, base.probabilities + 0.01), base.infosets))
+    for inside in ("null", "JQ.K", "J.Q.K"):
+        assert same(static(PLAIN, shy, PREFIXES, "all", inside, iterations=5, start="random"), shy)
+    # Dropped actions are not played: what is left of the base's play is spread anew.
+    small = static(PLAIN, shy, PREFIXES, "all", "JQ.K(without=[raise])", iterations=5)
+    sums = np.bincount(base.infosets.row_of_column, small.probabilities)
+    np.testing.assert_allclose(sums, 1.0, rtol=0, atol=1e-12)
+    inner = (partition(PLAIN, PREFIXES).part > 0)[base.infosets.row_of_column]
+    assert not small.probabilities[inner & (names == "raise")].any()
+
+
+def test_a_base_under_experts_that_never_let_play_come_stays():
+    """Seat 0 never bets in its part, so what comes after a bet is not rebuilt."""
+    stitched = never_betting(KUHN3)
+    rebuilt = rebuild_base(KUHN3, stitched, lambda seat, infoset: int("b" not in infoset), "null", iterations=9)
+    assert same(rebuilt, stitched)
 
 
 def test_values_inside_expert_games_by_hand():
@@ -763,9 +820,17 @@ def test_seats_as_numpy_numbers(tmp_path):
 
 def test_a_seat_without_a_decision_there():
     base = kibitz.solve(KUHN3, "cfr+", iterations=1, abstraction="null")
-    for seats in ([0], [0, 2], [[0, 1]]):
+    for seats in ([0], [[0, 1]]):
         with pytest.raises(GameError, match="seat 0 decides nothing in part 'b': no expert can be built for it"):
             static(KUHN3, base, "prefix(b)", seats, iterations=1)
+    # Of several seats to keep some may decide nothing there: there is nothing to keep for them.
+    assert [(e.seats, e.keeps) for e in experts(KUHN3, base, "prefix(b)", [0, 2])] == [((0, 2), (2,))]
+    hybrid = experts(KUHN3, base, "prefix(b)", [[0, 1], [1, 2], [2, 0]])
+    assert [(e.seats, e.keeps) for e in hybrid] == [((1, 2), (1,)), ((2, 0), (2,))]
+    mixed = experts(KUHN3, base, "prefix(b, pb)", [[0, 1], [1, 2], [2, 0]])
+    assert [(e.part, e.keeps) for e in mixed] == [(1, (1,)), (1, (2,)), (2, (0,)), (2, (2,))]
+    with pytest.raises(GameError, match="seat 0 decides nothing in part 'b'"):
+        experts(KUHN3, base, "prefix(pb, b)", [0])
     # S may hold a seat that decides nothing there [Gibson & Szafron 2011, Fig. 2b]: it is frozen throughout.
     assert [e.keeps for e in experts(KUHN3, base, "prefix(b)", [[1, 0], [2, 0]])] == [(1,), (2,)]
     assert [e.keeps for e in experts(KUHN3, base, "prefix(b)", "each")] == [(1,), (2,)]
@@ -792,9 +857,9 @@ def test_a_base_that_does_not_say_its_abstraction():
 
     misnamed = kibitz.solve(KUHN, "cfr+", iterations=2, abstraction=suits)
     for base in (plain, by_function, by_table, misnamed):
-        with pytest.raises(SolverError, match="does not say its abstraction: give outside="):
+        with pytest.raises(SolverError, match="give outside=, the one that free opponents play in"):
             static(KUHN, base, "prefix(p)", iterations=1)
-        with pytest.raises(SolverError, match="does not say its abstraction: give abstraction_="):
+        with pytest.raises(SolverError, match="give outside=, the one that part 0 is solved in"):
             rebuild_base(KUHN, base, "prefix(p)", iterations=1)
         static(KUHN, base, "prefix(p)", "all", iterations=1)  # no free opponents: nobody needs it
         static(KUHN, base, "prefix(p)", outside="null", iterations=1)
@@ -861,6 +926,8 @@ def test_a_stitched_profile_is_saved_and_measured(tmp_path, jq_k):
     said = stitched.meta["stitch"]
     assert said["kind"] == "static" and said["partition"] == PREFIXES and said["seats"] == "all"
     assert said["inside"] == "suits" and said["size"] == 186 and said["experts"] == 4 and said["seed"] == 4
+    assert said["solver"] == "cfr+" and said["stop"] == {"iterations": 20} and said["start"] is None
+    assert said["outside"] is None and said["opponents"] is None  # S=N: nobody is free
     assert stitched.meta["base"] == {"sha256": jq_k.sha256, "abstraction": "JQ.K"}
     assert stitched.game == "leduc" and stitched.meta["tree"] == tree.digest and stitched.meta["abstraction"] == "JQ.K"
     stitched.save(tmp_path / "stitched.profile")
@@ -879,6 +946,59 @@ def test_a_stitched_profile_is_saved_and_measured(tmp_path, jq_k):
                   join(stitched, partition(LEDUC, PREFIXES), {(0, 1): jq_k})):  # fmt: skip
         other.save(tmp_path / "other.profile")
         assert kibitz.load(tmp_path / "other.profile").meta == other.meta
+
+
+@pytest.mark.parametrize("seats", ["each", [0], [[1], [0]]])
+@pytest.mark.parametrize("given", [{}, {"opponents": "JQ.K", "until": 0.5, "start": "random", "seed": 3}])
+def test_a_stitched_profile_says_how_to_build_it_again(jq_k, tmp_path, seats, given):
+    static(LEDUC, jq_k, "prefix(r)", seats, "suits", **{"iterations": 6, **given}).save(tmp_path / "x.profile")
+    stitched = kibitz.load(tmp_path / "x.profile")
+    said = stitched.meta["stitch"]
+    assert said["outside"] == "JQ.K" and said["opponents"] == given.get("opponents", "suits")
+    again = static(
+        stitched.game, jq_k, said["partition"], said["seats"], said["inside"], said["outside"], said["opponents"],
+        solver=said["solver"], seed=said["seed"], start=said["start"], **said["stop"],
+    )  # fmt: skip
+    assert same(again, stitched) and again.meta == stitched.meta
+    rebuilt = rebuild_base(LEDUC, stitched, "prefix(r)", iterations=4)
+    said = rebuilt.meta["stitch"]
+    assert said["outside"] == "JQ.K" and said["stop"] == {"iterations": 4} and said["solver"] == "cfr+"
+    joint = dynamic(LEDUC, "prefix(r)", ["JQ.K", "suits"], until=1.0).meta["stitch"]
+    assert joint["solver"] == "cfr+" and joint["stop"] == {"until": 1.0} and joint["start"] is None
+
+
+def test_own_abstractions_are_named_as_such():
+    base = kibitz.solve(KUHN, "cfr+", abstraction="null", iterations=2)
+
+    def mine(seat, infoset):
+        return infoset
+
+    said = static(KUHN, base, "prefix(p)", "each", mine, iterations=2).meta["stitch"]
+    assert (said["inside"], said["outside"], said["opponents"]) == ("own:mine", "null", "own:mine")
+
+
+def test_seeds_of_experts_are_all_different():
+    seeds = {seed_of(seed, number) for seed in (-1, 0, 1, 2, 3) for number in range(3000)}
+    assert len(seeds) == 15_000 and all(0 <= seed < 1 << 63 for seed in seeds)
+    base = kibitz.solve(KUHN, "cfr+", abstraction="null", iterations=1)
+    for call in (static, rebuild_base):
+        with pytest.raises(SolverError, match=r"seed=1\.5 must be a whole number"):
+            call(KUHN, base, "prefix(p)", iterations=1, seed=1.5)
+
+
+def test_what_has_not_begun_is_left_after_an_interrupt():
+    """Ctrl-C comes to the main thread while it waits: the experts that run end, the others never begin."""
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side(work, range(100), jobs=2)
+    assert len(begun) < 10
 
 
 def test_runs_repeat_themselves():

@@ -17,11 +17,14 @@ from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
 from kibitz.cli.export import export
 from kibitz.cli.info import info
+from kibitz.cli.match import match
 from kibitz.cli.names import games, solvers
 from kibitz.cli.paper import paper
+from kibitz.cli.play import play
 from kibitz.cli.profiles import evaluate, show
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
+from kibitz.cli.train import train
 
 __all__ = ["app", "main"]
 
@@ -34,7 +37,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, games, solvers, info, solve, stitch, evaluate, crosstable, show, export, paper, bench):
+for command in (
+    demo, games, solvers, info, solve, stitch, train, evaluate,
+    crosstable, match, play, show, export, paper, bench,
+):  # fmt: skip
     app.command()(command)
 
 

@@ -24,26 +24,39 @@ HEAD = """# Stitching, measured
 
 What the library makes of the tables of two papers, with the spread over random starts, and what it finds beyond them.
 Abstract equilibria are not unique: no figure of a stitched strategy is one number. Each claim is held against each
-start by itself.
+start by itself; for two players, at several weights of the start.
 """
 
 
 def paper(
-    name: Annotated[str, typer.Argument(metavar="PAPER", help="gibson2011, waugh2009, or all.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER", help="gibson2011, waugh2009, le2021, or all: the two about stitching.", show_default=False
+        ),
+    ],
     table: Annotated[
-        int | None, typer.Option("--table", metavar="N", help="Print only this table; the report has all.")
+        str | None, typer.Option("--table", metavar="N", help="Print only this table; the report has all.")
     ] = None,
-    starts: Annotated[int | None, typer.Option("--starts", metavar="N", help="Random starts. Default: 16.")] = None,
+    starts: Annotated[
+        int | None, typer.Option("--starts", metavar="N", help="Random starts. Default: 16; le2021: 15.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the first start; the next ones follow.")] = 0,
     until: Annotated[
         float | None,
         typer.Option(
-            "--until", metavar="GAP", help="Two players: the gap, in chips, to solve every game to. Default: 1e-4."
+            "--until",
+            metavar="GAP",
+            help="Two players: the gap, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2.",
         ),
     ] = None,
     iterations: Annotated[
         int | None,
-        typer.Option("--iterations", metavar="N", help="Three players: iterations for every game. Default: 1000."),
+        typer.Option(
+            "--iterations",
+            metavar="N",
+            help="Three players: iterations for every game. Default: 1000; le2021: of MCCFR, 100,000.",
+        ),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", metavar="N", help="Starts side by side. Default: a core each.")
@@ -56,31 +69,33 @@ def paper(
         typer.Option("--markdown", metavar="FILE", help="Write all of it as one page too; pictures go beside it."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three starts and rough solutions: a minute, and a look.")
+        bool, typer.Option("--quick", help="Three starts and rough solutions: about a minute, and a look.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Recompute a paper's tables: each figure with its spread over random starts, each claim with its count.
 
-    Reports are written as Markdown, HTML and JSON, with plots. All papers together take a few minutes.
+    Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
+    Toepen, up to twenty.
 
     \b
     Examples:
       kibitz paper gibson2011 --table 1
       kibitz paper waugh2009 --table 2 --starts 24
       kibitz paper all --out runs/papers --markdown docs/stitching.md
+      kibitz paper le2021 --markdown docs/toepen.md
     """
-    from kibitz.papers import PAPERS, TABLES, Plan, recompute
-    from kibitz.papers.common import QUICK
+    from kibitz.papers import PAPERS, STITCHING, TABLES, plan_of, recompute
 
-    names = list(PAPERS) if name == "all" else [name]
+    names = list(STITCHING) if name == "all" else [name]
     if name not in (*PAPERS, "all"):
         raise SpecError(f"there is no paper {name!r} here: choose {', '.join(PAPERS)} or all")
     if table is not None and (len(names) > 1 or table not in TABLES[names[0]]):
-        tables = "; ".join(f"{each} has {' and '.join(map(str, TABLES[each]))}" for each in names)
+        tables = "; ".join(f"{each} has {' and '.join(TABLES[each])}" for each in names)
         raise SpecError(f"--table {table} does not fit: {tables}")
     given = {"starts": starts, "until": until, "iterations": iterations, "jobs": jobs}
-    plan = replace(QUICK if quick else Plan(), seed=seed, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    own = {k: v for k, v in given.items() if v is not None}
+    plan = replace(plan_of(names[0], quick), seed=seed, **own)  # type: ignore[arg-type]
     places = {each: (out or Path("runs/papers")) / each if out is None or len(names) > 1 else out for each in names}
     for place in places.values():
         _check_directory(place)
@@ -93,7 +108,8 @@ def paper(
         for each in names:
 
             def told(what: str, done: int, of: int, each: str = each) -> None:
-                watch.phase(f"{each}, {what}: {done} of {of} starts")
+                units = "starts" if each in STITCHING else "runs"
+                watch.phase(f"{each}, {what}" + f": {done} of {of} {units}" * (of > 1))
 
             outcome = recompute(each, plan, told)
             watch.phase(f"{each}: writing the report")
@@ -116,6 +132,7 @@ def _check_directory(path: Path) -> None:
 def _page(outcomes: list[Outcome], path: Path) -> list[Path]:
     """All papers as one page, with its pictures in a directory beside it that is called like it."""
     from kibitz import store
+    from kibitz.papers import STITCHING
     from kibitz.report.bench import machine
     from kibitz.report.heat import draw
     from kibitz.report.paper import page
@@ -130,19 +147,21 @@ def _page(outcomes: list[Outcome], path: Path) -> list[Path]:
             written.append(place)
             pictures[outcome.name].append(f"{path.stem}/{place.name}")
     command = shlex.join(["kibitz", *sys.argv[1:]])
-    store.write_text(path, page(outcomes, machine(), pictures, HEAD, command))
+    head = HEAD if outcomes[0].name in STITCHING else ""
+    store.write_text(path, page(outcomes, machine(), pictures, head, command))
     return written
 
 
-def _print(outcomes: list[Outcome], table: int | None, written: list[Path]) -> None:
+def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> None:
     from kibitz.report.text import duration
 
     out = console()
     for outcome in outcomes:
         out.print(outcome.title, style="bold", markup=False)
-        out.print(f"{outcome.plan.starts} random starts, {duration(outcome.seconds)}\n", markup=False)
+        spread = "random starts" if outcome.unit == "start" else f"{outcome.unit}s"
+        out.print(f"{outcome.plan.starts} {spread}, {duration(outcome.seconds)}\n", markup=False)
         for sheet in outcome.sheets:
-            if table is None or sheet.table == table:
+            if table is None or str(sheet.table) == table:
                 _print_sheet(out, sheet)
         papers = [claim for claim in outcome.claims if claim.of_the_paper]
         _print_claims(out, papers)
@@ -177,10 +196,14 @@ def _print_claims(out: Console, claims: list[Claim]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from kibitz.report.paper import tried
+
+    heads, counts = tried(claims)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     grid.add_column("claim of the paper", overflow="fold")
-    grid.add_column("starts", justify="right", no_wrap=True)
+    for head in heads:
+        grid.add_column(head, justify="right", no_wrap=True)
     grid.add_column("verdict")
-    for claim in claims:
-        grid.add_row(Text(claim.text), f"{claim.count} of {len(claim.held)}", claim.verdict)
+    for claim, cells in zip(claims, counts, strict=True):
+        grid.add_row(Text(claim.text), *cells, claim.verdict)
     out.print(grid)

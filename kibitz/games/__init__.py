@@ -23,7 +23,7 @@ GAMES: dict[str, tuple[str, str]] = {
     "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or 3"),
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
-    "toepen": ("kibitz.games.toepen:Toepen", "Toepen: tricks of which the last counts, and bets; suits, ranks, hand"),
+    "toepen": ("kibitz.games.toepen:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
     "matrix": ("kibitz.games.matrix:Matrix", "A payoff table: rows against columns, moves made at once"),
 }
 

@@ -28,10 +28,10 @@ KEPT, ADDED, EVICTED, REFUSED = 0, 1, 2, 3  # places in a count of what happened
 
 
 class Table(NamedTuple):
-    """R places, of which the last WINDOW are only overflow, and one more row at the end that is never kept."""
+    """R places, of which the last WINDOW are only overflow, and one more row that stands for all that have none."""
 
     key: np.ndarray  # uint64[R]  0: empty
-    value: np.ndarray  # float32[R + 1, 8]  regrets of the actions, then their weights in the average
+    value: np.ndarray  # float32[R + 1, 8]  regrets of the actions, then their weights in the average; the last stays 0
 
 
 @intrinsic
@@ -67,7 +67,7 @@ def find(table, key):
 
 @part
 def find_or_add(table, key, evict, count):
-    """The place of a key, made if it was not there; the last row, all zeros, if there is no room. count: int64[4]."""
+    """The place of a key, made if it was not there; R, which nobody writes to, if there is no room. count: int64[4]."""
     places = U64(len(table.key))
     first = home(key, places)
     for at in range(first, first + WINDOW):
@@ -83,8 +83,6 @@ def find_or_add(table, key, evict, count):
                 return at
     if not evict:
         count[REFUSED] += 1
-        for a in range(WIDE + WIDE):
-            table.value[places, a] = 0.0
         return places
     least = first
     lowest = np.float32(np.inf)
@@ -150,8 +148,6 @@ def look_up(table, keys, widths, out):
     """Average strategies by key. keys: uint64[n]; widths: int64[n]; out: float64[n, 4]."""
     for i in range(len(keys)):
         averaged(table, find(table, keys[i]), U64(widths[i]), out[i])
-
-
 
 
 @kernel

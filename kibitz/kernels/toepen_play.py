@@ -1,12 +1,12 @@
 """Toepen at the table: duplicate matches by seat, and what a public history says of a hand.
 
-A public history is a list of *words*: a card by its number (0 to 31), or CHECK, BET, CALL, FOLD (32 to 35). Forced moves
-are in it, as in the game's own texts. What a seat knows is its own cards and the words, so all kernels here replay the
-words with a hand of one seat; of the other seat they only ever see the cards that it has played.
+A public history is a list of *words*: a card by its number (0 to 31), or CHECK, BET, CALL, FOLD (32 to 35). Forced
+moves are in it, as in the game's own texts. What a seat knows is its own cards and the words, so all kernels here
+replay the words with a hand of one seat; of the other seat they only ever see the cards that it has played.
 
 *Models.* A player may be bent by counts of what was seen: counts[f, c] is how often class c of actions was taken in
-situations of feature f. With a prior of strength s its strategy is (s * its own + counts) / (s + their sum): the mean of
-a Dirichlet distribution around the player. Without counts it is the player itself.
+situations of feature f. With a prior of strength s its strategy is (s * its own + counts) / (s + their sum): the mean
+of a Dirichlet distribution around the player. Without counts it is the player itself.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kibitz.kernels.toepen import (
     CALL,
     CALLED,
     CARD,
+    COUNT,
     EIGHT,
     END,
     FOUR,
@@ -31,6 +32,7 @@ from kibitz.kernels.toepen import (
     LED,
     M1,
     M2,
+    M3,
     M4,
     M5,
     M8,
@@ -40,6 +42,7 @@ from kibitz.kernels.toepen import (
     THREE,
     WORD,
     State,
+    count_bits,
     deal,
     draw_hands,
     field,
@@ -49,8 +52,8 @@ from kibitz.kernels.toepen import (
     play_card,
     player_of,
     put,
-)  # fmt: skip
-from kibitz.kernels.toepen_rule import beaten_by, outlook
+)
+from kibitz.kernels.toepen_keys import THESIS
 from kibitz.kernels.toepen_walk import action_of, options, play_out, strategy
 
 SAYS_CHECK, SAYS_BET, SAYS_CALL, SAYS_FOLD = U64(32), U64(33), U64(34), U64(35)
@@ -181,9 +184,41 @@ def feature(state, rules, width, cards):
         follows = ONE if play & ONE and (hand >> (EIGHT * (led >> THREE))) & M8 else NONE
         return BET_FEATURES + (play * TWO + follows) * THREE + width - TWO
     unseen, lacks = unseen_by(state, rules, seat)
-    chance = outlook(hand, unseen, lacks, play & ONE, led)
-    bucket = U64(min(max(chance, 0.0), 0.999) * float(BUCKETS))
+    bucket = U64(min(max(promise(hand, unseen, lacks, play & ONE, led), 0.0), 0.999) * float(BUCKETS))
     return ((ONE if phase == CALL else NONE) * EIGHT + play) * BUCKETS + bucket
+
+
+@part
+def beaten_by(card, unseen, lacks):
+    """How many unseen cards beat a card; none if the other was seen to lack the suit."""
+    suit = card >> THREE
+    if (lacks >> suit) & ONE:
+        return NONE
+    return COUNT[((unseen >> (EIGHT * suit)) & M8) >> (card & M3)]
+
+
+@part
+def promise(hand, unseen, lacks, reacting, led):
+    """A rough guess at the chance to win the last trick: from the two cards that are hardest to beat."""
+    left = count_bits(hand)
+    wins = reacting and ((hand >> (EIGHT * (led >> THREE))) & M8) >> (led & M3) != NONE
+    if left == ONE and reacting:
+        return 1.0 if wins else 0.0
+    theirs = max(float(left - ONE) if reacting else float(left), 1.0)
+    hidden = float(count_bits(unseen))
+    first = 0.0
+    second = 0.0
+    for card in range(HALF):
+        if (hand >> card) & ONE:
+            good = max(0.0, 1.0 - float(beaten_by(card, unseen, lacks)) * theirs / hidden)
+            if good > first:
+                second = first
+                first = good
+            elif good > second:
+                second = good
+    if left == ONE:
+        return first
+    return 0.5 * first + 0.5 * second + (0.1 if (wins or not reacting) else -0.1)
 
 
 @part
@@ -217,7 +252,9 @@ def modelled(player, counts, prior, state, rules, width, cards, probability):
     if prior <= 0.0:
         return
     row = counts[feature(state, rules, width, cards)]
-    total = row[0] + row[1] + row[2] + row[3]
+    total = 0.0
+    for c in range(width):
+        total += row[c]
     if total <= 0.0:
         return
     for a in range(width):
@@ -367,23 +404,23 @@ def spell(words, count, history, plays, phase, betting):
         if betting:
             if code & ONE:
                 words[count] = SAYS_BET
-                words[count + 1] = SAYS_CALL
-                count += 2
+                words[count + ONE] = SAYS_CALL
+                count += TWO
             else:
                 words[count] = SAYS_CHECK
-                count += 1
+                count += ONE
         words[count] = code >> ONE
-        count += 1
+        count += ONE
     if phase == 1:
         words[count] = SAYS_BET
-        count += 1
+        count += ONE
     elif phase == 2 and betting:
         words[count] = SAYS_CHECK
-        count += 1
+        count += ONE
     elif phase == 3:
         words[count] = SAYS_BET
-        words[count + 1] = SAYS_CALL
-        count += 2
+        words[count + ONE] = SAYS_CALL
+        count += TWO
     return count
 
 
@@ -401,59 +438,97 @@ def weight_of(hand, hands, weights):
     return weights[low] if low < len(hands) and hands[low] == hand else 0.0
 
 
+@part
+def watched(words, first, count, state, rules):
+    """The state after words first..count - 1 as somebody sees it who knows no hand."""
+    for k in range(first, count):
+        state = say(state, words[k], rules)
+    return state
+
+
+@part
+def holding(state, seat, hand, mine, other, thesis):
+    """A state seen by nobody, as a seat that holds `hand`, has played `mine` and has seen `other` sees it."""
+    start = hand | mine
+    meta = state.meta
+    if thesis:
+        meta = put(meta, LABELS + EIGHT * seat, M8, labels_of(start))
+    if seat:
+        return State(other | (start << HALF), hand << HALF, state.low, state.high, meta)
+    return State(start | (other << HALF), hand, state.low, state.high, meta)
+
+
 @kernel
-def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, strategy_of):
-    """Write a player's strategy into the columns of all rows of an endgame.
+def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, begin_at, end_at, strategy_of):
+    """Write a player's strategy into the columns of rows begin_at..end_at - 1 of an endgame.
 
     prefix    uint64[w]  the public history before the endgame
     hands     uint64[n]  hands at its beginning, ascending, and ranges[seat, n] their weights: cards that share a row
               are averaged by how likely the player comes there with each
-    rows      kibitz.play.endgame.Rows; strategy_of: float64[columns]
+    rows      kibitz.play.endgame.Rows, best in its own order; strategy_of: float64[columns]
     """
     probability = np.zeros(4)
     mean = np.zeros(4)
+    weights = np.zeros(32)  # of the cards that share a row, by card; -1: not known yet
     words = np.zeros(MOST_WORDS, np.uint64)
-    first = len(prefix)
+    first = U64(len(prefix))
     for k in range(first):
         words[k] = prefix[k]
-    for i in range(len(rows.seat)):
+    thesis = player.keys.kind == THESIS
+    nobody = ready(State(ALL_CARDS, ALL_CARDS, NONE, NONE, begin(NONE, NONE).meta), rules)
+    nobody = watched(words, NONE, first, nobody, rules)
+    before = shown_by(words, first, rules)
+    state = nobody
+    count = first
+    mine = NONE
+    other = NONE
+    for i in range(begin_at, end_at):
         seat = U64(rows.seat[i])
-        count = spell(words, first, rows.history[i], rows.plays[i], rows.phase[i], rules.betting)
-        shown = shown_by(words, U64(count), rules)
-        mine, other = (shown[1], shown[0]) if seat else (shown[0], shown[1])
-        before = shown_by(words, U64(first), rules)
-        earlier = before[1] if seat else before[0]
-        members = U64(rows.members[i])
-        merged = members != NONE
-        left = members if merged else ONE
+        same = i > begin_at and (
+            rows.history[i] == rows.history[i - 1] and rows.plays[i] == rows.plays[i - 1]
+            and rows.phase[i] == rows.phase[i - 1] and rows.seat[i] == rows.seat[i - 1]
+        )  # fmt: skip
+        merged = rows.members[i] != 0
+        if not same:
+            count = spell(words, first, rows.history[i], rows.plays[i], rows.phase[i], rules.betting)
+            state = watched(words, first, count, nobody, rules)
+            shown = shown_by(words, count, rules)
+            mine, other = (shown[1], shown[0]) if seat else (shown[0], shown[1])
+            if merged:
+                # Its own moves all come before the last card led: rows that differ by that card have the same weights.
+                last = 6 * (rows.plays[i] - 1)
+                stem = ~(np.int64(62) << last)
+                if (
+                    i == begin_at or rows.members[i - 1] == 0 or rows.seat[i] != rows.seat[i - 1]
+                    or rows.history[i] & stem != rows.history[i - 1] & stem
+                ):  # fmt: skip
+                    weights[:] = -1.0
         mean[:] = 0.0
-        even = 0.0
         total = 0.0
-        bound = 2 if merged else 1  # a second round, unweighted, where no member is ever held
-        for attempt in range(bound):
-            card = NONE
-            while left >> card:
+        left = U64(rows.members[i]) if merged else ONE
+        for attempt in range(2):  # the second one, unweighted, only where no card is ever held
+            for card in range(HALF):
                 if not (left >> card) & ONE:
-                    card += ONE
                     continue
                 held = ONE << card if merged else U64(rows.hand[i])
-                state = ready(dealt_to(seat, held | mine, other), rules)
                 weight = 1.0
                 if merged and attempt == 0:
-                    for k in range(first):
-                        state = say(state, words[k], rules)
-                    state, weight = likelihood(
-                        state, rules, player, counts, prior, seat, words, U64(first), U64(count), probability
-                    )
-                    weight *= weight_of((held | mine) & ~earlier, hands, ranges[seat])
-                else:
-                    for k in range(count):
-                        state = say(state, words[k], rules)
-                card += ONE
+                    if weights[card] < 0.0:
+                        earlier = before[1] if seat else before[0]
+                        weights[card] = weight_of((held | mine) & ~earlier, hands, ranges[seat])
+                        if weights[card] > 0.0:
+                            start = ready(dealt_to(seat, held | mine, other), rules)
+                            start = watched(words, NONE, first, start, rules)
+                            _, reach = likelihood(
+                                start, rules, player, counts, prior, seat, words, first, count, probability
+                            )
+                            weights[card] *= reach
+                    weight = weights[card]
                 if weight <= 0.0:
                     continue
-                phase, width, cards = options(state, rules)
-                modelled(player, counts, prior, state, rules, width, cards, probability)
+                here = holding(state, seat, held, mine, other, thesis)
+                phase, width, cards = options(here, rules)
+                modelled(player, counts, prior, here, rules, width, cards, probability)
                 total += weight
                 if rows.phase[i] < 2:
                     for a in range(2):
@@ -464,7 +539,14 @@ def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, strate
                             mean[a] += weight * probability[index_of(U64(rows.cards[i, a]), phase, width, cards)]
             if total > 0.0:
                 break
-        even = 1.0 / total if total > 0.0 else 0.0
+        scale = 1.0 / total if total > 0.0 else 0.0
         answer = rows.phase[i] == 1  # an endgame has fold before call
         for a in range(rows.actions[i]):
-            strategy_of[rows.column[i] + a * rows.stride[i]] = even * mean[1 - a if answer else a]
+            strategy_of[rows.column[i] + a * rows.stride[i]] = scale * mean[1 - a if answer else a]
+
+
+@kernel
+def shown_cards(rules, words, seat):
+    """The cards that a seat has played in a public history."""
+    shown = shown_by(words, U64(len(words)), rules)
+    return shown[1] if seat else shown[0]

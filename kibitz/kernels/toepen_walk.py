@@ -10,25 +10,10 @@ from kibitz.kernels.jit import ONE, U64, kernel, part
 from kibitz.kernels.rows import WIDE, Table, averaged, find, find_or_add, matched
 from kibitz.kernels.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
 from kibitz.kernels.toepen import (
-    CARD,
-    EIGHT,
-    END,
-    HALF,
-    M4,
-    M8,
-    PLAY,
-    WORD,
-    State,
-    act,
-    choices,
-    deal,
-    draw_hands,
-    field,
-    payoff,
-    phase_of,
-    player_of,
+    CARD, EIGHT, END, HALF, M3, M4, M8, PLAY, THREE, WORD, State, act, choices, deal, draw_hands, field, payoff,
+    phase_of, player_of, signature,
 )  # fmt: skip
-from kibitz.kernels.toepen_keys import Keys, hand_number, key_of
+from kibitz.kernels.toepen_keys import RAW, Keys, hand_number, key_of
 from kibitz.kernels.toepen_rule import rule
 
 UNIFORM, RULE, AVERAGE, GREEDY = 0, 1, 2, 3  # kinds of players
@@ -65,6 +50,38 @@ def action_of(phase, cards, a):
 
 
 @part
+def even_out(state, cards, width, values):
+    """Give cards that differ by the name of their suit alone (`signature`) the mean of their values.
+
+    Rows that do not look at the names of suits are lossless only among strategies that do not either: a seat that
+    leads the clubs of two like suits more often would tell its hand to one who knows clubs from diamonds.
+    """
+    player = player_of(state)
+    done = NONE
+    for a in range(width):
+        if (done >> a) & ONE:
+            continue
+        one = (cards >> (EIGHT * a)) & M8
+        like = NONE
+        total = values[a]
+        count = 1.0
+        for b in range(a + ONE, width):
+            two = (cards >> (EIGHT * b)) & M8
+            if (one ^ two) & M3 == NONE and signature(state, player, one >> THREE) == signature(
+                state, player, two >> THREE
+            ):
+                like |= ONE << b
+                total += values[b]
+                count += 1.0
+        if like:
+            values[a] = total / count
+            for b in range(a + ONE, width):
+                if (like >> b) & ONE:
+                    values[b] = total / count
+            done |= like
+
+
+@part
 def walk(state, seat, rules, keys, table, other, weight, evict, random, space, frames, count):
     """The sampled value of a state for a seat, whose rows are updated [Lanctot et al. 2009, Sec. 4].
 
@@ -75,6 +92,7 @@ def walk(state, seat, rules, keys, table, other, weight, evict, random, space, f
     count[0]: visits.
     """
     places = U64(len(table.key))
+    even = keys.kind != RAW and other.kind == UNIFORM
     depth = NONE
     value = 0.0
     while True:
@@ -128,6 +146,8 @@ def walk(state, seat, rules, keys, table, other, weight, evict, random, space, f
                 break
             depth -= ONE
             probability = space[depth + depth]
+            if even and frame[8] == CARD:
+                even_out(State(frame[0], frame[1], frame[2], frame[3], frame[4]), frame[7], width, values)
             value = 0.0
             for b in range(width):
                 value += probability[b] * values[b]

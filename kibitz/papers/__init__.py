@@ -13,19 +13,32 @@ from collections.abc import Callable
 from kibitz.errors import SpecError
 from kibitz.papers.common import Outcome, Plan
 
-__all__ = ["PAPERS", "Outcome", "Plan", "recompute"]
+__all__ = ["PAPERS", "Outcome", "Plan", "plan_of", "recompute"]
 
 # name -> one line for the command line; the module is resolved on first use
 PAPERS: dict[str, str] = {
     "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc for two and for three players",
     "waugh2009": "Waugh, Bard & Bowling 2009, Strategy Grafting: tables 1 and 2, the Leduc tournament",
+    "le2021": "Le 2021, A Game-theoretic Approach to the Card Game Toepen: tables 3.1 and 3.2, figures 4.1 to 4.5",
 }
-TABLES: dict[str, tuple[int, ...]] = {"gibson2011": (1,), "waugh2009": (1, 2)}
+STITCHING = ("gibson2011", "waugh2009")  # what `kibitz paper all` recomputes: the papers of docs/stitching.md
+TABLES: dict[str, tuple[str, ...]] = {"gibson2011": ("1",), "waugh2009": ("1", "2"), "le2021": ("3.1", "3.2")}
+
+
+def plan_of(name: str, quick: bool = False) -> Plan:
+    """How a paper is recomputed unless one says otherwise."""
+    from kibitz.papers.common import QUICK
+
+    if name == "le2021":
+        from kibitz.papers import le2021
+
+        return le2021.QUICK if quick else le2021.PLAN
+    return QUICK if quick else Plan()
 
 
 def recompute(name: str, plan: Plan | None = None, on_start: Callable[[str, int, int], None] | None = None) -> Outcome:
     """Recompute a paper's tables. on_start(what, done, of) is called as work gets done."""
     if name not in PAPERS:
         raise SpecError(f"there is no paper {name!r}: choose {', '.join(PAPERS)}")
-    outcome: Outcome = importlib.import_module(f"kibitz.papers.{name}").recompute(plan or Plan(), on_start)
+    outcome: Outcome = importlib.import_module(f"kibitz.papers.{name}").recompute(plan or plan_of(name), on_start)
     return outcome

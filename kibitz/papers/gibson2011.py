@@ -10,13 +10,13 @@ for a stated number of iterations; S={i} for three players takes 3021 infosets b
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kibitz.papers.build import WEIGHT
 from kibitz.papers.common import (
     FUTURE,
     OURS,
+    WEIGHT,
     Claim,
     Dot,
     Heat,
@@ -26,8 +26,12 @@ from kibitz.papers.common import (
     Scatter,
     Sheet,
     Spread,
+    across,
     compare,
     mean_range,
+    met,
+    weighing,
+    weight_sheet,
 )
 from kibitz.papers.leduc import (
     ALL,
@@ -76,12 +80,26 @@ PAPER: dict[int, dict[str, tuple[int, float, float | None]]] = {
 }
 
 
-def claims(two: Results, three: Results) -> Iterator[Claim]:
+def claims(two: Mapping[float, Results], three: Results) -> Iterator[Claim]:
+    """All claims; those on the paper's strategies for two players are tried at all weights."""
+    tried = {weight: [*_of_table(r), *_of_other_base(r)] for weight, r in two.items()}
+    return across(_at_one_weight(two[WEIGHT], three), tried)
+
+
+def _of_table(r: Results) -> Iterator[Claim]:
+    return _stitched(r, TABLE_BASE[r.players], SOURCE)
+
+
+def _of_other_base(r: Results) -> Iterator[Claim]:
+    return _stitched(r, next(base for base in COARSE if base != TABLE_BASE[r.players]), OURS)
+
+
+def _at_one_weight(two: Results, three: Results) -> Iterator[Claim]:
     """What the paper says of Table 1, then the same of the other base, then what came of the paper's future work."""
     for r in (two, three):
-        yield from _stitched(r, TABLE_BASE[r.players], SOURCE)
+        yield from _of_table(r)
     for r in (two, three):
-        yield from _stitched(r, next(base for base in COARSE if base != TABLE_BASE[r.players]), OURS)
+        yield from _of_other_base(r)
     for r in (two, three):
         for base in COARSE:
             yield from _beyond(r, base)
@@ -111,13 +129,10 @@ def _stitched(r: Results, base: str, source: str) -> Iterator[Claim]:
 
 def _beyond(r: Results, base: str) -> Iterator[Claim]:
     earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
-    for cold, warm in ((ALL_COLD, ALL), (PREFLOP_COLD, PREFLOP)):
-        for x in (BASE, EACH, DYNAMIC, warm):
-            yield compare(f"{where}: {cold}, earns more than {x}", OURS, earns[cold], earns[x])
-        if r.players == 2:
-            for x in (BASE, EACH, DYNAMIC, warm):
-                yield compare(f"{where}: {cold}, is less exploitable than {x}", OURS, exploit[x], exploit[cold])
     if r.players == 3:
+        for cold, warm in ((ALL_COLD, ALL), (PREFLOP_COLD, PREFLOP)):
+            for x in (BASE, EACH, DYNAMIC, warm):
+                yield compare(f"{where}: {cold}, earns more than {x}", OURS, earns[cold], earns[x])
         for x in (BASE, EACH, ALL):
             yield compare(f"{where}: {HYBRID} earns more than {x}", LATER, earns[HYBRID], earns[x])
     for rebuilt, kept in ((EACH_REBUILT, EACH), (ALL_REBUILT, ALL), (PREFLOP_REBUILT, PREFLOP)):
@@ -164,6 +179,34 @@ def sheet(r: Results, base: str) -> Sheet:
     )
 
 
+def published(figure: int) -> dict[str, float]:
+    """The paper's figures for two players, 1 for earnings and 2 for exploitability."""
+    rows = {f"{TABLE_BASE[2]} {name}": row[figure] for name, row in PAPER[2].items()}
+    return {name: number for name, number in rows.items() if number is not None}
+
+
+def by_weight(two: Mapping[float, Results]) -> tuple[dict[float, dict[str, Spread]], dict[float, dict[str, Spread]]]:
+    """Earnings and exploitability of the paper's strategies for two players, at each weight."""
+
+    def rows(what: Mapping[str, Mapping[str, Spread]]) -> dict[str, Spread]:
+        return {f"{base} {name}": what[base][name] for base in COARSE for name in PAPER_ROWS}
+
+    return {w: rows(r.earns) for w, r in two.items()}, {w: rows(r.exploit) for w, r in two.items()}
+
+
+def reproduced(two: Mapping[float, Results]) -> str:
+    """How many of the paper's figures for two players each weight brings into the range of its starts."""
+    earns, exploit = by_weight(two)
+    counts = {w: met(earns[w], published(1)) + met(exploit[w], published(2)) for w in sorted(two)}
+    figures = len(published(1)) + len(published(2))
+    whole = [f"{w:g}" for w, count in counts.items() if count == figures]
+    return (
+        f"{'Weight ' + ' or '.join(whole) if whole else 'No weight'} reproduces all {figures} of the paper's figures "
+        "for two players; between the least and the greatest of the starts lie "
+        f"{', '.join(f'{count} at {w:g}' for w, count in counts.items())}."
+    )
+
+
 def dots(r: Results, what: dict[str, dict[str, Spread]], figure: int) -> tuple[Dot, ...]:
     """figure: which of the paper's figures goes with it, 1 for earnings and 2 for exploitability."""
     result = []
@@ -186,7 +229,7 @@ def figures(r: Results) -> dict[str, Any]:
                 **({"paper": dict(zip(("size", "earnings", "exploitability"), PAPER[r.players][name], strict=True))}
                    if base == TABLE_BASE[r.players] and name in PAPER_ROWS else {}),
             }
-            for name in r.size[base]
+            for name in r.earns[base]
         }
         for base in BASES
     }  # fmt: skip
@@ -195,7 +238,8 @@ def figures(r: Results) -> dict[str, Any]:
 def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
     """Table 1, both halves."""
     began = time.perf_counter()
-    two, three = play(2, plan, on_start), play(3, plan, on_start)
+    weighed, three = play(2, plan, on_start), play(3, plan, on_start)[WEIGHT]
+    two, (earns, exploit) = weighed[WEIGHT], by_weight(weighed)
     names = tuple(f"{base} {name}" for base in BASES for name in PAPER_ROWS)
     return Outcome(
         name="gibson2011",
@@ -203,34 +247,39 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
         about=(
             "Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean of "
             "what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
-            f"exactly. For two players {two.games:,} games were solved, each until its gap (nash_conv, both seats "
+            f"exactly. For two players {sum(r.games for r in weighed.values()):,} games were solved, each until its "
+            f"gap (nash_conv, both seats "
             f"together) was at most {1000 * plan.until:g} milli-antes; for three players {three.games:,} games by "
             f"{plan.iterations:,} iterations of CFR+ each, which left a gap of {three.gap:.0f} milli-antes, all seats "
             "together, in the worst."
         ),
         departs=(
-            "CFR+ from random starts in place of chance-sampled CFR for 100 million iterations; a start is a random "
-            f"profile with {WEIGHT:g} chips of regret behind each row, a choice on which the rows S=N depend.",
+            "CFR+ from random starts of several weights in place of chance-sampled CFR for 100 million iterations.",
             "S={i} for three players has 3021 infosets in its largest game by our count, 3017 in the paper.",
             "Three players have no exploitability in the paper; the gap per seat (nash_conv divided by three) is ours.",
         ),
         notes=(
-            "Where a base never goes, or hardly ever, an expert with S=N learns nothing, or little, and plays what its "
-            f"start makes of it: the figures of {ALL} depend on the start more than any other. All games are solved "
-            "from a random profile with a little regret behind it; rows with no regret at the start have the same "
-            "bases, and experts that learn from the least reach there is.",
+            f"{weighing(plan)} {reproduced(weighed)}",
+            "A base leaves probabilities as small as 1e-20 behind it. An expert with S=N whose start weighs nothing "
+            "learns even from such a reach; with any weight it plays there what its start says, for no regret from "
+            f"there ever outweighs it. So the figures of {ALL} depend on the start more than any other, and jump "
+            "between weight 0 and the next. Three players would "
+            f"take too long at every weight, so their claims are tried at {WEIGHT:g} alone; rows with no regret at the "
+            "start show how far the experts with S=N depend on it: they have the same bases, and experts of weight 0.",
             "A base that is rebuilt plays against experts that do not answer, which can make it easier to exploit.",
         ),
         plan=plan,
         sheets=(
             sheet(two, "JQ-K"),
             sheet(three, "J-QK"),
+            weight_sheet("earnings, two players, milli-antes per hand", earns, 1, published(1)),
+            weight_sheet("exploitability, two players, milli-antes per hand", exploit, 1, published(2)),
             sheet(two, "J-QK"),
             sheet(two, "null"),
             sheet(three, "JQ-K"),
             sheet(three, "null"),
         ),
-        claims=tuple(claims(two, three)),
+        claims=tuple(claims(weighed, three)),
         pictures=(
             Scatter(
                 "exploitability",
@@ -256,10 +305,11 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
         figures={
             "unit": "milli-antes",
             "two_players": figures(two),
+            "two_players_by_weight": {f"{weight:g}": figures(r) for weight, r in weighed.items()},
             "three_players": figures(three),
             "crosstable": {"names": list(names), "mean": two.matrix.tolist()},
-            "largest_gap": {"two_players": two.gap, "three_players": three.gap},
-            "games_solved": {"two_players": two.games, "three_players": three.games},
+            "largest_gap": {"two_players": max(r.gap for r in weighed.values()), "three_players": three.gap},
+            "games_solved": {"two_players": sum(r.games for r in weighed.values()), "three_players": three.games},
         },
         seconds=time.perf_counter() - began,
     )

@@ -20,7 +20,7 @@ from kibitz.evaluate.crosstable import Seatings, crosstable
 from kibitz.form.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.papers.build import Builder
-from kibitz.papers.common import OnStart, Plan, Spread, over_starts
+from kibitz.papers.common import WEIGHT, OnStart, Plan, Spread, over_starts
 from kibitz.profile import Profile
 from kibitz.stitch.experts import dynamic_game, experts, join, mixed, size_of_dynamic
 from kibitz.stitch.partition import Partition, partition
@@ -118,13 +118,13 @@ class Layout:
             EACH: each, ALL: every, PREFLOP: largest(self.before_flop, "all"),
         }  # fmt: skip
         if base in COARSE:
-            result |= {ALL_COLD: every, PREFLOP_COLD: result[PREFLOP]}
             result |= {EACH_REBUILT: each, ALL_REBUILT: every, PREFLOP_REBUILT: result[PREFLOP]}
             result[ON_DYNAMIC] = largest(self.on_flop, "all", floor=half)
             result[OF_DYNAMIC] = largest(self.everywhere, "all", self.two_level)
             if self.tree.players == 2:
                 result[COHERED] = every
             else:
+                result |= {ALL_COLD: every, PREFLOP_COLD: result[PREFLOP]}
                 result[HYBRID] = largest(self.everywhere, SEAT_PAIRS)
         return result
 
@@ -136,29 +136,33 @@ def layout(players: int, suits: bool = False) -> Layout:
 
 
 def build(given: Layout, base_name: str, maker: Builder) -> dict[str, Profile]:
-    """All strategies of one base abstraction from one start."""
-    tree, coarse, fine, parts = given.tree, given.bases[base_name], given.expert, given.everywhere
+    """The paper's strategies of one base abstraction from one start."""
+    coarse, fine, parts = given.bases[base_name], given.expert, given.everywhere
     base = maker.solve(given.game(base_name))
     every = maker.static(base, parts, "all", fine, coarse)
-    result = {
+    return {
         BASE: base,
         DYNAMIC: maker.solve(given.game(base_name, parts)),
         EACH: maker.static(base, parts, "each", fine, coarse),
         ALL: every,
         PREFLOP: before_flop(base, every, parts),
     }
-    if base_name not in COARSE:
-        return result
-    result[ALL_COLD] = maker.static(base, parts, "all", fine, coarse, weight=0.0)
-    result[PREFLOP_COLD] = before_flop(base, result[ALL_COLD], parts)
-    if tree.players > 2:
+
+
+def beyond(given: Layout, base_name: str, rows: Mapping[str, Profile], maker: Builder) -> dict[str, Profile]:
+    """The strategies that the paper does not have, made of those that it has."""
+    coarse, fine, parts, base = given.bases[base_name], given.expert, given.everywhere, rows[BASE]
+    result = {}
+    if given.tree.players > 2:
+        result[ALL_COLD] = maker.static(base, parts, "all", fine, coarse, weight=0.0)
+        result[PREFLOP_COLD] = before_flop(base, result[ALL_COLD], parts)
         result[HYBRID] = maker.static(base, parts, SEAT_PAIRS, fine, coarse)
     for name, rebuilt, where in (
         (EACH, EACH_REBUILT, parts), (ALL, ALL_REBUILT, parts), (PREFLOP, PREFLOP_REBUILT, given.before_flop),
     ):  # fmt: skip
-        result[rebuilt] = maker.rebuild(result[name], where, coarse)
-    if tree.players == 2:
-        result[COHERED] = in_turn(every, result[ALL_REBUILT], given, coarse, maker)
+        result[rebuilt] = maker.rebuild(rows[name], where, coarse)
+    if given.tree.players == 2:
+        result[COHERED] = in_turn(rows[ALL], result[ALL_REBUILT], given, coarse, maker)
     half = maker.solve(given.game(base_name, given.before_flop))
     result[ON_DYNAMIC] = maker.static(half, given.on_flop, "all", fine, coarse)
     result[OF_DYNAMIC] = maker.static(base, parts, "all", given.two_level, coarse)
@@ -206,26 +210,32 @@ def shared(players: int) -> Layout:
     return layout(players)
 
 
-def one_start(players: int, plan: Plan, seed: int) -> dict[str, Any]:
-    """All figures of one start, in chips."""
-    given = shared(players)
-    maker = Builder(given.tree, plan, seed)
-    built = {base: build(given, base, maker) for base in BASES}
+def one_start(players: int, plan: Plan, seed: int) -> dict[float, dict[str, Any]]:
+    """All figures of one start, in chips, at each weight; what is beyond the paper at WEIGHT alone."""
+    given, found = shared(players), {}
+    for weight in plan.weights if players == 2 else (WEIGHT,):
+        maker = Builder(given.tree, plan, seed, weight)
+        built = {base: build(given, base, maker) for base in BASES}
+        if weight == WEIGHT:
+            built |= {base: built[base] | beyond(given, base, built[base], maker) for base in COARSE}
+        found[weight] = measured(given.tree, built) | {"gap": maker.gap, "games": maker.games}
+    return found
+
+
+def measured(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "earnings": earnings(given.tree, built),
-        "exploitability": {b: {n: exploitability(given.tree, p) for n, p in rows.items()} for b, rows in built.items()},
-        "gap": maker.gap,
-        "games": maker.games,
+        "earnings": earnings(tree, built),
+        "exploitability": {b: {n: exploitability(tree, p) for n, p in rows.items()} for b, rows in built.items()},
     }
-    if given.tree.players == 2:
+    if tree.players == 2:
         table = {f"{base} {name}": built[base][name] for base in BASES for name in PAPER_ROWS}
-        found["matrix"] = crosstable(given.tree, table).matrix
+        found["matrix"] = crosstable(tree, table).matrix
     return found
 
 
 @dataclass(frozen=True)
 class Results:
-    """Figures of one number of players, in milli-antes: by base abstraction and strategy."""
+    """Figures of one number of players at one weight, in milli-antes: by base abstraction and strategy."""
 
     players: int
     size: dict[str, dict[str, int]]
@@ -236,16 +246,22 @@ class Results:
     matrix: Any = None  # [15, 15] mean over starts, two players only
 
 
-def play(players: int, plan: Plan, on_start: OnStart | None = None) -> Results:
-    """Everything for one number of players."""
+def play(players: int, plan: Plan, on_start: OnStart | None = None) -> dict[float, Results]:
+    """Everything for one number of players, by the weight of the start."""
     counted = layout(players, suits=True)
     size = {base: counted.sizes(base) for base in BASES}
     found = over_starts(partial(one_start, players, plan), plan, f"{players} players", on_start)
+    return {weight: results(players, size, [start[weight] for start in found]) for weight in found[0]}
+
+
+def results(players: int, size: dict[str, dict[str, int]], found: Sequence[dict[str, Any]]) -> Results:
+    """The figures of all starts, put together."""
 
     def spreads(what: str) -> dict[str, dict[str, Spread]]:
+        built = {base: [name for name in size[base] if name in found[0][what][base]] for base in BASES}
         return {
-            base: {name: Spread(tuple(1000.0 * f[what][base][name] for f in found)) for name in size[base]}
-            for base in BASES
+            base: {name: Spread(tuple(1000.0 * f[what][base][name] for f in found)) for name in names}
+            for base, names in built.items()
         }
 
     matrix = 1000.0 * np.mean([f["matrix"] for f in found], axis=0) if players == 2 else None

@@ -10,7 +10,7 @@ Departs from the paper: CFR+ from random starts, to a gap, instead of a billion 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
@@ -26,6 +26,7 @@ from kibitz.games import game as make_game
 from kibitz.papers.build import Builder
 from kibitz.papers.common import (
     OURS,
+    WEIGHT,
     Claim,
     Dot,
     Heat,
@@ -35,9 +36,12 @@ from kibitz.papers.common import (
     Scatter,
     Sheet,
     Spread,
+    across,
     compare,
     mean_range,
     over_starts,
+    weighing,
+    weight_sheet,
 )
 from kibitz.profile import Profile
 from kibitz.stitch.experts import experts
@@ -105,11 +109,14 @@ def shared() -> Layout:
     return layout()
 
 
-def one_start(plan: Plan, seed: int) -> dict[str, Any]:
-    """The tournament from one start; winnings in chips, and the place of each strategy in the run-off."""
-    given = shared()
-    maker = Builder(given.tree, plan, seed)
-    table = crosstable(given.tree, build(given, maker))
+def one_start(plan: Plan, seed: int) -> dict[float, dict[str, Any]]:
+    """The tournament from one start, at each of its weights."""
+    return {weight: tournament(Builder(shared().tree, plan, seed, weight)) for weight in plan.weights}
+
+
+def tournament(maker: Builder) -> dict[str, Any]:
+    """Winnings in chips, and the place of each strategy in the run-off."""
+    table = crosstable(maker.tree, build(shared(), maker))
     return {
         "matrix": table.matrix,
         "average": table.field,
@@ -124,7 +131,7 @@ def one_start(plan: Plan, seed: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The tournament over all starts, in millibets. m strategies, k starts."""
+    """The tournament over all starts of one weight, in millibets. m strategies, k starts."""
 
     size: dict[str, int]
     matrix: Floats  # [k, m, m]
@@ -137,10 +144,15 @@ class Results:
     games: int
 
 
-def play(plan: Plan, on_start: OnStart | None = None) -> Results:
-    """The tournament from every start."""
+def play(plan: Plan, on_start: OnStart | None = None) -> dict[float, Results]:
+    """The tournament from every start, by the weight of the start."""
     size = layout(suits=True).sizes()
     found = over_starts(partial(one_start, plan), plan, "tournament", on_start)
+    return {weight: results(size, [start[weight] for start in found]) for weight in plan.weights}
+
+
+def results(size: dict[str, int], found: Sequence[dict[str, Any]]) -> Results:
+    """The figures of all starts, put together."""
 
     def spread(what: str, unit: float = 1.0) -> dict[str, Spread]:
         return {name: Spread(tuple(unit * float(f[what][k]) for f in found)) for k, name in enumerate(NAMES)}
@@ -196,7 +208,8 @@ def claims(r: Results) -> Iterator[Claim]:
     yield Claim(f"{best} win the run-off", OURS, tuple(x == 1 for x in r.runoff[best].values))
 
 
-def sheets(r: Results) -> tuple[Sheet, ...]:
+def sheets(weighed: Mapping[float, Results]) -> tuple[Sheet, ...]:
+    r = weighed[WEIGHT]
     mean, sd = r.matrix.mean(axis=0), r.matrix.std(axis=0, ddof=1 if len(r.matrix) > 1 else 0)
     cells = [["" if a == b else f"{mean[a, b]:.1f}" for b in range(len(NAMES))] for a in range(len(NAMES))]
     worst = max(float(sd.max()), max(s.sd for s in r.average.values()))
@@ -228,7 +241,12 @@ def sheets(r: Results) -> tuple[Sheet, ...]:
         "of infosets in one computation, on the game with suits.",
         table=2,
     )
-    return first, second
+    return (
+        first,
+        second,
+        weight_sheet("average winnings, mb/h", {w: each.average for w, each in weighed.items()}, 1),
+        weight_sheet("exploitability, mb/h", {w: each.exploit for w, each in weighed.items()}, 2),
+    )
 
 
 def _count(spread: Spread) -> str:
@@ -240,7 +258,8 @@ def _count(spread: Spread) -> str:
 def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
     """Tables 1 and 2."""
     began = time.perf_counter()
-    r = play(plan, on_start)
+    weighed = play(plan, on_start)
+    r, games = weighed[WEIGHT], sum(each.games for each in weighed.values())
     mean = r.matrix.mean(axis=0)
     dots = tuple(
         Dot(name.removeprefix(base).strip() or "base", base, r.size[name], r.exploit[name])
@@ -253,17 +272,18 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
         about=(
             "Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
             "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
-            f"winnings are expected values. {r.games:,} games were solved, each until its gap (nash_conv, both seats "
+            f"winnings are expected values. {games:,} games were solved, each until its gap (nash_conv, both seats "
             f"together) was at most {plan.until:g} chips."
         ),
         departs=(
-            "CFR+ from random starts in place of a billion iterations of chance-sampled CFR.",
+            "CFR+ from random starts of several weights in place of a billion iterations of chance-sampled CFR.",
             "The figures of the paper's tables are not in the text that we have; its sentences about them are, and "
             "each is a claim below.",
         ),
+        notes=(weighing(plan),),
         plan=plan,
-        sheets=sheets(r),
-        claims=tuple(claims(r)),
+        sheets=sheets(weighed),
+        claims=tuple(across(claims(r), {weight: claims(each) for weight, each in weighed.items()})),
         pictures=(
             Heat(
                 "crosstable",
@@ -291,8 +311,16 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
                 what: {name: spread.data() for name, spread in getattr(r, what).items()}
                 for what in ("average", "exploit", "wins", "losses", "runoff")
             },
-            "largest_gap_chips": r.gap,
-            "games_solved": r.games,
+            "by_weight": {
+                f"{weight:g}": {
+                    "matrix": each.matrix.mean(axis=0).tolist(),
+                    "average": {name: spread.data() for name, spread in each.average.items()},
+                    "exploit": {name: spread.data() for name, spread in each.exploit.items()},
+                }
+                for weight, each in weighed.items()
+            },
+            "largest_gap_chips": max(each.gap for each in weighed.values()),
+            "games_solved": games,
         },
         seconds=time.perf_counter() - began,
     )

@@ -8,17 +8,25 @@ from typing import Any
 
 from kibitz.errors import ArtefactError
 from kibitz.papers.common import Dot, Heat, Scatter
+from kibitz.papers.curves import Curves
 from kibitz.report.plot import BLUE, GREY, ORANGE
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
 COLOURS = (BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 STEP = 0.27  # how far dots of one size stand apart, in steps of the axis
-PANEL, LEGEND, HEIGHT = 0.95, 3.2, 5.0  # inches of a step, of the names, of a figure of sizes
+# Inches: of a step, of the panels' height, of what is left, above and below them, of a name and of a line of names. A
+# page shows a figure about eight inches wide, so names stand below it and not beside.
+PANEL, TALL, LEFT, ABOVE, BELOW, NAME, LINE = 0.78, 3.5, 0.9, 0.9, 0.75, 3.3, 0.21
 
 
-def draw(picture: Heat | Scatter, path: Path) -> None:
+def draw(picture: Heat | Scatter | Curves, path: Path) -> None:
     """Draw a picture and save it to `path`."""
-    figure = heat_map(picture) if isinstance(picture, Heat) else size_plot(picture)
+    from kibitz.report.curves import curves_plot
+
+    if isinstance(picture, Curves):
+        figure = curves_plot(picture)
+    else:
+        figure = heat_map(picture) if isinstance(picture, Heat) else size_plot(picture)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, bbox_inches="tight", pad_inches=0.15, facecolor="white")
@@ -99,12 +107,16 @@ def size_plot(scatter: Scatter) -> Any:
     groups = list(dict.fromkeys(dot.group for dot in scatter.dots))
     names = list(dict.fromkeys(dot.name for dot in scatter.dots))
     sizes = {g: sorted({d.size for d in scatter.dots if d.group == g}) for g in groups}
-    widths = [PANEL * max(_room([d for d in scatter.dots if d.group == g]), 1.2) for g in groups]
-    left, full = 0.9, 0.9 + sum(widths) + LEGEND
-    figure = _figure(full, HEIGHT)
-    first, at = None, left
+    widths = [PANEL * max(_room([d for d in scatter.dots if d.group == g]), 1.4) for g in groups]
+    lines = _legend(scatter, names)
+    full = LEFT + max(sum(widths), 2 * NAME)
+    columns = int((full - LEFT) / NAME)
+    deep = BELOW + LINE * -(-len(lines) // columns)
+    high = ABOVE + TALL + deep
+    figure = _figure(full, high)
+    first, at = None, LEFT
     for k, group in enumerate(groups):
-        axes = figure.add_axes((at / full, 0.15, (widths[k] - 0.12) / full, 0.66), sharey=first)
+        axes = figure.add_axes((at / full, deep / high, (widths[k] - 0.12) / full, TALL / high), sharey=first)
         at += widths[k]
         colour = COLOURS[k % len(COLOURS)]
         _panel(axes, [d for d in scatter.dots if d.group == group], names, sizes[group], colour)
@@ -114,26 +126,26 @@ def size_plot(scatter: Scatter) -> Any:
             axes.set_ylabel(scatter.label)
         else:
             axes.tick_params(labelleft=False)
-    figure.text(left / full, 0.93, scatter.title, fontsize=12, fontweight="bold", parse_math=False)
-    middle = (left + sum(widths) / 2) / full
-    figure.text(middle, 0.04, "infosets in the largest computation", ha="center", fontsize=10)
-    _legend(figure, scatter, names, at + 0.35, full)
+    figure.text(LEFT / full, 1 - 0.35 / high, scatter.title, fontsize=12, fontweight="bold", parse_math=False)
+    middle = (LEFT + sum(widths) / 2) / full
+    figure.text(middle, (deep - 0.5) / high, "infosets in the largest computation", ha="center", fontsize=10)
+    for k, (sign, text, colour) in enumerate(lines):
+        column, line = divmod(k, -(-len(lines) // columns))
+        x, y = (LEFT + 0.1 + NAME * column) / full, (deep - BELOW - LINE * (line + 0.5)) / high
+        figure.text(x, y, sign, fontsize=9, color=colour, ha="right")
+        figure.text(x + 0.09 / full, y, text, fontsize=9, color=colour, parse_math=False)
     return figure
 
 
-def _legend(figure: Any, scatter: Scatter, names: Sequence[str], at: float, full: float) -> None:
+def _legend(scatter: Scatter, names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Signs and what they stand for, with their colours."""
     beyond = {dot.name for dot in scatter.dots if dot.beyond}
-    lines = [(str(k + 1), name, GREY if name in beyond else "black") for k, name in enumerate(names)]
-    lines += [("", "", ""), ("●", "mean, with the range over starts", "black")]
+    lines = [("●", "mean, with the range over starts", "black")]
     if beyond:
         lines.append(("○", "beyond the paper", GREY))
     if any(dot.paper for dot in scatter.dots):
         lines.append(("×", "the paper's figure", ORANGE))
-    for k, (sign, text, colour) in enumerate(lines):
-        if text:
-            y = 0.79 - 0.048 * k
-            figure.text(at / full, y, sign, fontsize=9, color=colour, ha="right")
-            figure.text((at + 0.09) / full, y, text, fontsize=9, color=colour, parse_math=False)
+    return [*((str(k + 1), name, GREY if name in beyond else "black") for k, name in enumerate(names)), *lines]
 
 
 def _room(dots: Sequence[Dot]) -> float:
@@ -172,6 +184,7 @@ def _dot(axes: Any, x: float, dot: Dot, number: str, colour: str) -> None:
     axes.plot([x, x], [dot.spread.low, dot.spread.high], color=shade, linewidth=1.4, alpha=0.55, zorder=2)
     axes.plot(x, dot.spread.mean, "o", markersize=6, markerfacecolor=fill, markeredgecolor=shade, zorder=3)
     if dot.paper is not None:
+        axes.plot([x, x], [dot.spread.mean, dot.paper[1]], ":", color=ORANGE, linewidth=0.9, zorder=2)
         axes.plot(x, dot.paper[1], "x", color=ORANGE, markersize=6, markeredgewidth=1.6, zorder=4)
         top = max(top, dot.paper[1])
     axes.annotate(number, (x, top), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8, color=shade)

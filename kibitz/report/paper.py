@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz import store
-from kibitz.papers.common import FEW, MOST, Claim, Outcome, Sheet
+from kibitz.papers.common import Claim, Outcome, Sheet
 from kibitz.report.bench import machine
 
 STYLE = """
@@ -19,7 +19,8 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
 th { text-align: left; border-bottom: 2px solid #999; font-weight: 600; vertical-align: bottom; }
 th, td { padding: .2rem .8rem .2rem 0; } td { border-bottom: 1px solid #eee; }
-td.figure, th.figure { text-align: right; } img { max-width: 100%; margin: .5rem 0; } .note { color: #666; }
+td.figure, th.figure { text-align: right; } td.figure { white-space: nowrap; }
+img { max-width: 100%; margin: .5rem 0; } .note { color: #666; }
 .yes { color: #00673e; } .no { color: #a63603; } .open { color: #8a6100; }
 """
 
@@ -55,12 +56,13 @@ def page(
 
 def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "") -> str:
     """Where the figures come from: machine, versions, seeds, time."""
-    plan = outcomes[0].plan
+    plan, unit = outcomes[0].plan, outcomes[0].unit
+    unit = f"random {unit}" if unit == "start" else unit
     seeds = f"{plan.seeds[0]} to {plan.seeds[-1]}" if plan.starts > 1 else f"{plan.seeds[0]}"
     took = ", ".join(f"{o.name} {o.seconds:.0f} s" for o in outcomes)
     made = f"Made by `{command}`. " if command else ""
     return (
-        f"{made}{plan.starts} random start{'s' * (plan.starts != 1)}, seeds {seeds}. {on['date']}, {on['processor']}, "
+        f"{made}{plan.starts} {unit}{'s' * (plan.starts != 1)}, seeds {seeds}. {on['date']}, {on['processor']}, "
         f"{on['cores']} cores, {on['system']}; kibitz {on['kibitz']}, Python {on['python']}, NumPy {on['numpy']}, "
         f"Numba {on['numba']}. Time: {took}.\n"
     )
@@ -73,10 +75,14 @@ def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
     lines += [line for text in outcome.notes for line in (text, "")]
     for sheet in outcome.sheets:
         lines += [f"### {sheet.title}", "", *_table(sheet), ""] + ([sheet.note, ""] if sheet.note else [])
-    for title, name in zip((p.title for p in outcome.pictures), pictures, strict=False):
-        lines += [f"![{title}]({name})", ""]
-    lines += ["### Claims, and the starts in which they hold", "", outcome.verdict, "", *_claims(outcome.claims), ""]
+    for picture, name in zip(outcome.pictures, pictures, strict=False):
+        lines += [f"![{picture.title}]({name})", ""] + ([picture.text, ""] if picture.text else [])
+    lines += [f"### {_claims_head(outcome)}", "", outcome.verdict, "", *_claims(outcome.claims), ""]
     return "\n".join(lines)
+
+
+def _claims_head(outcome: Outcome) -> str:
+    return f"Claims, and the {outcome.unit}s in which they hold"
 
 
 def _table(sheet: Sheet) -> list[str]:
@@ -87,11 +93,25 @@ def _table(sheet: Sheet) -> list[str]:
 
 
 def _claims(claims: Sequence[Claim]) -> list[str]:
-    rows = ["| claim | starts | verdict | source |", "|---|---:|---|---|"]
-    for claim in claims:
+    heads, counts = tried(claims)
+    rows = [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
+    for claim, cells in zip(claims, counts, strict=True):
         text = claim.text.replace("|", "\\|")
-        rows.append(f"| {text} | {claim.count} of {len(claim.held)} | {claim.verdict} | {claim.source} |")
+        rows.append(f"| {text} | {' | '.join(cells)} | {claim.verdict} | {claim.source} |")
     return rows
+
+
+def tried(claims: Sequence[Claim]) -> tuple[list[str], list[list[str]]]:
+    """In how many starts each claim holds: heads and cells of a column for each weight at which any was tried."""
+    modes = dict.fromkeys(mode for claim in claims for mode in claim.modes)
+    if modes:
+        return list(modes), [[claim.cell(claim.modes.get(mode, ())) for mode in modes] for claim in claims]
+    weights = sorted({weight for claim in claims for weight in claim.at})
+    if not weights:
+        return ["starts"], [[f"{claim.count} of {len(claim.held)}"] for claim in claims]
+    rows = [[claim.at.get(weight, ()) for weight in weights] for claim in claims]
+    cells = [[f"{sum(held)} of {len(held)}" if held else "" for held in row] for row in rows]
+    return [f"weight {weight:g}" for weight in weights], cells
 
 
 def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
@@ -115,10 +135,13 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
         data = base64.b64encode(path.read_bytes()).decode()
         title = escape.escape(picture.title)
         parts.append(f"<h2>{title}</h2><img alt='{title}' src='data:image/png;base64,{data}'>")
-    parts.append(f"<h2>Claims, and the starts in which they hold</h2><p>{escape.escape(outcome.verdict)}</p>")
-    rows = "".join(_claim_row(claim) for claim in outcome.claims)
+        parts += [f"<p>{escape.escape(picture.text)}</p>"] if picture.text else []
+    parts.append(f"<h2>{_claims_head(outcome)}</h2><p>{escape.escape(outcome.verdict)}</p>")
+    heads, counts = tried(outcome.claims)
+    rows = "".join(_claim_row(claim, cells) for claim, cells in zip(outcome.claims, counts, strict=True))
+    starts = "".join(f"<th class='figure'>{head}</th>" for head in heads)
     parts.append(
-        "<table><thead><tr><th>claim</th><th class='figure'>starts</th><th>verdict</th><th>source</th></tr></thead>"
+        f"<table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>"
     )
     parts.append(
@@ -132,11 +155,11 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
     )
 
 
-def _claim_row(claim: Claim) -> str:
-    share = claim.count / len(claim.held)
-    kind = "yes" if share >= MOST else "no" if share <= FEW else "open"
+def _claim_row(claim: Claim, cells: Sequence[str]) -> str:
+    kind = "open" if claim.stands is None else "yes" if claim.stands else "no"
+    counts = "".join(f"<td class='figure'>{text}</td>" for text in cells)
     return (
-        f"<tr><td>{escape.escape(claim.text)}</td><td class='figure'>{claim.count} of {len(claim.held)}</td>"
+        f"<tr><td>{escape.escape(claim.text)}</td>{counts}"
         f"<td class='{kind}'>{escape.escape(claim.verdict)}</td><td>{escape.escape(claim.source)}</td></tr>"
     )
 

@@ -4,9 +4,9 @@ An iteration walks a random deal once for each seat [external sampling, Lanctot 
 later they are, in steps: whenever their number doubles, regrets and averages so far are halved, which is the linear
 weighting of [Brown & Sandholm 2019] with one pass over the table per doubling.
 
-The table never grows: `memory` sets its size, and when the places for a row are all taken the row that was visited least
-goes (`full="evict"`), or the new one is not kept and plays uniformly (`full="refuse"`). With one thread a seed gives the
-same bytes, interrupted or not; more threads share the table without locks and differ in the order of their sums.
+The table never grows: `memory` sets its size, and when the places for a row are all taken the row that was visited
+least goes (`full="evict"`), or the new one is not kept and plays uniformly (`full="refuse"`). With one thread a seed
+gives the same bytes, interrupted or not; more threads share the table without locks and differ in the order of sums.
 
 On disk (`store`) a blueprint has the arrays key and value of the rows in use and `place`, where they lie in the table;
 once over half of the table is in use it is written as it lies, without `place`, so that saving takes no memory.
@@ -44,7 +44,7 @@ FIRST_HALVING = 1000  # iterations before regrets are halved for the first time
 BYTES_PER_ROW = 40  # as kibitz.kernels.rows
 CHUNK = 1 << 18  # rows that are checked at a time
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 32  # a key's home is found by 32 of its bits
-MOST_DOUBLINGS = 6  # of a table that is made to hold some rows, before these are called damaged
+GROWTH, MOST_GROWTHS = 1.5, 8  # of a table that is made to hold some rows, before these are called damaged
 MEMORY_SHARE = 0.9  # of what is free
 FULL = ("evict", "refuse")
 MOST_THREADS = 64
@@ -93,7 +93,7 @@ class Blueprint:
         """
         rules = toepen_of(game)
         if full not in FULL:
-            raise SolverError(f"full={full}: choose evict (the row visited least goes) or refuse (new rows are not kept)")
+            raise SolverError(f"full={full}: choose evict (the row visited least goes) or refuse (no new one is kept)")
         if not 0 <= seed < 1 << 63:
             raise SolverError(f"seed={seed} must be a whole number from 0")
         return cls(rules, abstraction, keys_of(rules, abstraction, bucket), table_of(rows_in(memory)), seed, full)
@@ -114,7 +114,7 @@ class Blueprint:
         threads: int = 1,
         on_block: Callable[[Progress], bool | None] | None = None,
     ) -> None:
-        """Go on until `iterations` in all are done, or `seconds` more have passed; `on_block` may return True to stop."""
+        """Go on until `iterations` in all are done or `seconds` more are over; `on_block` may return True to stop."""
         if iterations is None and seconds is None:
             raise SolverError("say when to stop: iterations, or seconds")
         if iterations is not None and iterations < 0:
@@ -172,7 +172,7 @@ class Blueprint:
         return Progress(self.iteration, self.seconds, visited, rows, evicted, refused)
 
     def player(self, greedy: bool = False) -> Any:
-        """One who plays the average strategy, or always the action that is regretted most, in `kibitz.evaluate.match`."""
+        """One who plays the average strategy, or always the action that is regretted most, in kibitz.evaluate.match."""
         from kibitz.kernels.toepen_walk import AVERAGE, GREEDY
 
         return player(GREEDY if greedy else AVERAGE, self.keys, self.table)
@@ -281,7 +281,7 @@ def toepen_of(game: str | Toepen | Any) -> Toepen:
     if not isinstance(rules, Toepen):
         raise SolverError("blueprints are for games with a compiled state machine: toepen, with any parameters")
     if rules.hand > MOST_CARDS or rules.symmetric:
-        raise SolverError(f"the state machine of toepen takes hands of up to {MOST_CARDS} cards, and not symmetric=true")
+        raise SolverError(f"toepen's state machine takes hands of up to {MOST_CARDS} cards, and not symmetric=true")
     return rules
 
 
@@ -315,7 +315,7 @@ def rows_in(memory: int) -> int:
         raise SolverError(f"memory of {memory:,} bytes is too little: a row takes {BYTES_PER_ROW}, give 1MB or more")
     check_memory(memory)
     if memory // BYTES_PER_ROW >= MOST_ROWS:
-        raise SolverError(f"a table has room for up to {MOST_ROWS:,} rows: give at most {MOST_ROWS * BYTES_PER_ROW:,} bytes")
+        raise SolverError(f"a table has room for up to {MOST_ROWS:,} rows: give at most {MOST_ROWS * 40 // 10**9}GB")
     return memory // BYTES_PER_ROW
 
 
@@ -349,11 +349,11 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     from kibitz.kernels.rows import fill
 
     rows = max(LEAST_ROWS, 2 * len(key))
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MOST_GROWTHS):
         table = table_of(rows)
         if fill(table, np.array(key), np.array(value)):
             return table
-        rows *= 2
+        rows = int(GROWTH * rows)
     raise ArtefactError("the blueprint's keys crowd in a few places, as no training leaves them; train it anew")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SpecError
+from kibitz.errors import SolverError, SpecError
 from kibitz.form.sequence import normalise
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.solvers import Task
@@ -51,9 +53,10 @@ class Mccfr:
         row_width = np.zeros(count, np.int64)
         row_width[row] = width
         first = np.cumsum(row_width) - row_width
+        self.row_first = np.append(first, row_width.sum())  # [rows + 1]  first column of a row
         # Infoset column -> column of its row; all actions have one here, closed ones too.
         offset = np.arange(len(infosets.row_of_column)) - infosets.first[:-1][infosets.row_of_column]
-        self._column = first[row][infosets.row_of_column] + offset
+        self.column = first[row][infosets.row_of_column] + offset
         self.regret = np.zeros(int(row_width.sum()))
         self.average = np.zeros(int(row_width.sum()))
         self._fixed: Floats | None = None
@@ -62,13 +65,13 @@ class Mccfr:
             frozen = ~rows.moves[row]
             held = frozen[infosets.row_of_column]
             # A frozen row is a row whose regrets are its base probabilities and are never updated.
-            self.regret[self._column[held]] = rows.base[held]
-            self.regret[self._column[~held & (rows.free < 0)]] = -np.inf
+            self.regret[self.column[held]] = rows.base[held]
+            self.regret[self.column[~held & (rows.free < 0)]] = -np.inf
             self._fixed = np.where(held, rows.base, np.nan)
         if task.start is not None:
-            moving = ~frozen[infosets.row_of_column] & np.isfinite(self.regret[self._column])
+            moving = ~frozen[infosets.row_of_column] & np.isfinite(self.regret[self.column])
             # Regrets this small give the start's strategy and are forgotten with the first real ones.
-            self.regret[self._column[moving]] = 1e-9 * task.form.scale * task.start[moving]
+            self.regret[self.column[moving]] = 1e-9 * task.form.scale * task.start[moving]
         self._walk = self._lay(first[row].astype(np.int32), frozen)
         widest = int(max(infosets.width.max(initial=1), np.diff(task.tree.children[0]).max(initial=1)))
         self._space = np.zeros((2, widest))
@@ -119,6 +122,23 @@ class Mccfr:
     def restore(self) -> None:
         """Nothing follows from the state: the next iteration's random numbers come from its number."""
 
+    def fresh(self, seed: int) -> Mccfr:
+        """Another run of a solver that has not made a step: from a seed of its own, on the tree as this one laid it.
+
+        The two may run in threads side by side: what they share is only read.
+        """
+        if self.iteration:
+            raise SolverError(f"fresh is for a solver that has not begun, not after {self.iteration:,} iterations")
+        made, walk = copy(self), self._walk
+        made.task = replace(self.task, seed=seed)
+        made.regret, made.average, made._space = self.regret.copy(), self.average.copy(), self._space.copy()
+        made._walk = walk._replace(
+            slot=walk.slot.copy(), slot_mine=walk.slot_mine.copy(), slot_weight=walk.slot_weight.copy(),
+            edge=walk.edge.copy(), edge_scale=walk.edge_scale.copy(), stack=walk.stack.copy(),
+            stack_reach=walk.stack_reach.copy(),
+        )  # fmt: skip
+        return made
+
     def step(self, count: int) -> None:
         from kibitz.kernels.sampling import sample
 
@@ -136,7 +156,7 @@ class Mccfr:
         Before the first iteration it is the start, which the regrets hold.
         """
         infosets = self.task.form.infosets
-        fallback = np.isfinite(self.regret[self._column]).astype(np.float64)
+        fallback = np.isfinite(self.regret[self.column]).astype(np.float64)
         weights = self.average if self.iteration else np.maximum(self.regret, 0.0)
-        result = normalise(weights[self._column], infosets, normalise(fallback, infosets))
+        result = normalise(weights[self.column], infosets, normalise(fallback, infosets))
         return result if self._fixed is None else np.where(np.isnan(self._fixed), result, self._fixed)

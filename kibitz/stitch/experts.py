@@ -19,15 +19,18 @@ from numpy.typing import NDArray
 from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction, same_infosets
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate import nash_conv
+from kibitz.form.sequence import normalise
 from kibitz.games import Game
 from kibitz.games import game as make_game
+from kibitz.games.protocol import CHANCE
 from kibitz.profile import SUM_TOLERANCE, Profile
-from kibitz.run import solve
+from kibitz.run import solve, whole
 from kibitz.stitch.partition import Partition
 from kibitz.stitch.partition import partition as make_partition
 from kibitz.tree import Tree, tree_of
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 AnyAbstraction = Any  # a name, a function, a table or an Abstraction
 DEFAULT_UNTIL = 1e-5
 
@@ -104,28 +107,49 @@ def experts(
     outside    the abstraction of seats not in S outside part j; default: the base's
     opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al.
                use the base's
+
+    Of the seats that are to be kept some may decide nothing in a part; if none does, that is an error.
     """
     game = _rules(game)
     tree, parts = _tree(game), _parts(game, partition)
     _check_base(tree, base)
-    within = abstraction(game, inside)
     sets = _seat_sets(seats, tree.players)
-    free = any(len(group) < tree.players for group, _ in sets)
-    beyond = _outside(game, base, outside) if free else within
-    facing = within if opponents is None else abstraction(game, opponents)
-    explicit = not isinstance(seats, str)
+    views = _views(game, base, sets, inside, outside, opponents)
     found: list[Expert] = []
     for part in range(1, parts.parts + 1):
         deciding = parts.seats_in(part)
-        for group, keep in sets:
-            idle = [s for s in keep if s not in deciding]
-            if explicit and idle:
-                raise _nothing_there(idle[0], parts, part)
-            kept = tuple(s for s in keep if s in deciding)
-            if kept:
-                derived = _expert_game(tree, base, parts, part, group, within, beyond, facing)
-                found.append(Expert(part, parts.names[part], group, kept, derived))
+        kept = [(group, tuple(s for s in keep if s in deciding)) for group, keep in sets]
+        if not isinstance(seats, str) and not any(keep for _, keep in kept):
+            raise _nothing_there(sets[0][1][0], parts, part)
+        for group, keep in kept:
+            if keep:
+                derived = _expert_game(tree, base, parts, part, group, views)
+                found.append(Expert(part, parts.names[part], group, keep, derived))
     return found
+
+
+@dataclass(frozen=True)
+class Views:
+    """What is seen in an expert's game: inside, and by seats not in S outside the part and in it, if there are any."""
+
+    inside: Abstraction
+    outside: Abstraction | None
+    opponents: Abstraction | None
+
+    def names(self) -> dict[str, str | None]:
+        seen = {"inside": self.inside, "outside": self.outside, "opponents": self.opponents}
+        return {what: None if view is None else view.name for what, view in seen.items()}
+
+
+def _views(
+    game: Game | Tree | str, base: Profile, sets: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+    inside: AnyAbstraction, outside: AnyAbstraction, opponents: AnyAbstraction,
+) -> Views:  # fmt: skip
+    within = abstraction(game, inside)
+    facing = within if opponents is None else abstraction(game, opponents)
+    if all(len(group) == base.seats for group, _ in sets):
+        return Views(within, None, None)  # nobody is free, and the base's abstraction may be unknown
+    return Views(within, _outside(game, base, outside), facing)
 
 
 def _nothing_there(seat: int, parts: Partition, part: int) -> GameError:
@@ -146,26 +170,26 @@ def _check_base(tree: Tree, base: Profile) -> None:
         raise GameError(f"the base plays no distribution at infoset {infosets.labels[wrong[0]]!r}")
 
 
-def _outside(game: Game | Tree | str, base: Profile, outside: AnyAbstraction, knob: str = "outside") -> Abstraction:
+def _outside(
+    game: Game | Tree | str, base: Profile, outside: AnyAbstraction, whose: str = "that free opponents play in"
+) -> Abstraction:
     if outside is not None:
         return abstraction(game, outside)
     name = base.meta.get("abstraction")
     if not isinstance(name, str) or name.startswith("own:"):
-        meant = "that free opponents play in" if knob == "outside" else "that part 0 is solved in"
-        raise SolverError(f"the base does not say its abstraction: give {knob}=, the one {meant}")
+        raise SolverError(f"the base does not say its abstraction: give outside=, the one {whose}")
     return abstraction(game, name)
 
 
 def _expert_game(
-    tree: Tree, base: Profile, parts: Partition, part: int, group: tuple[int, ...],
-    within: Abstraction, beyond: Abstraction, facing: Abstraction,
-) -> AbstractGame:  # fmt: skip
-    infosets = tree.infosets
+    tree: Tree, base: Profile, parts: Partition, part: int, group: tuple[int, ...], views: Views
+) -> AbstractGame:
+    infosets, within = tree.infosets, views.inside
     seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
     moving = np.isin(seat, group)
     here = parts.part == part
     choice = np.select([moving & here, ~moving & here, ~moving], [0, 1, 2], 3)  # 3: frozen
-    row, closed = mixed([within, facing, beyond, within], choice, infosets)
+    row, closed = mixed([within, views.opponents or within, views.outside or within, within], choice, infosets)
     return abstract_game(tree, row, closed, choice == 3, base)
 
 
@@ -203,17 +227,19 @@ def static(
 
     Each expert is solved in its own game until `iterations` or until its gap there is at most `until`; experts run side
     by side on `jobs` cores. start="random" starts each from a random profile of its own, drawn from `seed`.
-    Where the frozen seats never let play come an expert learns nothing: CFR plays uniformly there, lp anything.
+    Where frozen moves never let play come an expert learns nothing: there it plays as the base does (see `lifted`).
     """
     game = _rules(game)
-    tree, parts = _tree(game), _parts(game, partition)
-    built = experts(game, base, parts, seats, inside, outside, opponents)
+    tree, parts, seed = _tree(game), _parts(game, partition), whole(seed)
+    _check_base(tree, base)
+    views = _views(game, base, _seat_sets(seats, tree.players), inside, outside, opponents)
+    built = experts(game, base, parts, seats, views.inside, views.outside, views.opponents)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
 
     def work(numbered: tuple[int, Expert]) -> Profile:
         number, expert = numbered
-        answer = solve_abstract(expert.game, solver, iterations, until, seed * 1000 + number, start)
+        answer = solve_abstract(expert.game, solver, iterations, until, seed_of(seed, number), start)
         if on_expert is not None:
             on_expert(expert, answer)
         return answer
@@ -221,17 +247,59 @@ def static(
     answers = side_by_side(work, list(enumerate(built)), jobs)
     result = base.probabilities.copy()
     for expert, answer in zip(built, answers, strict=True):
-        lifted = expert.game.lift(answer.probabilities)
         where = columns_of(parts, expert.part, expert.keeps)
-        result[where] = lifted[where]
+        result[where] = lifted(expert.game, answer.probabilities, base)[where]
     kind = seats if isinstance(seats, str) else [
         [int(x) for x in s] if isinstance(s, list | tuple) else int(s) for s in seats
     ]
     return _stitched(tree, base, result, {
-        "kind": "static", "partition": parts.name, "seats": kind,
-        "inside": inside if isinstance(inside, str) else "own",
-        "experts": len(built), "size": max((e.size for e in built), default=0), "seed": seed,
+        "kind": "static", "partition": parts.name, "seats": kind, **views.names(),
+        "experts": len(built), "size": max((e.size for e in built), default=0),
+        **_solving(solver, iterations, until, seed, start),
     })  # fmt: skip
+
+
+def seed_of(seed: int, number: int) -> int:
+    """The seed of an expert: experts of one run, and of runs with other seeds, start apart, however many they are."""
+    key = np.random.SeedSequence(2 * abs(seed) + (seed < 0), spawn_key=(number,))
+    return int(key.generate_state(1, np.uint64)[0] >> np.uint64(1))  # 63 bits, which fit everywhere
+
+
+def lifted(game: AbstractGame, answer: Floats, base: Profile) -> Floats:
+    """An expert's answer as probabilities of the real game.
+
+    In rows to which frozen moves of probability zero are the only way nothing is learnt, so the base's own play is kept
+    there: its mean over the infosets of the row, without the actions that the expert's abstraction drops.
+    """
+    never = _never_reached(game.tree)
+    if not never.any():
+        return game.lift(answer)
+    infosets = game.tree.infosets
+    own = game.lower(base.probabilities)
+    sums = np.bincount(infosets.row_of_column, own, minlength=len(infosets.labels))
+    short = np.abs(sums - 1.0) > SUM_TOLERANCE  # the others stay what they are to the last bit
+    own = np.where(short[infosets.row_of_column], normalise(own, infosets), own)
+    return game.lift(np.where(never[infosets.row_of_column], own, answer))
+
+
+def _never_reached(tree: Tree) -> NDArray[np.bool_]:
+    """[I] infosets all of whose histories have a move of chance of probability zero on the way."""
+    from kibitz.kernels.layout import drop_below
+
+    never = np.zeros(len(tree.infosets.labels), bool)
+    barred = (tree.parent >= 0) & (tree.turn[np.maximum(tree.parent, 0)] == CHANCE) & (tree.chance == 0.0)
+    if barred.any():
+        drop_below(tree.parent, barred)
+        never[:] = True
+        never[tree.infoset[(tree.turn >= 0) & ~barred]] = False
+    return never
+
+
+def _solving(solver: str, iterations: int | None, until: float | None, seed: int, start: str | None) -> dict[str, Any]:
+    """How the games were solved, so that a reader can do it again."""
+    stops = {"iterations": iterations, "until": until}
+    asked = {name: float(x) if name == "until" else int(x) for name, x in stops.items() if x is not None}
+    return {"solver": solver, "stop": asked, "seed": seed, "start": start}
 
 
 def _stitched(tree: Tree, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]) -> Profile:
@@ -288,8 +356,11 @@ def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | N
     if jobs is not None and jobs < 1:
         raise SolverError(f"jobs={jobs} must be 1 or more")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(max(1, min(jobs or cores, len(items) or 1))) as pool:
+    pool = ThreadPoolExecutor(max(1, min(jobs or cores, len(items) or 1)))
+    try:
         return list(pool.map(work, items))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C or an error what has not begun is left
 
 
 def _by_part(game: Game | Tree | str, parts: Partition, abstractions: Any) -> list[Abstraction]:
@@ -342,7 +413,7 @@ def dynamic(
                   part 0 is "base" and parts that are not named keep the null abstraction
     """
     game = _rules(game)
-    tree, parts = _tree(game), _parts(game, partition)
+    tree, parts, seed = _tree(game), _parts(game, partition), whole(seed)
     chosen = _by_part(game, parts, abstractions)
     derived = dynamic_game(game, parts, chosen)
     if iterations is None and until is None:
@@ -351,7 +422,7 @@ def dynamic(
     names = [a.name for a in chosen]
     result = _stitched(tree, None, derived.lift(answer.probabilities), {
         "kind": "dynamic", "partition": parts.name, "abstractions": names,
-        "size": len(derived.tree.infosets.labels), "seed": seed,
+        "size": len(derived.tree.infosets.labels), **_solving(solver, iterations, until, seed, start),
     })  # fmt: skip
     return result.replaced(
         result.probabilities, abstraction=names[0], nash_conv_abstract=answer.meta.get("nash_conv")
@@ -362,7 +433,7 @@ def rebuild_base(
     game: Game | Tree | str,
     stitched: Profile,
     partition: Partition | str | Callable[[int, str], int],
-    abstraction_: AnyAbstraction = None,
+    outside: AnyAbstraction = None,
     *,
     solver: str = "cfr+",
     iterations: int | None = None,
@@ -372,18 +443,20 @@ def rebuild_base(
 ) -> Profile:
     """Solve the base anew while the experts are frozen, so that the two fit each other ("cohesion").
 
-    Part 0 of all seats moves, in its abstraction (default: the base's); parts 1..p stay as they are.
+    Part 0 of all seats moves, in the abstraction `outside` (default: the base's); parts 1..p stay as they are. So does
+    part 0 where experts never let play come.
     """
     game = _rules(game)
-    tree, parts = _tree(game), _parts(game, partition)
+    tree, parts, seed = _tree(game), _parts(game, partition), whole(seed)
     _check_base(tree, stitched)
-    coarse = _outside(game, stitched, abstraction_, "abstraction_")
+    coarse = _outside(game, stitched, outside, "that part 0 is solved in")
     derived = abstract_game(tree, coarse.row, coarse.closed, parts.part > 0, stitched)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
     answer = solve_abstract(derived, solver, iterations, until, seed, start)
-    return _stitched(tree, stitched, derived.lift(answer.probabilities), {
-        "kind": "rebuilt base", "partition": parts.name, "size": len(derived.tree.infosets.labels), "seed": seed,
+    return _stitched(tree, stitched, lifted(derived, answer.probabilities, stitched), {
+        "kind": "rebuilt base", "partition": parts.name, "outside": coarse.name,
+        "size": len(derived.tree.infosets.labels), **_solving(solver, iterations, until, seed, start),
     })  # fmt: skip
 
 

@@ -26,20 +26,27 @@ from kibitz.errors import SolverError, SpecError
 from kibitz.evaluate.crosstable import mix
 from kibitz.papers import PAPERS, Plan, build, gibson2011, leduc, recompute, waugh2009
 from kibitz.papers.build import Builder
-from kibitz.papers.common import Claim, Spread, over_starts
+from kibitz.papers.common import ACROSS, OURS, WEIGHT, Claim, Outcome, Spread, across, over_starts, weight_sheet
 from kibitz.papers.leduc import ALL, BASE, BASES, COARSE, DYNAMIC, EACH, HYBRID, PAPER_ROWS, PREFLOP
 from kibitz.profile import Profile
 from kibitz.tree import tree_of
 
+FEW = (0.0, 0.01, WEIGHT)  # without the weight that takes longest
+
 
 @pytest.fixture(scope="module")
-def two():
-    return leduc.play(2, Plan(starts=3, jobs=1))
+def weighed():
+    return leduc.play(2, Plan(starts=3, jobs=1, weights=FEW))
+
+
+@pytest.fixture(scope="module")
+def two(weighed):
+    return weighed[WEIGHT]
 
 
 @pytest.fixture(scope="module")
 def three():
-    return leduc.play(3, Plan(starts=1, iterations=60))
+    return leduc.play(3, Plan(starts=1, iterations=60))[WEIGHT]
 
 
 def assert_robust(r, claims):
@@ -77,14 +84,19 @@ def test_bases_are_as_exploitable_as_they_must_be(two):
     assert two.exploit["null"][BASE].high <= 0.1 and two.gap <= 0.1 + 1e-9
 
 
-def test_claims_that_hold_from_every_start(two, three):
-    assert_robust(two, {claim.text: claim for claim in gibson2011.claims(two, three)})
+def test_claims_that_hold_from_every_start(weighed, two, three):
+    found = {claim.text: claim for claim in gibson2011.claims(weighed, three)}
+    assert_robust(two, found)
+    for base in COARSE:  # and at every weight
+        for better in (DYNAMIC, EACH):
+            assert found[f"2p {base}: {better} earns more than {BASE}"].verdict == "holds at every weight"
+            assert found[f"2p {base}: {better} is less exploitable than {BASE}"].verdict == "holds at every weight"
     for base in COARSE:  # three players: no theory, but by far
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
 
 
-def test_every_claim_is_counted(two, three):
-    found = list(gibson2011.claims(two, three))
+def test_every_claim_is_counted(weighed, two, three):
+    found = list(gibson2011.claims(weighed, three))
     assert len({claim.text for claim in found}) == len(found)
     for claim in found:
         assert len(claim.held) == (3 if claim.text.startswith("2p") else 1) and 0 <= claim.count <= len(claim.held)
@@ -92,6 +104,13 @@ def test_every_claim_is_counted(two, three):
     claim = next(claim for claim in found if claim.text == text)
     pairs = zip(two.earns["JQ-K"][PREFLOP].values, two.earns["JQ-K"][ALL].values, strict=True)
     assert claim.held == tuple(a > b for a, b in pairs) and claim.source == gibson2011.SOURCE
+    for claim in found:
+        paper = claim.text.startswith("2p") and not claim.source.endswith("(future work)")
+        assert list(claim.at) == (list(FEW) if paper else [WEIGHT]) and claim.at[WEIGHT] == claim.held
+    claim = next(claim for claim in found if claim.text == text)
+    for weight, r in weighed.items():
+        pairs = zip(r.earns["JQ-K"][PREFLOP].values, r.earns["JQ-K"][ALL].values, strict=True)
+        assert claim.at[weight] == tuple(a > b for a, b in pairs)
 
 
 def test_verdicts():
@@ -100,6 +119,81 @@ def test_verdicts():
         ([1, 0, 1, 0], "holds in some starts"), ([0, 0, 0, 1], "holds in few starts"), ([0, 0], "holds in no start"),
     ):  # fmt: skip
         assert Claim("x", "y", tuple(map(bool, held))).verdict == verdict
+
+
+def tried(*counts, of=4):
+    return Claim("x", "y", (True,), {w: (True,) * n + (False,) * (of - n) for w, n in enumerate(counts)})
+
+
+def test_verdicts_over_weights():
+    holds, depends, is_open, fails = ACROSS
+    for counts, verdict, stands in (
+        ((4, 4, 3, 4), holds, True), ((0, 1, 0, 0), fails, False), ((4, 0, 0, 0), depends, None),
+        ((4, 4, 4, 2), depends, None), ((0, 0, 2, 0), depends, None), ((3, 2, 3, 3), is_open, None),
+        ((2, 2, 2, 2), is_open, None), ((1, 2, 1, 1), is_open, None),
+    ):  # fmt: skip
+        assert (tried(*counts).verdict, tried(*counts).stands) == (verdict, stands)
+    assert tried(3).verdict == "holds in most starts"  # one weight: nothing to compare
+
+
+def test_claims_are_put_together_by_their_text():
+    one, two, alone = (Claim(text, "y", (True, False)) for text in ("one", "two", "alone"))
+    other = [Claim("two", "y", (False, False)), Claim("one", "y", (True, True))]
+    found = list(across([one, two, alone], {WEIGHT: [one, two], 0.0: other}))
+    assert [claim.text for claim in found] == ["one", "two", "alone"]
+    assert [dict(claim.at) for claim in found] == [
+        {0.0: (True, True), WEIGHT: (True, False)}, {0.0: (False, False), WEIGHT: (True, False)},
+        {WEIGHT: (True, False)},
+    ]  # fmt: skip
+    assert list(found[0].at) == [0.0, WEIGHT]
+    assert found[0].data()["weights"] == {"0": [True, True], "0.1": [True, False]}
+
+
+def test_the_verdict_on_a_paper_counts_claims_by_how_they_were_tried():
+    ours = Claim("x", OURS, (True,))
+
+    def told(*claims):
+        return Outcome("x", "x", "", (), Plan(), (), (*claims, ours), (), {}).verdict
+
+    assert told(tried(4, 4), tried(4, 4), tried(0, 4)) == (
+        "The paper makes 3 claims about it: of these 2 hold at every weight, 1 depends on the weight of the start."
+    )
+    assert told(tried(4, 4), Claim("x", "y", (True,)), Claim("x", "y", (True, False))) == (
+        "The paper makes 3 claims about it: of the 1 that were tried at several weights of the start 1 holds at every "
+        "weight; of the 2 that were tried at one weight 1 holds in every start, 1 holds in some starts."
+    )
+
+
+def test_weights_start_from_the_same_profiles(weighed, monkeypatch):
+    given, starts = leduc.layout(2), {}
+    real = build.make
+    for weight in FEW:
+        seen = starts[weight] = []
+        monkeypatch.setattr(build, "make", lambda name, task, seen=seen: seen.append(task.start) or real(name, task))
+        maker = Builder(given.tree, Plan(until=10.0), 7, weight)
+        leduc.build(given, "JQ-K", maker)
+        leduc.build(given, "J-QK", maker)
+    assert len(starts[WEIGHT]) == 28 and not np.array_equal(starts[WEIGHT][0], starts[WEIGHT][14])
+    for seen in starts.values():
+        assert all(np.array_equal(one, other) for one, other in zip(seen, starts[WEIGHT], strict=True))
+    # What comes of them is not the same, except for equilibria of the game itself.
+    assert weighed[0.0].exploit["null"][BASE].high <= 0.1
+    assert weighed[0.0].earns["JQ-K"][ALL] != weighed[WEIGHT].earns["JQ-K"][ALL]
+    assert set(weighed[0.0].earns["JQ-K"]) == set(PAPER_ROWS) < set(weighed[WEIGHT].earns["JQ-K"])
+
+
+def test_the_sheet_of_weights(weighed):
+    light, heavy = {"a": Spread((1.0, 3.0)), "b": Spread((5.0, 5.0))}, {"a": Spread((2.0,)), "b": Spread((7.0,))}
+    found = {0.0: light, WEIGHT: heavy}
+    sheet = weight_sheet("x", found, 1, {"a": 2.5})
+    assert sheet.head == ("strategy", "weight 0", "weight 0.1", "paper")
+    assert sheet.rows == [
+        ("a", "2.0 ± 1.4", "2.0 ± 0.0", "2.50"), ("b", "5.0 ± 0.0", "7.0 ± 0.0", ""),
+        ("the paper's figures in the range of the starts", "1 of 1", "0 of 1", ""),
+    ]  # fmt: skip
+    assert weight_sheet("x", found, 1).head == ("strategy", "weight 0", "weight 0.1")
+    text = gibson2011.reproduced(weighed)
+    assert "all 10 of the paper's figures" in text and " at 0, " in text
 
 
 @pytest.mark.parametrize("players", [2, 3])
@@ -142,11 +236,10 @@ def test_nothing_is_lost_without_suits():
 
 def test_the_builder_stitches_as_the_library_does(monkeypatch):
     """From a uniform start instead of a random one both make the same bytes."""
-    monkeypatch.setattr(build, "WEIGHT", 0.0)
     monkeypatch.setattr(build, "normalise", lambda weights, infosets: 1.0 / infosets.width[infosets.row_of_column])
     given, until = leduc.layout(2), 1e-2
     tree, parts, coarse, fine = given.tree, given.everywhere, given.bases["J-QK"], given.expert
-    maker = Builder(tree, Plan(until=until), 0)
+    maker = Builder(tree, Plan(until=until), 0, weight=0.0)
     base = maker.solve(given.game("J-QK"))
     assert base.sha256 == kibitz.solve(tree, "cfr+", abstraction=coarse, until=until).sha256
     joint = maker.solve(given.game("J-QK", parts))
@@ -159,14 +252,16 @@ def test_the_builder_stitches_as_the_library_does(monkeypatch):
 
 
 def test_results_do_not_depend_on_processes():
-    plan = Plan(starts=2, until=1e-2)
+    plan = Plan(starts=2, until=1e-2, weights=FEW)
     told = []
     apart = over_starts(partial(waugh2009.one_start, plan), plan, "x", lambda *now: told.append(now))
     alone = over_starts(partial(waugh2009.one_start, plan), replace(plan, jobs=1), "x", None)
     assert told == [("x", 0, 2), ("x", 1, 2), ("x", 2, 2)]
     for one, other in zip(apart, alone, strict=True):
-        assert all(np.array_equal(one[name], other[name]) for name in one)
-    assert not np.array_equal(alone[0]["matrix"], alone[1]["matrix"])
+        assert one.keys() == other.keys() == set(FEW)
+        assert all(np.array_equal(one[w][name], other[w][name]) for w in one for name in one[w])
+    assert not np.array_equal(alone[0][WEIGHT]["matrix"], alone[1][WEIGHT]["matrix"])
+    assert not np.array_equal(alone[0][WEIGHT]["matrix"], alone[0][0.0]["matrix"])
 
 
 def test_what_goes_wrong_in_a_process_is_told():
@@ -218,7 +313,8 @@ def test_processes_end_with_their_parent(tmp_path):
 
 
 def test_plans_are_checked():
-    for wrong in ({"starts": 0}, {"until": 0.0}, {"iterations": 0}, {"seed": -1}, {"jobs": 0}):
+    for wrong in ({"starts": 0}, {"until": 0.0}, {"iterations": 0}, {"seed": -1}, {"jobs": 0}, {"weights": (0.0,)},
+                  {"weights": (WEIGHT, WEIGHT)}, {"weights": (WEIGHT, -1.0)}):  # fmt: skip
         with pytest.raises(SpecError):
             Plan(**wrong)
     with pytest.raises(SpecError, match="there is no paper 'x'"):
@@ -237,18 +333,20 @@ def call(capsys, *words):
     return int(end.value.code or 0), out, err
 
 
-def test_the_report(tmp_path, monkeypatch, capsys, two, three):
+def test_the_report(tmp_path, monkeypatch, capsys, weighed, three):
     """The command's output, without doing the work again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr(gibson2011, "play", lambda players, plan, on_start=None: two if players == 2 else three)
+    ready = {2: weighed, 3: {WEIGHT: three}}
+    monkeypatch.setattr(gibson2011, "play", lambda players, plan, on_start=None: ready[players])
     code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--starts", "3", "--markdown", "all.md")
     assert (code, err) == (0, "")
-    for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "runs/papers/gibson2011/report.html"):
+    for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "weight 0.01", "holds at every weight",
+                 "What the weight of a start does", "runs/papers/gibson2011/report.html"):  # fmt: skip
         assert text in out, text
     place = tmp_path / "runs/papers/gibson2011"
     html = (place / "report.html").read_text()
-    assert html.count("data:image/png;base64,") == 3 and "src='http" not in html and "holds in every start" in html
+    assert html.count("data:image/png;base64,") == 3 and "src='http" not in html and "holds at every weight" in html
     markdown = (place / "report.md").read_text()
     assert "![" in markdown and "seeds 0 to 2" in markdown and "Departs from the paper:" in markdown
     assert "| + Static \\|S\\|=2 | 2589 |" in markdown
@@ -258,6 +356,11 @@ def test_the_report(tmp_path, monkeypatch, capsys, two, three):
             tmp_path / "all.md"
         ).read_text()
     data = json.loads((place / "report.json").read_text())
+    assert "Tables and pictures are at 0.1, one of 4 weights" in markdown and "No weight reproduces all 10" in markdown
+    assert "| claim | weight 0 | weight 0.01 | weight 0.1 | verdict | source |" in markdown
+    assert "| 3p J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in every start |" in markdown
+    assert data["figures"]["two_players_by_weight"].keys() == {"0", "0.01", "0.1"}
+    assert data["weight_of_tables"] == WEIGHT
     row = data["figures"]["two_players"]["JQ-K"][DYNAMIC]
     assert row["size"] == row["paper"]["size"] == 444 and len(row["earnings"]["starts"]) == 3
     code, out, err = call(capsys, "paper", "gibson2011", "--json", "--out", "elsewhere")

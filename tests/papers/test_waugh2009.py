@@ -12,12 +12,18 @@ from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
 from kibitz.papers import Plan, recompute, waugh2009
 from kibitz.papers.build import Builder
+from kibitz.papers.common import WEIGHT
 from kibitz.papers.waugh2009 import BASES, FLOP, NAMES, PREFLOP
 
 
 @pytest.fixture(scope="module")
-def tournament():
-    return waugh2009.play(Plan(starts=3, jobs=1))
+def weighed():
+    return waugh2009.play(Plan(starts=3, jobs=1, weights=(0.0, WEIGHT)))
+
+
+@pytest.fixture(scope="module")
+def tournament(weighed):
+    return weighed[WEIGHT]
 
 
 def assert_robust(claims):
@@ -32,8 +38,9 @@ def assert_robust(claims):
         assert all(claims[f"{graft} are more exploitable than {base}"].held)
 
 
-def test_claims_that_hold_from_every_start(tournament):
-    found = list(waugh2009.claims(tournament))
+@pytest.mark.parametrize("weight", [0.0, WEIGHT])
+def test_claims_that_hold_from_every_start(weighed, weight):
+    found = list(waugh2009.claims(weighed[weight]))
     assert len({claim.text for claim in found}) == len(found) == 31
     assert_robust({claim.text: claim for claim in found})
 
@@ -93,10 +100,10 @@ def test_theorem_one():
             assert total >= -3 * parts.parts * maker.gap
 
 
-def test_the_report(tmp_path, monkeypatch, capsys, tournament):
+def test_the_report(tmp_path, monkeypatch, capsys, weighed):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr(waugh2009, "play", lambda plan, on_start=None: tournament)
+    monkeypatch.setattr(waugh2009, "play", lambda plan, on_start=None: weighed)
     for number, there, absent in (("1", "Table 1:", "Table 2:"), ("2", "Table 2:", "Table 1:")):
         with pytest.raises(SystemExit) as end:
             app(["paper", "waugh2009", "--table", number, "--starts", "3"], prog_name="kibitz")
@@ -109,6 +116,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, tournament):
     }  # fmt: skip
     data = json.loads((place / "report.json").read_text())
     assert np.shape(data["figures"]["matrix"]["starts"]) == (3, 9, 9) and data["seeds"] == [0, 1, 2]
+    assert data["claims"][0]["weights"].keys() == data["figures"]["by_weight"].keys() == {"0", "0.1"}
     assert len(data["claims"]) == 31 and {"python", "numba", "processor"} <= data["machine"].keys()
 
 

@@ -1,0 +1,134 @@
+"""kibitz match: two players, duplicate deals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibitz.cli.common import INTERRUPTED, Json, console, print_json
+from kibitz.cli.watch import Watch
+from kibitz.errors import GameError
+
+if TYPE_CHECKING:
+    from kibitz.evaluate.match import Result, Tally
+
+THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
+
+
+def match(
+    one: Annotated[
+        str,
+        typer.Argument(
+            metavar="ONE",
+            help="uniform, rule, the directory of a blueprint, 'search(DIR, seconds=1)', 'exploit(DIR, bound=0.1)'.",
+            show_default=False,
+        ),
+    ],
+    two: Annotated[str, typer.Argument(metavar="TWO", help="Likewise.", show_default=False)],
+    game: Annotated[str, typer.Option("--game", metavar="GAME", help="toepen, with any parameters.")] = "toepen",
+    deals: Annotated[
+        int | None,
+        typer.Option(
+            "--deals", metavar="N", help="Deals, each played twice. Default: 100,000, or 100 if a player thinks."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="WHEN",
+            help="Stop early: 'decided', once it is clear who wins, or a number, once the 95% interval is the mean "
+            "plus or minus that.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same match.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", help="Default: one a core. It does not change the result.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Play two players against each other: what ONE wins per hand, with a 95% interval.
+
+    Each deal is played twice, the players changing seats with the same cards, so that luck of the deal cancels.
+    Ctrl-C ends the match and tells what was played until then.
+
+    \b
+    Examples:
+      kibitz match rule uniform
+      kibitz match runs/toepen.blueprint rule --deals 1000000 --until decided
+      kibitz match 'search(runs/toepen.blueprint, seconds=0.2)' runs/toepen.blueprint --deals 200
+    """
+    stop = _stop(until)
+    if threads is not None and not 1 <= threads <= 1024:
+        raise GameError(f"--threads {threads} should be 1 or more")
+    with Watch(not json) as watch:
+        watch.phase("reading the players")
+        from kibitz.evaluate.match import match as play
+        from kibitz.play import agent
+
+        agents = agent(one, game), agent(two, game)
+        thinks = any(getattr(a, "player", None) is None for a in agents)
+        count = deals if deals is not None else THINKING_DEALS if thinks else COMPILED_DEALS
+        watch.phase("playing (the first use compiles)")
+
+        def told(tally: Tally) -> None:
+            score = tally.score()
+            half = score.interval[1] - score.mean
+            watch.phase(f"deal {tally.deals:,} of {count:,}: {score.mean:+.4f} \u00b1 {half:.4f}")
+
+        result = play(game, agents[0], agents[1], count, seed, threads=threads, until=stop, on_progress=told)
+    if json:
+        finite = result.deals > 1
+        data = {"game": game, "seed": seed, **result.data()}
+        print_json(data if finite else {**data, "error": None, "interval": None, "by_seat": None})
+    else:
+        _print(result)
+    if result.stopped == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def _stop(until: str | None) -> str | float | None:
+    if until is None or until == "decided":
+        return until
+    try:
+        return float(until)
+    except ValueError:
+        raise GameError(f"--until {until} should be 'decided' or a number such as 0.01") from None
+
+
+WHY = {
+    "done": "",
+    "decided": "; stopped, it is clear who wins",
+    "precise": "; stopped, the interval is narrow enough",
+    "interrupted": "; interrupted",
+}
+
+
+def _print(result: Result) -> None:
+    from kibitz.report.text import duration, pairs, plain
+
+    def shown(mean: float, interval: tuple[float, float]) -> str:
+        low, high = interval
+        return f"{mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"
+
+    low, high = result.interval
+    if result.deals < 2:
+        verdict = "too few deals to tell"
+    elif low > 0:
+        verdict = f"{result.one} wins"
+    elif high < 0:
+        verdict = f"{result.two} wins"
+    else:
+        verdict = "no difference that can be told from luck"
+    speed = result.deals / max(result.seconds, 1e-9)
+    rows = [
+        ("players", plain(f"{result.one} against {result.two}")),
+        ("won per hand", shown(result.mean, result.interval)),
+        ("  leading first", shown(result.by_seat[0].mean, result.by_seat[0].interval)),
+        ("  second", shown(result.by_seat[1].mean, result.by_seat[1].interval)),
+        ("deals", f"{result.deals:,}, each played twice{WHY[result.stopped]}"),
+        ("time", f"{duration(result.seconds)}: {speed:,.{0 if speed >= 10 else 2}f} deals a second"),
+        ("so", plain(verdict)),
+    ]
+    console().print(pairs(rows))

@@ -1,0 +1,459 @@
+"""What [Le 2021] concludes from its figures, held against each repetition in the real rules and in thesis mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.papers.common import FEW, MOST, OURS, VERDICTS, Claim
+from kibitz.papers.le2021_runs import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS, Converged, Setting, Trained
+
+Bools = NDArray[np.bool_]
+MODES = (True, False)  # whether suit must be followed: the real rules, and thesis mode
+REAL, OTHER = "real rules", "thesis mode"
+WIDE, TALL, SQUARE = (Setting(*size, False).deck for size in ((3, 2, 2), (2, 3, 2), (3, 3, 2)))
+DECKS = (TALL, WIDE, SQUARE)
+SMALL_RANGE = 0.25  # two figures are called similar if they differ by less than this share of the larger
+LEVEL = 0.9  # a curve is called level if its second half keeps at least this share
+SLOW = 0.5  # chips: how long a run takes to come below this says how fast it converges
+REPORTED, NEAR = 0.914, 0.1  # the exploitability that the thesis gives, and what share off is still about that
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that was measured."""
+
+    iterations: int
+    small: Mapping[tuple[bool, bool], Mapping[str, Converged]]  # (betting, follow_suit) -> deck
+    trained: Mapping[bool, Trained]
+    counted: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]
+
+
+@dataclass(frozen=True)
+class Finding(Claim):
+    """A claim in both modes; `held` is in the real rules. `exactly`: how it is, where that needs no repetitions."""
+
+    exactly: str = ""
+
+    @property
+    def shares(self) -> list[float]:
+        return [self.count / len(self.held)]
+
+    @property
+    def verdict(self) -> str:
+        if self.exactly:
+            return f"{'true' if all(self.held) else 'false'}: {self.exactly}"
+        words = {mode: _word(held) for mode, held in self.modes.items()}
+        if len(set(words.values())) == 1:
+            return words[REAL]
+        return f"{words[REAL]}; in thesis mode it {words[OTHER]}"
+
+    def cell(self, held: Sequence[bool]) -> str:
+        return super().cell(held) if not self.exactly or not held else "true" if all(held) else "false"
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "claim": self.text,
+            "source": self.source,
+            "held": self.count,
+            "of": len(self.held),
+            "verdict": self.verdict,
+            "modes": {mode: list(held) for mode, held in self.modes.items()},
+        }
+
+
+def _word(held: Sequence[bool]) -> str:
+    every, most, some, few, none = (text.replace("start", "repetition") for text in VERDICTS)
+    share = sum(held) / len(held)
+    if share in (0.0, 1.0):
+        return every if share else none
+    return most if share >= MOST else few if share <= FEW else some
+
+
+def _claim(text: str, source: str, held: Callable[[bool], Bools], modes: Iterable[bool] = MODES) -> Finding:
+    found = {REAL if mode else OTHER: tuple(bool(x) for x in np.atleast_1d(held(mode))) for mode in modes}
+    return Finding(text, source, found[REAL], modes=found)
+
+
+def _fact(text: str, source: str, truths: Mapping[bool, bool], exactly: str) -> Finding:
+    found = {REAL if mode else OTHER: (bool(true),) for mode, true in truths.items()}
+    return Finding(text, source, found[REAL], modes=found, exactly=exactly)
+
+
+def claims(r: Results) -> Iterator[Finding]:
+    yield from about_counts(r)
+    yield from about_no_betting(r)
+    yield from about_betting(r)
+    yield from about_scores(r)
+    yield from about_sizes(r)
+    yield from about_ours(r)
+
+
+def about_counts(r: Results) -> Iterator[Finding]:
+    from kibitz.papers.le2021 import GAMES, TABLES
+
+    for table, kind in (("3.1", "null"), ("3.2", BASELINE)):
+        pairs = [(r.counted[str(game)][kind], game.betting) for game in GAMES]
+        met = [sum(found[not betting]) == n for (found, betting), n in zip(pairs, TABLES[table], strict=True)]
+        real = [sum(found[True]) == n for (found, _), n in zip(pairs, TABLES[table], strict=True)]
+        yield _fact(
+            f"the counts of Table {table}",
+            f"Table {table}",
+            {True: all(real), False: all(met)},
+            f"{sum(real)} of {len(real)} are those of the real rules, {sum(met)} of {len(met)} those of thesis mode "
+            "where there is betting",
+        )
+
+
+def about_no_betting(r: Results) -> Iterator[Finding]:
+    games = r.small[False, True]
+    end = {deck: games[deck].real.values[:, -1] for deck in DECKS}
+
+    def said(text: str, held: Bools) -> Finding:
+        return _claim(text, "Fig. 4.1", lambda mode: held, (True,))
+
+    yield said(
+        f"exploitability from high to low: {WIDE}; {SQUARE}; {TALL}",
+        (end[WIDE] > end[SQUARE]) & (end[SQUARE] > end[TALL]),
+    )
+    yield said(f"{TALL} reach the lowest exploitability", (end[TALL] < end[WIDE]) & (end[TALL] < end[SQUARE]))
+    yield said(f"a larger deck is not harder: {SQUARE} end lower than {WIDE}", end[SQUARE] < end[WIDE])
+    middle = len(games[TALL].real.looks) - 6  # half of the iterations
+    level = [end[deck] > LEVEL * games[deck].real.values[:, middle] for deck in DECKS]
+    yield said(
+        "each deck converges to a certain exploitability and does not improve much from there",
+        np.logical_and.reduce(level),
+    )
+
+
+def about_betting(r: Results) -> Iterator[Finding]:
+    source = "Fig. 4.2"
+
+    def end(mode: bool) -> dict[str, NDArray[np.float64]]:
+        return {deck: r.small[True, mode][deck].real.values[:, -1] for deck in DECKS}
+
+    uniform = {mode: [r.small[True, mode][deck].uniform for deck in DECKS] for mode in MODES}
+    yield _fact(
+        "uniform play has an exploitability of about 2 for all deck sizes",
+        source,
+        {mode: all(round(x) == 2 for x in uniform[mode]) for mode in MODES},
+        f"{_list(uniform[True])} for {'; '.join(DECKS)}, in thesis mode {_list(uniform[False])}",
+    )
+    yield _fact(
+        "the highest ante with hand size 2 is 4",
+        source,
+        {True: False, False: False},
+        f"it is {_most(2):.0f}: a call before each of the four cards, so utilities range over {2 * _most(2):.0f}",
+    )
+    yield _claim(
+        f"{TALL} are the most exploitable",
+        source,
+        lambda m: (end(m)[TALL] > end(m)[WIDE]) & (end(m)[TALL] > end(m)[SQUARE]),
+    )
+    yield _claim(
+        f"{TALL} converge slowest: they take the most iterations to come below {SLOW:g} chips",
+        source,
+        lambda m: (_below(r, m, TALL) > _below(r, m, WIDE)) & (_below(r, m, TALL) > _below(r, m, SQUARE)),
+    )
+    yield _claim(
+        f"{WIDE} and {SQUARE} are very similar (by less than {SMALL_RANGE:.0%} at the end)",
+        source,
+        lambda m: np.abs(end(m)[WIDE] - end(m)[SQUARE]) < SMALL_RANGE * np.maximum(end(m)[WIDE], end(m)[SQUARE]),
+    )
+    yield _claim(
+        f"a larger deck is not harder: {SQUARE} end no higher than {WIDE} or no higher than {TALL}",
+        source,
+        lambda m: (end(m)[SQUARE] <= end(m)[WIDE]) | (end(m)[SQUARE] <= end(m)[TALL]),
+    )
+
+
+def _below(r: Results, mode: bool, deck: str) -> NDArray[np.float64]:
+    """Iterations until a run is below SLOW, by looks; beyond the last where it never is."""
+    curve = r.small[True, mode][deck].real
+    under = curve.values < SLOW
+    looks = np.array([*curve.looks, 2 * curve.looks[-1]], float)
+    return looks[np.where(under.any(axis=1), under.argmax(axis=1), len(curve.looks))]
+
+
+def _most(hand: int) -> float:
+    """The largest payoff with betting, found in the smallest game of a hand size."""
+    from kibitz.tree import tree_of
+
+    return float(tree_of(Setting(2, hand, hand, True).rules()).payoff.max())
+
+
+def about_scores(r: Results) -> Iterator[Finding]:
+    def score(mode: bool, name: str, look: int = -1) -> NDArray[np.float64]:
+        return r.trained[mode].score[name].values[:, look]
+
+    def every(held: Iterable[Bools]) -> Bools:
+        result: Bools = np.all(list(held), axis=0)
+        return result
+
+    coarse, source = THESIS[:3], "Fig. 4.3"
+    first = r.trained[True].score[BASELINE].looks[0]
+    yield _claim(
+        f"naive, simple history and simple hand all do well at first: ahead after {first:,} iterations",
+        source,
+        lambda m: every(score(m, name, 0) > 0 for name in coarse),
+    )
+    yield _claim(
+        "and fall off: all three are behind at the end", source, lambda m: every(score(m, name) < 0 for name in coarse)
+    )
+    for name in ("naive", "simple-history"):
+        ahead = {m: score(m, name) > score(m, "simple-hand") for m in MODES}
+        yield _claim(f"{name} does better than simple-hand, which has far more rows", source, ahead.__getitem__)
+    source = "Fig. 4.4"
+    rest = [name for name in THESIS if name != "advanced-history"]
+    yield _claim(
+        "advanced-history is the best of the six",
+        source,
+        lambda m: every(score(m, "advanced-history") > score(m, name) for name in rest),
+    )
+    yield _claim(
+        "advanced-hand is the worst of the advanced abstractions",
+        source,
+        lambda m: every(score(m, "advanced-hand") < score(m, n) for n in ("advanced-history", "advanced-combined")),
+    )
+    late = [k for k, n in enumerate(r.trained[True].score[BASELINE].looks) if n >= r.iterations // 10]
+    yield _claim(
+        "after the first tenth of the iterations advanced-combined stays behind advanced-history",
+        source,
+        lambda m: every(score(m, "advanced-combined", k) < score(m, "advanced-history", k) for k in late),
+    )
+    yield _claim(
+        "before that advanced-combined is ahead of it",
+        source,
+        lambda m: score(m, "advanced-combined", 0) > score(m, "advanced-history", 0),
+    )
+    yield _claim(
+        "abstracting the hand is worse than abstracting the history, simple or advanced",
+        source,
+        lambda m: every(score(m, f"{k}-hand") < score(m, f"{k}-history") for k in ("simple", "advanced")),
+    )
+
+
+def about_sizes(r: Results) -> Iterator[Finding]:
+    source = "Fig. 4.5"
+    sizes = {mode: r.trained[mode].sizes for mode in MODES}
+    yield _fact(
+        "naive and simple history have 4 and 166 infosets",
+        source,
+        {m: (sizes[m]["naive"], sizes[m]["simple-history"]) == (4, 166) for m in MODES},
+        f"{sizes[True]['naive']} and {sizes[True]['simple-history']} in the real rules, {sizes[False]['naive']} and "
+        f"{sizes[False]['simple-history']} in thesis mode",
+    )
+    yield _fact(
+        "simple hand converges to about 200,000 infosets",
+        source,
+        {m: round(sizes[m]["simple-hand"], -5) == 200_000 for m in MODES},
+        f"it has {sizes[True]['simple-hand']:,}, in thesis mode {sizes[False]['simple-hand']:,}",
+    )
+    share = {m: sizes[m]["advanced-history"] / sizes[m][BASELINE] for m in MODES}
+    yield _fact(
+        "advanced history halves the number of infosets",
+        source,
+        {m: 0.45 <= share[m] <= 0.55 for m in MODES},
+        f"it has {share[True]:.0%} of them, in thesis mode {share[False]:.0%}",
+    )
+    times = {m: sizes[m]["advanced-hand"] / sizes[m]["advanced-combined"] for m in MODES}
+    yield _fact(
+        "advanced hand has about twice as many infosets as combined",
+        source,
+        {m: round(times[m]) == 2 for m in MODES},
+        f"{times[True]:.2f} times, in thesis mode {times[False]:.2f}",
+    )
+    yield _claim(
+        f"the non-abstracted method does not reach all infosets in {r.iterations:,} iterations",
+        source,
+        lambda m: r.trained[m].reached[BASELINE].values[:, -1] < sizes[m][BASELINE],
+    )
+    yield _claim(
+        f"its exploitability is then about {REPORTED} (within {NEAR:.0%})",
+        "Sec. 4.2.3",
+        lambda m: np.abs(r.trained[m].gap[BASELINE].values[:, -1] - REPORTED) < NEAR * REPORTED,
+    )
+    yield _fact(
+        "the range of rewards is 8 with hand size 3",
+        "Sec. 4.2.4",
+        {True: False, False: False},
+        f"it is {2 * _most(3):.0f}: the ante rises to {_most(3):.0f}",
+    )
+
+
+def about_ours(r: Results) -> Iterator[Finding]:
+    def score(mode: bool, name: str) -> NDArray[np.float64]:
+        return r.trained[mode].score[name].values[:, -1]
+
+    def gap(mode: bool, name: str) -> NDArray[np.float64]:
+        return r.trained[mode].gap[name].values[:, -1]
+
+    for name in BY_STRENGTH:
+        ahead = {m: score(m, name) > np.max([score(m, n) for n in THESIS], axis=0) for m in MODES}
+        yield _claim(f"{name} scores more than each of the thesis' six", OURS, ahead.__getitem__)
+    yield _claim(
+        "at the end some abstraction scores above the non-abstracted strategy",
+        OURS,
+        lambda m: np.max([score(m, n) for n in ABSTRACTIONS], axis=0) > 0,
+    )
+    yield _claim(
+        "the non-abstracted strategy is the least exploitable",
+        OURS,
+        lambda m: gap(m, BASELINE) < np.min([gap(m, n) for n in ABSTRACTIONS], axis=0),
+    )
+    yield _claim(
+        "the abstraction with the best score is also the least exploitable abstraction",
+        OURS,
+        lambda m: (
+            np.argmax([score(m, n) for n in ABSTRACTIONS], axis=0)
+            == np.argmin([gap(m, n) for n in ABSTRACTIONS], axis=0)
+        ),
+    )
+    yield _claim(
+        "the thesis' best response finds less than the exact one, in all six games at every look",
+        OURS,
+        lambda m: np.logical_and.reduce(
+            [
+                (c.approximate.values <= c.real_then.values + 1e-9).all(axis=1)
+                for betting in (False, True)
+                for c in r.small[betting, m or not betting].values()
+            ]
+        ),
+    )
+
+
+# In words
+
+
+def _list(numbers: Iterable[float]) -> str:
+    return ", ".join(f"{x:.2f}" for x in numbers)
+
+
+def summary(found: Sequence[Finding]) -> str:
+    """How the thesis' claims fared, in a sentence or two."""
+    told = []
+    for what, mode in (("in the real rules", REAL), ("in thesis mode", OTHER)):
+        shares = [sum(c.modes[mode]) / len(c.modes[mode]) for c in found if c.of_the_paper and mode in c.modes]
+        yes, no = sum(s >= MOST for s in shares), sum(s <= FEW for s in shares)
+        told.append(
+            f"{what} {yes} of {len(shares)} hold and {no} do not"
+            + f", {len(shares) - yes - no} stay open" * (yes + no < len(shares))
+        )
+    claims = sum(c.of_the_paper for c in found)
+    return (
+        f"The thesis makes {claims} claims that can be held against these figures: {'; '.join(told)}. A claim holds "
+        f"if it is true of at least {MOST:.0%} of the repetitions and does not if it is true of at most {FEW:.0%}."
+    )
+
+
+def paragraph(figure: str, r: Results, found: Sequence[Finding]) -> str:
+    """What stands beside a figure: which of the thesis' conclusions hold in the correct game."""
+    here = [claim for claim in found if claim.source == figure]
+    if figure == "exploitability":
+        return _exploited(r, found)
+    parts: list[str] = []
+    for word, kept in (("hold", True), ("do not hold", False), ("stay open", None)):
+        texts = [f"“{c.text}” ({_count(c, REAL)})" for c in here if c.stands is kept]
+        if texts:
+            parts.append(f"{'these ' * (not parts)}{word}: {'; '.join(texts)}")
+    text = f"Of the thesis' conclusions from {figure}, in the correct game {'. Others '.join(parts)}."
+    other = [
+        f"“{c.text}” ({_count(c, OTHER)})" for c in here if OTHER in c.modes and _word(c.modes[OTHER]) != _word(c.held)
+    ]
+    if other:
+        text += f" In thesis mode it is otherwise with {'; '.join(other)}."
+    elif any(OTHER in c.modes for c in here):
+        text += " In thesis mode it is the same."
+    more = {"Fig. 4.1": _figure_1, "Fig. 4.2": _figure_2, "Fig. 4.4": _figure_4, "Fig. 4.5": _figure_5}.get(figure)
+    return f"{text} {more(r)}" if more else text
+
+
+def _count(claim: Finding, mode: str) -> str:
+    held = claim.modes[mode]
+    if claim.exactly:
+        return claim.exactly if mode == REAL else "true" if all(held) else "false"
+    return f"{sum(held)} of {len(held)}"
+
+
+def _ends(games: Mapping[str, Converged], what: str) -> str:
+    return ", ".join(f"{getattr(c, what).values[:, -1].mean():.4f} for {deck}" for deck, c in games.items())
+
+
+def _figure_1(r: Results) -> str:
+    games = r.small[False, True]
+    return (
+        f"At the end the mean exploitability is {_ends(games, 'real')}, and still falling. The thesis' best response "
+        f"puts it at {_ends(games, 'approximate')}."
+    )
+
+
+def _figure_2(r: Results) -> str:
+    real, other = r.small[True, True], r.small[True, False]
+    return (
+        f"At the end the mean exploitability is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
+        f"thesis' best response, with its iterations, puts them at {_ends(real, 'approximate')}; "
+        f"{_ends(other, 'approximate')}: where a strategy is good it says more about the search than about the "
+        "strategy."
+    )
+
+
+def _figure_4(r: Results) -> str:
+    told = []
+    for mode, word in ((True, "in the real rules"), (False, "in thesis mode")):
+        score = {n: r.trained[mode].score[n].values[:, -1].mean() for n in ABSTRACTIONS}
+        order = sorted(score, key=lambda n: -score[n])
+        told.append(f"{word} {', '.join(f'{n} {score[n]:+.3f}' for n in order)}")
+    return f"Mean scores at the end, best first: {'; '.join(told)}."
+
+
+def _figure_5(r: Results) -> str:
+    told = []
+    for mode, word in ((True, "In the real rules"), (False, "In thesis mode")):
+        t = r.trained[mode]
+        reached = t.reached[BASELINE].values[:, -1].mean()
+        told.append(
+            f"{word} the non-abstracted runs reach {reached:,.0f} of {t.sizes[BASELINE]:,} "
+            f"({reached / t.sizes[BASELINE]:.1%})"
+        )
+    return f"{'. '.join(told)}."
+
+
+def _exploited(r: Results, found: Sequence[Finding]) -> str:
+    told = []
+    for mode, word in ((True, "in the real rules"), (False, "in thesis mode")):
+        t = r.trained[mode]
+        exact = t.gap[BASELINE].values[:, -1]
+        text = f"{word} {exact.mean():.3f} ± {exact.std(ddof=1) if len(exact) > 1 else 0.0:.3f}"
+        if t.approximate:
+            first = exact[: len(t.approximate)]
+            text += (
+                f", of which the thesis' best response of {r.iterations:,} iterations finds "
+                f"{np.mean(t.approximate):.3f} where {first.mean():.3f} is exact"
+            )
+        told.append(text)
+    ours = [
+        f"“{c.text}” ({_count(c, REAL)}, in thesis mode {_count(c, OTHER)})"
+        for c in found
+        if c.source == OURS and OTHER in c.modes
+    ]
+    return (
+        f"The thesis gives {REPORTED} for the non-abstracted strategy, a lower bound found in another game. Exactly "
+        f"it is {'; '.join(told)}. Lifted to the real game every abstraction has an exploitability too, which the "
+        f"thesis left open. Beyond the thesis: {'; '.join(ours)}."
+    )
+
+
+def tied_suits(r: Results) -> str:
+    """Why the real game sees more than the thesis' names do."""
+    games = r.small[True, True]
+    return (
+        "The thesis' renaming of suits is lossless for the value, but not for a strategy that sampling has made: of "
+        "two cards in suits that look alike to a player it may prefer the one that comes first by name, which that "
+        "player's rows cannot tell and an opponent can. With betting, in the real rules, runs end at "
+        f"{_ends(games, 'real')} in the game itself and at {_ends(games, 'seen')} for an opponent who is given the "
+        "thesis' names: the difference is the price of the renaming, and does not go away with more iterations."
+    )

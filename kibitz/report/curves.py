@@ -1,0 +1,142 @@
+"""Figures over iterations: lines with their bands, and names at the ends of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kibitz.papers.curves import Curves, Line, Panel
+from kibitz.report.plot import BLUE, GREY, ORANGE
+
+# Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
+COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
+PANEL, NAMES, HEIGHT = 3.9, 1.45, 4.3  # inches of a panel, of the names beside it, of the figure
+APART = 0.17  # inches between names
+FLOOR = 1e-5  # the lowest height on a scale of logarithms
+
+
+def curves_plot(picture: Curves) -> Any:
+    """Panels side by side on one scale."""
+    from kibitz.report.heat import _figure
+
+    names = list(dict.fromkeys(line.name for panel in picture.panels for line in panel.lines if not line.like))
+    colour = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
+    left, top, bottom = 0.75, 0.75, 0.62 + 0.18 * bool(picture.note)
+    full = left + len(picture.panels) * (PANEL + NAMES)
+    figure = _figure(full, HEIGHT)
+    first = None
+    for k, panel in enumerate(picture.panels):
+        place = ((left + k * (PANEL + NAMES)) / full, bottom / HEIGHT, PANEL / full, 1 - (top + bottom) / HEIGHT)
+        axes = figure.add_axes(place, sharey=first)
+        _panel(axes, picture, panel, colour)
+        first = first or axes
+        if k == 0:
+            axes.set_ylabel(picture.label)
+    for axes, panel in zip(figure.axes, picture.panels, strict=True):
+        _names(axes, panel, colour, HEIGHT - top - bottom)
+    figure.text(left / full, 1 - 0.25 / HEIGHT, picture.title, fontsize=12, fontweight="bold", parse_math=False)
+    if picture.note:
+        figure.text(left / full, 0.05 / HEIGHT, picture.note, fontsize=8.5, color=GREY, parse_math=False)
+    return figure
+
+
+def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> None:
+    from matplotlib.ticker import EngFormatter, NullFormatter
+
+    if picture.log_x:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    if picture.log_y:
+        axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if not picture.log_y and any(abs(y) >= 10_000 for each in panel.lines for y in each.mean):
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    for each in panel.lines:
+        _line(axes, each, colour[each.like or each.name], picture.log_y)
+    for name, height in panel.levels:
+        axes.axhline(height, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate(
+            name,
+            (0.02, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            fontsize=8,
+            color=GREY,
+        )
+    axes.set_title(panel.title, loc="left", fontsize=10)
+    axes.set_xlabel("iterations", fontsize=9)
+    axes.grid(which="major", color="#e3e3e3", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8.5)
+
+
+def _line(axes: Any, line: Line, colour: str, log_y: bool) -> None:
+    low = [y - s for y, s in zip(line.mean, line.sd, strict=True)]
+    high = [y + s for y, s in zip(line.mean, line.sd, strict=True)]
+    if log_y:  # what lies at zero or below has no place on such a scale
+        kept = [k for k, y in enumerate(line.mean) if y > FLOOR]
+        low = [max(y, FLOOR) for y in low]
+    else:
+        kept = list(range(len(line.mean)))
+    if not kept:
+        return
+    at, mean = [line.at[k] for k in kept], [line.mean[k] for k in kept]
+    if line.dashed:
+        axes.errorbar(
+            at,
+            mean,
+            [[mean[j] - low[k] for j, k in enumerate(kept)], [line.sd[k] for k in kept]],
+            color=colour,
+            linewidth=1.2,
+            linestyle=(0, (4, 2.5)),
+            marker="o",
+            markersize=3.2,
+            markerfacecolor="white",
+            elinewidth=0.8,
+            zorder=4,
+        )
+    else:
+        axes.plot(at, mean, color=colour, linewidth=1.8, zorder=3)
+        axes.fill_between(at, [low[k] for k in kept], [high[k] for k in kept], color=colour, alpha=0.18, linewidth=0)
+
+
+def _names(axes: Any, panel: Panel, colour: dict[str, str], inches: float) -> None:
+    """Names at the ends of lines, moved apart where they would cover one another."""
+    shown: Sequence[Line] = [line for line in panel.lines if not line.like]
+    to_axes = axes.transData + axes.transAxes.inverted()
+    ends = sorted(
+        (
+            float(
+                to_axes.transform(
+                    (line.at[-1], max(line.mean[-1], FLOOR) if axes.get_yscale() == "log" else line.mean[-1])
+                )[1]
+            ),
+            line,
+        )
+        for line in shown
+    )
+    step = APART / inches
+    heights: list[float] = []
+    for end, _ in ends:
+        heights.append(max(end, heights[-1] + step if heights else -0.02))
+    over = heights[-1] - 1.0 if heights else 0.0
+    if over > 0:  # too high: push down from the top
+        ceiling = 1.0 + step
+        for k in range(len(heights) - 1, -1, -1):
+            heights[k] = ceiling = min(heights[k], ceiling - step)
+    for height, (_, line) in zip(heights, ends, strict=True):
+        x, y = line.at[-1], line.mean[-1]
+        axes.annotate(
+            line.name,
+            (x, max(y, FLOOR) if axes.get_yscale() == "log" else y),
+            xytext=(1.045, height),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=8.5,
+            color=colour[line.name],
+            annotation_clip=False,
+            parse_math=False,
+            arrowprops={"arrowstyle": "-", "color": colour[line.name], "linewidth": 0.6, "shrinkA": 1, "shrinkB": 1},
+        )
