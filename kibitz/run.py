@@ -136,7 +136,7 @@ def _solve_abstract(game: Any, tree: Tree, source: Any, solver: str, **options: 
     meta["size"] = len(derived.tree.infosets.labels)
     meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
     meta["abstract_value"] = meta.pop("value", None)
-    return Profile(tree.infosets, derived.lift(answer.probabilities), meta)
+    return Profile(tree.infosets, chosen.even_out(derived.lift(answer.probabilities)), meta)
 
 
 def _first(form: SequenceForm, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:

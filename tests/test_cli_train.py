@@ -123,10 +123,8 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
     out = process.stdout.read().decode()
     process.stdout.close()
     assert out.startswith("toepen by outlook: ") and "\x1b" not in out
-    assert re.search(
-        r"training toepen: iteration [\d,]+, [\d,]+ decisions/s, [\d,]+ of 1,250,000 rows, 0 evicted, about [\d.]+ m?s left",
-        shown.decode(),
-    )
+    line = r"training toepen: iteration [\d,]+, [\d,]+ decisions/s, [\d,]+ of 1,250,000 rows, 0 evicted, about [\d.]+ "
+    assert re.search(line, shown.decode())
 
 
 def test_sizes_in_words() -> None:

@@ -46,6 +46,7 @@ class Abstraction:
     row: Ints  # [I]  infoset -> row, numbered from 0 in order of first appearance, seat by seat
     closed: NDArray[np.bool_]  # [K]  dropped actions
     by_position: bool = False  # rows match actions by their place in the list, whatever their names
+    ties: Ints | None = None  # [K]  for each column the first of its infoset that is the same to the seat
 
     @property
     def rows(self) -> int:
@@ -55,6 +56,18 @@ class Abstraction:
     def rows_of(self, seat: int) -> int:
         start = self.infosets.seat_start
         return len(np.unique(self.row[start[seat] : start[seat + 1]]))
+
+    def even_out(self, probabilities: Floats) -> Floats:
+        """Probabilities in the real game, with actions that are the same to a seat equally likely.
+
+        Where a seat cannot tell two actions apart its row may prefer either; others may tell them apart, and gain by it.
+        """
+        if self.ties is None:
+            return probabilities
+        total = np.bincount(self.ties, probabilities, minlength=len(probabilities))
+        count = np.bincount(self.ties, minlength=len(probabilities))
+        shared: Floats = (total / np.maximum(count, 1))[self.ties]
+        return shared
 
     def __str__(self) -> str:
         return f"{self.name} ({self.rows:,} rows for {len(self.row):,} infosets)"
@@ -83,6 +96,7 @@ def abstraction(
     infosets, by_position = tree.infosets, False
     bucket: Bucket | None = None
     keys: NDArray[Any] | None = None
+    ties: Ints | None = None
     if isinstance(source, Abstraction):
         if not same_infosets(source.infosets, infosets):
             raise GameError(f"the abstraction {source.name} was made for another game")
@@ -99,6 +113,7 @@ def abstraction(
         if found is not None:
             bucket, by_position = found.of, found.by_position
             keys = None if found.keys is None else found.keys(infosets.labels)
+            ties = _ties(infosets, found)
         if callable(without):
             name = f"own:{spec.name}"
         else:
@@ -113,7 +128,7 @@ def abstraction(
     row = _rows(infosets, bucket) if keys is None else numbered(infosets, keys)
     closed = _closed(infosets, without)
     check_rows(infosets, row, closed, by_position)
-    return Abstraction(name, infosets, row, closed, by_position)
+    return Abstraction(name, infosets, row, closed, by_position, ties)
 
 
 def numbered(infosets: Infosets, keys: NDArray[Any]) -> Ints:
@@ -128,6 +143,20 @@ def numbered(infosets: Infosets, keys: NDArray[Any]) -> Ints:
         row[here] = rows + rank[number]
         rows += len(first)
     return row
+
+
+def _ties(infosets: Infosets, found: Buckets) -> Ints | None:
+    """For each column the first of its infoset that is the same to the seat; None if all differ."""
+    first, row_of = infosets.first[:-1], infosets.row_of_column
+    if found.all_ties is not None and (every := found.all_ties(infosets.labels)) is not None:
+        within: Ints = every[row_of, np.arange(len(row_of)) - first[row_of]]
+    elif found.ties is not None:
+        seats = np.repeat(np.arange(infosets.seats), np.diff(infosets.seat_start)).tolist()
+        each = [found.ties(seat, label) for seat, label in zip(seats, infosets.labels, strict=True)]
+        within = np.array([a for actions in each for a in actions], np.int64)
+    else:
+        return None
+    return within + first[row_of]
 
 
 def _rows(infosets: Infosets, bucket: Bucket | None) -> Ints:
@@ -301,10 +330,12 @@ def abstract_game(
     names: dict[tuple[Action, ...], int] = {}
     actions_of = np.empty(len(rows), np.int32)
     widths = np.empty(len(rows), np.int64)
+    some_closed = bool(closed.any())
     for r, i in enumerate(speaker):
-        given = infosets.actions[infosets.actions_of[i]]
-        shut = closed[infosets.first[i] : infosets.first[i + 1]]
-        kept = tuple(a for a, s in zip(given, shut, strict=True) if not s)
+        kept = infosets.actions[infosets.actions_of[i]]
+        if some_closed:
+            shut = closed[infosets.first[i] : infosets.first[i + 1]]
+            kept = tuple(a for a, s in zip(kept, shut, strict=True) if not s)
         actions_of[r] = names.setdefault(kept, len(names))
         widths[r] = len(kept)
     first = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)

@@ -42,6 +42,9 @@ class Buckets(NamedTuple):
     about: str = ""  # what is merged, in a line
     by_position: bool = False  # may actions of other names share a column, the first with the first and so on?
     keys: Callable[[Sequence[str]], Any] | None = None  # all buckets at once, from the tree's labels: an array, or None
+    ties: Callable[[int, str], Sequence[int]] | None = None  # (seat, infoset) -> for each action the first that is the
+    #   same to the seat; such actions are made equally likely in the real game, where others may tell them apart
+    all_ties: Callable[[Sequence[str]], Any] | None = None  # all ties at once: an array [I, widest], or None
 
 
 @runtime_checkable

@@ -117,6 +117,15 @@ def keys_of_states(game: Toepen, states: Words, name: str, bucket: NDArray[np.ui
     return found
 
 
+def ties_of_states(game: Toepen, states: Words) -> NDArray[np.int64]:
+    """[n, 4]  for each action of some decisions the first one that is the same to the seat."""
+    from kibitz.kernels.toepen_lay import ties_at
+
+    found = np.empty((len(states), 4), np.int64)
+    ties_at(np.ascontiguousarray(states), rules_of(game), found)
+    return found
+
+
 def _lists(offered: Words, infoset: NDArray[np.int32], turn: NDArray[np.int8]) -> tuple[list[Any], NDArray[np.int32]]:
     """The distinct lists of actions in order of their first appearance in the tree, and which each infoset has."""
     kinds, number = np.unique(offered, return_inverse=True)

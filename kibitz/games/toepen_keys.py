@@ -38,6 +38,7 @@ the game with symmetric=true, and `kibitz.abstractions.quotient.unfold` brings i
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from kibitz.games.protocol import Buckets
@@ -55,7 +56,24 @@ def buckets(rules: Toepen) -> Mapping[str, Buckets]:
     def at_once(name: str) -> Callable[[Sequence[str]], Any]:
         return lambda labels: compiled_keys(rules, labels, name)
 
-    return {name: Buckets(of(key), about, True, at_once(name)) for name, (key, about) in KEYS.items()}
+    found = {name: Buckets(of(key), about, True, at_once(name)) for name, (key, about) in KEYS.items()}
+    found["maximal"] = found["maximal"]._replace(ties=partial(ties, rules), all_ties=partial(compiled_ties, rules))
+    return found
+
+
+def ties(rules: Toepen, seat: int, infoset: str) -> list[int]:
+    """For each action the first one that is the same to the seat but for the name of a suit."""
+    _, kinds = rules.kinds(seat, infoset)
+    actions = list(rules.actions(rules.read(seat, infoset)))
+    first = {action: actions.index(same[0]) for same in kinds.values() for action in same}
+    return [first[action] for action in actions]
+
+
+def compiled_ties(rules: Toepen, labels: Sequence[str]) -> Any:
+    """The same for all infosets at once, [I, 4], if the state machine has laid the tree out."""
+    from kibitz.games.toepen_arrays import Labels, ties_of_states
+
+    return ties_of_states(rules, labels.examples) if isinstance(labels, Labels) else None
 
 
 def compiled_keys(rules: Toepen, labels: Sequence[str], name: str, bucket: Any = None) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kibitz.kernels.jit import ONE, U64, kernel, part
 from kibitz.kernels.sampling import NONE
-from kibitz.kernels.toepen import CARD, EIGHT, END, M8, State, act, choices, deal, payoff, phase_of, player_of
+from kibitz.kernels.toepen import (
+    CARD, EIGHT, END, M3, M8, THREE, State, act, choices, deal, payoff, phase_of, player_of, signature,
+)  # fmt: skip
 from kibitz.kernels.toepen_keys import key_of
 
 EMPTY = -1
@@ -142,6 +144,27 @@ def count_rows(deals, rules, keys, stack, table_key, count):
                     return False
             depth = open_state(stack, depth, state, rules, NONE)
     return True
+
+
+@kernel
+def ties_at(states, rules, out):
+    """Cards that a seat cannot tell apart. out: int64[n, 4], for each action the first one that is the same to it."""
+    for i in range(states.shape[0]):
+        state = State(states[i, 0], states[i, 1], states[i, 2], states[i, 3], states[i, 4])
+        for b in range(4):
+            out[i, b] = b
+        if phase_of(state) != CARD:
+            continue
+        seat = player_of(state)
+        width, cards = choices(state, rules)
+        for b in range(width):
+            card = (cards >> (EIGHT * b)) & M8
+            for a in range(b):
+                like = (cards >> (EIGHT * a)) & M8
+                same = signature(state, seat, like >> THREE) == signature(state, seat, card >> THREE)
+                if like & M3 == card & M3 and same:
+                    out[i, b] = a
+                    break
 
 
 @kernel

@@ -10,8 +10,26 @@ from kibitz.kernels.jit import ONE, U64, kernel, part
 from kibitz.kernels.rows import WIDE, Table, averaged, find, find_or_add, matched
 from kibitz.kernels.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
 from kibitz.kernels.toepen import (
-    CARD, EIGHT, END, HALF, M3, M4, M8, PLAY, THREE, WORD, State, act, choices, deal, draw_hands, field, payoff,
-    phase_of, player_of, signature,
+    CARD,
+    EIGHT,
+    END,
+    HALF,
+    M3,
+    M4,
+    M8,
+    PLAY,
+    THREE,
+    WORD,
+    State,
+    act,
+    choices,
+    deal,
+    draw_hands,
+    field,
+    payoff,
+    phase_of,
+    player_of,
+    signature,
 )  # fmt: skip
 from kibitz.kernels.toepen_keys import RAW, Keys, hand_number, key_of
 from kibitz.kernels.toepen_rule import rule

@@ -26,7 +26,6 @@ class Panel:
     title: str
     lines: tuple[Line, ...]
     levels: tuple[tuple[str, float], ...] = ()  # heights with a name
-    log_y: bool | None = None  # None: as the whole figure
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,7 @@ class Curves:
     panels: tuple[Panel, ...]
     log_x: bool = True
     log_y: bool = False
+    palette: tuple[str, ...] = ()  # names in the order of colours, so that figures agree
     note: str = ""  # under the figure: what the kinds of lines are
     text: str = ""  # a paragraph beside it
 

@@ -26,11 +26,14 @@ from kibitz.papers.le2021_runs import (
     KINDS,
     THESIS,
     Converged,
+    GoOn,
+    Laid,
     Setting,
     Trained,
     converge,
     count,
     exact_value,
+    side_by_side,
     train,
 )
 
@@ -47,6 +50,9 @@ TABLES = {
 }
 # The sizes of its abstractions that the thesis names or shows; the others follow from its rules.
 SHOWN = {"naive": "4", "simple-history": "166", "simple-hand": "about 200,000", BASELINE: "376,958"}
+ANSWERED = 3  # repetitions in which the thesis' best response is trained against the large game's last strategy
+STRENGTH, STRENGTH_QUICK = 200_000, 20_000  # iterations of the strategy that hands are clustered by
+NAMES = (BASELINE, *ABSTRACTIONS)
 EVALUATION = 10_000  # iterations of the thesis' best responses in Figures 4.1 and 4.2; as many as were trained later on
 MODE_NAMES = {True: "real rules", False: "thesis mode"}
 
@@ -99,23 +105,19 @@ def size_sheet(trained: Mapping[bool, Trained]) -> Sheet:
     )
 
 
-def value_sheet(trained: Mapping[bool, Trained]) -> tuple[Sheet, dict[str, Any]]:
+def value_sheet(results: Results) -> Sheet:
     rows: list[tuple[str, ...]] = []
-    data: dict[str, Any] = {}
-    for game in (*(g for g in GAMES if not g.betting), Setting(2, 2, 2, True)):
-        value, fraction = exact_value(game.rules())
+    for game, (value, fraction) in results.values.items():
         rows.append((str(game), MODE_NAMES[True], f"{value:.6f}" + f" = {fraction}" * bool(fraction)))
-        data[str(game)] = value
     for mode in MODES:
-        low, high = trained[mode].value
+        low, high = results.trained[mode].value
         rows.append((str(LARGE), MODE_NAMES[mode], f"between {low:.4f} and {high:.4f}"))
-        data[f"{LARGE}, {MODE_NAMES[mode]}"] = [low, high]
     return Sheet(
         "What the hand is worth to player 1, who leads",
         ("suits/ranks/hand", "rules", "value"),
         rows,
-        "By the linear programme; for 3/3/3 with betting what best responses leave open after pcfr+.",
-    ), data
+        f"By the linear programme; for {LARGE} with betting what best responses leave open after pcfr+.",
+    )
 
 
 def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> Sheet:
@@ -194,6 +196,7 @@ def exploitability_curves(name: str, figure: str, found: Mapping[str, Mapping[st
         "exploitability (nash_conv), chips",
         panels,
         log_y=True,
+        palette=DECKS,
         note="Lines: exact, mean and standard deviation. Dashes: the thesis' approximate best response, where "
         "it is above zero.",
         text=text,
@@ -214,6 +217,7 @@ def score_curves(name: str, figure: str, trained: Mapping[bool, Trained], names:
         f"Figure {figure}: score against the non-abstracted strategy of the same age",
         "mean payoff a hand, chips",
         panels,
+        palette=NAMES,
         text=text,
     )
 
@@ -236,7 +240,7 @@ def other_curves(
         lines = tuple(line(each, curves[each].looks, curves[each].values) for each in names)
         top = ((f"all {trained[mode].sizes[BASELINE]:,} of {BASELINE}", float(trained[mode].sizes[BASELINE])),)
         panels.append(Panel(MODE_NAMES[mode], lines, top if levels else ()))
-    return Curves(name, title, label, tuple(panels), log_x, log_y, text=text)
+    return Curves(name, title, label, tuple(panels), log_x, log_y, NAMES, text=text)
 
 
 # All of it
@@ -246,10 +250,16 @@ def recompute(plan: Plan | None = None, on_start: OnStart | None = None) -> Outc
     """Both tables and all figures. plan.iterations is for abstractions; exploitability curves take half as many."""
     plan = plan or PLAN
     began = time.perf_counter()
+    found = measured(plan, on_start)
+    return outcome(plan, found, time.perf_counter() - began)
+
+
+def measured(plan: Plan, on_start: OnStart | None = None) -> Results:
+    """All that the report is made from."""
     told = on_start or (lambda what, done, of: None)
     told("counting infosets", 0, 1)
     counted = counts()
-    half, evaluation = max(1, plan.iterations // 2), max(1, min(EVALUATION, plan.iterations))
+    half, evaluation = iterations_of(plan)
     small = {
         (betting, mode): {
             game.deck: converge(game.rules(mode), half, evaluation, plan.seeds, plan.jobs, on_start)
@@ -257,32 +267,55 @@ def recompute(plan: Plan | None = None, on_start: OnStart | None = None) -> Outc
         }
         for betting, mode in ((False, True), (True, True), (True, False))
     }
-    quick = plan.iterations < PLAN.iterations
+    tables = layouts(plan, on_start)
     trained = {
         mode: train(
-            LARGE.rules(mode),
-            plan.iterations,
+            tables.pop(mode),
             plan.iterations,
             plan.seeds,
             plan.until,
             plan.jobs,
             on_start,
-            answered=1 if quick else 3,
-            strength=20_000 if quick else 200_000,
+            answered=1 if is_quick(plan) else ANSWERED,
         )
         for mode in MODES
     }
-    results = Results(plan.iterations, small, trained, counted)
+    values = {
+        game: exact_value(game.rules()) for game in (*(g for g in GAMES if not g.betting), Setting(2, 2, 2, True))
+    }
+    return Results(plan.iterations, small, trained, counted, values)
+
+
+def layouts(plan: Plan, on_start: OnStart | None) -> dict[bool, Laid]:
+    """The large game in both modes, laid out side by side."""
+    strength = STRENGTH_QUICK if is_quick(plan) else STRENGTH
+
+    def work(mode: bool, go_on: GoOn) -> Laid:
+        return Laid(LARGE.rules(mode), strength)
+
+    what = f"laying out {LARGE} with betting and clustering its hands"
+    return dict(zip(MODES, side_by_side(work, MODES, plan.jobs, what, on_start), strict=True))
+
+
+def is_quick(plan: Plan) -> bool:
+    return plan.iterations < PLAN.iterations
+
+
+def iterations_of(plan: Plan) -> tuple[int, int]:
+    """Of training and of the thesis' best responses, for the small games."""
+    return max(1, plan.iterations // 2), max(1, min(EVALUATION, plan.iterations))
+
+
+def outcome(plan: Plan, results: Results, seconds: float) -> Outcome:
     found = tuple(claims_about.claims(results))
-    values, value_data = value_sheet(trained)
-    seconds = time.perf_counter() - began
+    trained, small = results.trained, results.small
     return Outcome(
         name="le2021",
         title=TITLE,
-        about=about(plan, half, evaluation, quick),
+        about=about(plan),
         departs=(
             "MCCFR with external sampling as defined: regrets of a sampled walk are not weighted by the opponent's "
-            "reach again, opponents play their current strategy, not their average.",
+            "reach again, and opponents play their current strategy, not their average.",
             "Exploitability is exact, in the real game; the thesis' approximation is drawn beside it in dashes.",
             "Scores are exact expectations, where the thesis played 20,000 hands.",
             "Looks are at some iterations only, closely at first; the thesis looked at 500 or 1,000 intervals.",
@@ -292,9 +325,9 @@ def recompute(plan: Plan | None = None, on_start: OnStart | None = None) -> Outc
         notes=(claims_about.tied_suits(results),),
         plan=plan,
         sheets=(
-            *count_sheets(counted),
+            *count_sheets(results.counted),
             size_sheet(trained),
-            values,
+            value_sheet(results),
             end_sheet(small),
             abstraction_sheet(trained),
         ),
@@ -304,10 +337,10 @@ def recompute(plan: Plan | None = None, on_start: OnStart | None = None) -> Outc
             "unit": "chips",
             "counts": {
                 game: {kind: {MODE_NAMES[s]: list(pair) for s, pair in of.items()} for kind, of in kinds.items()}
-                for game, kinds in counted.items()
+                for game, kinds in results.counted.items()
             },
             "thesis": {table: dict(zip(map(str, GAMES), numbers, strict=True)) for table, numbers in TABLES.items()},
-            "values": value_data,
+            "values": {str(game): value for game, (value, _) in results.values.items()},
             "exploitability": {
                 f"{deck}, {'betting' if betting else 'no betting'}, {MODE_NAMES[mode]}": converged_data(c)
                 for (betting, mode), games in small.items()
@@ -321,7 +354,8 @@ def recompute(plan: Plan | None = None, on_start: OnStart | None = None) -> Outc
     )
 
 
-def about(plan: Plan, half: int, evaluation: int, quick: bool) -> str:
+def about(plan: Plan) -> str:
+    half, evaluation = iterations_of(plan)
     hurried = (
         f" This is a quick look: {plan.starts} repetitions of {half:,} and {plan.iterations:,} iterations, where the "
         "thesis has 15 of 50,000 and 100,000; most conclusions are about longer runs."
@@ -332,7 +366,7 @@ def about(plan: Plan, half: int, evaluation: int, quick: bool) -> str:
         f"{plan.iterations:,} under the thesis' renaming of suits (non-abstracted), its six abstractions and two of "
         f"ours. The thesis' best responses take {evaluation:,} iterations for the small games. Games with betting are "
         "played by the real rules and in thesis "
-        "mode, in which nobody has to follow suit." + hurried * quick
+        "mode, in which nobody has to follow suit." + hurried * is_quick(plan)
     )
 
 

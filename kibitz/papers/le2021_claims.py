@@ -31,6 +31,7 @@ class Results:
     small: Mapping[tuple[bool, bool], Mapping[str, Converged]]  # (betting, follow_suit) -> deck
     trained: Mapping[bool, Trained]
     counted: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]
+    values: Mapping[Setting, tuple[float, str]]  # of player 1, with a fraction where there is one
 
 
 @dataclass(frozen=True)
@@ -165,9 +166,7 @@ def about_betting(r: Results) -> Iterator[Finding]:
         lambda m: np.abs(end(m)[WIDE] - end(m)[SQUARE]) < SMALL_RANGE * np.maximum(end(m)[WIDE], end(m)[SQUARE]),
     )
     yield _claim(
-        f"a larger deck is not harder: {SQUARE} end no higher than {WIDE} or no higher than {TALL}",
-        source,
-        lambda m: (end(m)[SQUARE] <= end(m)[WIDE]) | (end(m)[SQUARE] <= end(m)[TALL]),
+        f"a larger deck is not harder: {SQUARE} end lower than {TALL}", source, lambda m: end(m)[SQUARE] < end(m)[TALL]
     )
 
 
@@ -202,7 +201,9 @@ def about_scores(r: Results) -> Iterator[Finding]:
         lambda m: every(score(m, name, 0) > 0 for name in coarse),
     )
     yield _claim(
-        "and fall off: all three are behind at the end", source, lambda m: every(score(m, name) < 0 for name in coarse)
+        "naive, simple history and simple hand fall off: all three are behind at the end",
+        source,
+        lambda m: every(score(m, name) < 0 for name in coarse),
     )
     for name in ("naive", "simple-history"):
         ahead = {m: score(m, name) > score(m, "simple-hand") for m in MODES}
@@ -450,10 +451,16 @@ def _exploited(r: Results, found: Sequence[Finding]) -> str:
 def tied_suits(r: Results) -> str:
     """Why the real game sees more than the thesis' names do."""
     games = r.small[True, True]
+
+    def price(deck: str, look: int) -> float:
+        return float((games[deck].real.values - games[deck].seen.values)[:, look].mean())
+
+    early = games[WIDE].real.looks[-10]
+    told = "; ".join(f"{deck}: {price(deck, -10):.3f} and {price(deck, -1):.3f}" for deck in DECKS)
     return (
         "The thesis' renaming of suits is lossless for the value, but not for a strategy that sampling has made: of "
-        "two cards in suits that look alike to a player it may prefer the one that comes first by name, which that "
-        "player's rows cannot tell and an opponent can. With betting, in the real rules, runs end at "
-        f"{_ends(games, 'real')} in the game itself and at {_ends(games, 'seen')} for an opponent who is given the "
-        "thesis' names: the difference is the price of the renaming, and does not go away with more iterations."
+        "two cards in suits that look alike to a player it may prefer the one that comes first by name, which the "
+        "player's rows cannot tell and an opponent can. Best responses in the real game find that; those of an "
+        "opponent who is given the thesis' names do not. With betting, in the real rules, the difference after "
+        f"{early:,} iterations and at the end is {told}. This part does not go away as a run converges."
     )

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from kibitz.abstractions import abstract_game, abstraction, numbered
 from kibitz.errors import SolverError
 from kibitz.evaluate import measure
-from kibitz.form.rows import row_map
+from kibitz.form.rows import check_rows, row_map
 from kibitz.form.sequence import SequenceForm, form_of
 from kibitz.games.toepen import Toepen
 from kibitz.games.toepen_arrays import Labels, deals_of, keys_of_states, rules_of
@@ -97,22 +98,30 @@ class Course:
     """
 
     def __init__(self, tree: Tree, row: Ints, answers: int | None = None) -> None:
-        self.form = form_of(tree)
-        infosets = self.form.infosets
-        rows, moves = int(row.max()) + 1, None
+        self.form, self.tree, self.answers = form_of(tree), tree, answers
+        infosets, moves, base = self.form.infosets, None, None
         if answers is not None:
-            moves = np.zeros(rows, bool)
+            moves = np.zeros(int(row.max()) + 1, bool)
             moves[row[infosets.seat_start[answers] : infosets.seat_start[answers + 1]]] = True
-        base = None if moves is None else self.form.uniform()  # a strategy takes its place in `answered`
-        mapped = row_map(self.form, row, moves, base, by_position=True)
-        self.solver: Mccfr = mccfr()(Task(tree, self.form, mapped), "mccfr")
-        self.rows, self.tree, self.row, self.answers = rows, tree, row, answers
-        self.reads = self.solver.column[self.form.reads].astype(np.uint32)  # [S]  sequence -> column
-        self.first = self.solver.row_first[:-1]  # [rows]
-        self.width = np.diff(self.solver.row_first)
-        self.frozen = np.repeat(np.zeros(rows, bool) if moves is None else ~moves, self.width)  # [C]
-        if answers is None:
-            self.solver.regret[:] = -0.0  # no sum of regrets gives minus zero: so it marks what was never visited
+            base = self.form.uniform()  # a strategy takes its place in `answered`
+        self._holds(
+            mccfr()(Task(tree, self.form, row_map(self.form, row, moves, base, by_position=True)), "mccfr"), row
+        )
+        self.frozen = np.repeat(np.zeros(self.rows, bool) if moves is None else ~moves, self.width)  # [C]
+
+    def _holds(self, solver: Mccfr, row: Ints) -> None:
+        self.solver, self.row, self.rows = solver, row, int(row.max()) + 1
+        self.reads = solver.column[self.form.reads].astype(np.uint32)  # [S]  sequence -> column
+        self.first, self.width = solver.row_first[:-1], np.diff(solver.row_first)  # [rows]
+        if self.answers is None:
+            solver.regret[:] = -0.0  # no sum of regrets gives minus zero: so it marks what was never visited
+
+    def regrouped(self, row: Ints) -> Course:
+        """The same game under another abstraction; it shares what it can."""
+        made = copy(self)
+        made._holds(self.solver.regrouped(row), row)
+        made.frozen = np.zeros(len(made.solver.regret), bool)
+        return made
 
     def fresh(self, seed: int) -> Mccfr:
         return self.solver.fresh(seed)
@@ -310,39 +319,48 @@ def strength_rows(tree: Tree, rules: Toepen, iterations: int, deals: int = STREN
     labels = tree.infosets.labels
     assert isinstance(labels, Labels)
     states = labels.examples
-    return {name: numbered(tree.infosets, keys_of_states(rules, states, name, bucket)) for name in BY_STRENGTH}
+    rows = {name: numbered(tree.infosets, keys_of_states(rules, states, name, bucket)) for name in BY_STRENGTH}
+    for row in rows.values():
+        check_rows(tree.infosets, row, np.zeros(int(tree.infosets.first[-1]), bool), by_position=True)
+    return rows
+
+
+class Laid:
+    """A game laid out, with all its abstractions. strength: iterations behind those by strength."""
+
+    def __init__(self, rules: Toepen, strength: int) -> None:
+        self.rules, self.tree = rules, tree_of(rules)
+        self.form = form_of(self.tree)
+        rows = {name: abstraction(self.tree, name).row for name in (BASELINE, *THESIS)}
+        rows |= strength_rows(self.tree, rules, strength)
+        base = Course(self.tree, rows[BASELINE])
+        self.course = {name: base if name == BASELINE else base.regrouped(row) for name, row in rows.items()}
+
+    @property
+    def mode(self) -> str:
+        return "real rules" if self.rules.follow_suit else "thesis mode"
 
 
 def train(
-    rules: Toepen,
+    laid: Laid,
     iterations: int,
-    evaluation: int,
     seeds: Sequence[int],
     until: float,
     jobs: int | None = None,
     on_start: OnStart | None = None,
     answered: int = 3,
-    strength: int = 200_000,
 ) -> Trained:
     """All abstractions and the baseline from each seed, in step with one another.
 
-    answered: from how many seeds the baseline gets the thesis' approximate best response at the end.
-    strength: iterations of the blueprint behind the abstractions by strength.
+    answered: from how many seeds the baseline gets the thesis' approximate best response at the end, of as many
+    iterations as were trained [Sec. 4.2.2].
     """
     from kibitz.run import solve
 
     told = on_start or (lambda what, done, of: None)
-    mode = "real rules" if rules.follow_suit else "thesis mode"
-    told(f"laying the game out, {mode}", 0, 1)
-    tree = tree_of(rules)
-    form = form_of(tree)
-    told(f"solving the game to {until:g}, {mode}", 0, 1)
-    solved = solve(tree, "pcfr+", until=until)
-    bound = measure(form, solved.probabilities)
-    told(f"hands by strength, {mode}", 0, 1)
-    rows = {name: abstraction(tree, name).row for name in (BASELINE, *THESIS)}
-    rows |= strength_rows(tree, rules, strength)
-    course = {name: Course(tree, row) for name, row in rows.items()}
+    told(f"solving the game to {until:g}, {laid.mode}", 0, 1)
+    form, course = laid.form, laid.course
+    bound = measure(form, solve(laid.tree, "pcfr+", until=until).probabilities)
     looks = looks_at(iterations, min(100, iterations))
     gaps = sorted({min(looks, key=lambda n: abs(np.log(n / at))) for at in np.geomspace(looks[0], iterations, 7)})
 
@@ -365,20 +383,20 @@ def train(
                     gap[name].append(course[name].gap(strategy).gap)
         return score, reached, gap, course[BASELINE].average(runs[BASELINE])
 
-    found = side_by_side(work, list(seeds), jobs, f"abstractions, {mode}", on_start)
+    found = side_by_side(work, list(seeds), jobs, f"abstractions, {laid.mode}", on_start)
 
     def gather(part: int, at: Sequence[int]) -> dict[str, Curve]:
         return {name: Curve(tuple(at), np.array([answer[part][name] for answer in found])) for name in course}
 
-    answers = [Course(tree, rows[BASELINE], seat) for seat in range(2)] if answered else []
+    answers = [Course(laid.tree, course[BASELINE].row, seat) for seat in range(2)] if answered else []
 
     def answer(item: tuple[int, int], go_on: GoOn) -> float:
         k, seat = item
         go_on()
-        return answers[seat].answered(found[k][3], evaluation, seeds[k] + (20 + seat) * SEEDS_APART)
+        return answers[seat].answered(found[k][3], iterations, seeds[k] + (20 + seat) * SEEDS_APART)
 
     items = [(k, seat) for k in range(min(answered, len(seeds))) for seat in range(2)]
-    gains = side_by_side(answer, items, jobs, f"the thesis' best responses, {mode}", on_start) if items else []
+    gains = side_by_side(answer, items, jobs, f"the thesis' best responses, {laid.mode}", on_start) if items else []
     return Trained(
         {name: c.rows for name, c in course.items()},
         gather(0, looks),

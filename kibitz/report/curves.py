@@ -10,7 +10,7 @@ from kibitz.report.plot import BLUE, GREY, ORANGE
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
-PANEL, NAMES, HEIGHT = 3.9, 1.45, 4.3  # inches of a panel, of the names beside it, of the figure
+PANEL, NAMES, HEIGHT = 3.7, 1.6, 4.3  # inches of a panel, of the names beside it, of the figure
 APART = 0.17  # inches between names
 FLOOR = 1e-5  # the lowest height on a scale of logarithms
 
@@ -19,7 +19,8 @@ def curves_plot(picture: Curves) -> Any:
     """Panels side by side on one scale."""
     from kibitz.report.heat import _figure
 
-    names = list(dict.fromkeys(line.name for panel in picture.panels for line in panel.lines if not line.like))
+    shown = (line.name for panel in picture.panels for line in panel.lines if not line.like)
+    names = list(dict.fromkeys([*picture.palette, *shown]))
     colour = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
     left, top, bottom = 0.75, 0.75, 0.62 + 0.18 * bool(picture.note)
     full = left + len(picture.panels) * (PANEL + NAMES)
@@ -32,6 +33,8 @@ def curves_plot(picture: Curves) -> Any:
         first = first or axes
         if k == 0:
             axes.set_ylabel(picture.label)
+        else:
+            axes.tick_params(labelleft=False)
     for axes, panel in zip(figure.axes, picture.panels, strict=True):
         _names(axes, panel, colour, HEIGHT - top - bottom)
     figure.text(left / full, 1 - 0.25 / HEIGHT, picture.title, fontsize=12, fontweight="bold", parse_math=False)
@@ -41,13 +44,16 @@ def curves_plot(picture: Curves) -> Any:
 
 
 def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> None:
-    from matplotlib.ticker import EngFormatter, NullFormatter
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
     if picture.log_x:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
     if picture.log_y:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}" if y >= 1e-4 else f"{y:.0e}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     if not picture.log_y and any(abs(y) >= 10_000 for each in panel.lines for y in each.mean):
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
@@ -55,15 +61,9 @@ def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> 
         _line(axes, each, colour[each.like or each.name], picture.log_y)
     for name, height in panel.levels:
         axes.axhline(height, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-        axes.annotate(
-            name,
-            (0.02, height),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            fontsize=8,
-            color=GREY,
-        )
+        below = sum(line.mean[0] > height for line in panel.lines) > len(panel.lines) / 2  # where there is room
+        axes.annotate(name, (0.02, height), xycoords=("axes fraction", "data"), xytext=(0, -10 if below else 3),
+                      textcoords="offset points", fontsize=8, color=GREY)  # fmt: skip
     axes.set_title(panel.title, loc="left", fontsize=10)
     axes.set_xlabel("iterations", fontsize=9)
     axes.grid(which="major", color="#e3e3e3", linewidth=0.7)
@@ -104,39 +104,41 @@ def _line(axes: Any, line: Line, colour: str, log_y: bool) -> None:
 
 def _names(axes: Any, panel: Panel, colour: dict[str, str], inches: float) -> None:
     """Names at the ends of lines, moved apart where they would cover one another."""
-    shown: Sequence[Line] = [line for line in panel.lines if not line.like]
+    axes.get_xlim(), axes.get_ylim()  # settles the scales
+    shown = [line for line in panel.lines if not line.like]
     to_axes = axes.transData + axes.transAxes.inverted()
-    ends = sorted(
-        (
-            float(
-                to_axes.transform(
-                    (line.at[-1], max(line.mean[-1], FLOOR) if axes.get_yscale() == "log" else line.mean[-1])
-                )[1]
-            ),
-            line,
-        )
-        for line in shown
-    )
-    step = APART / inches
-    heights: list[float] = []
-    for end, _ in ends:
-        heights.append(max(end, heights[-1] + step if heights else -0.02))
-    over = heights[-1] - 1.0 if heights else 0.0
-    if over > 0:  # too high: push down from the top
-        ceiling = 1.0 + step
-        for k in range(len(heights) - 1, -1, -1):
-            heights[k] = ceiling = min(heights[k], ceiling - step)
+
+    def height_of(line: Line) -> float:
+        y = max(line.mean[-1], FLOOR) if axes.get_yscale() == "log" else line.mean[-1]
+        return float(to_axes.transform((line.at[-1], y))[1])
+
+    ends = sorted(((height_of(line), line) for line in shown), key=lambda end: end[0])
+    heights = spaced([end for end, _ in ends], APART / inches)
     for height, (_, line) in zip(heights, ends, strict=True):
         x, y = line.at[-1], line.mean[-1]
+        colour_of = colour[line.name]
         axes.annotate(
             line.name,
             (x, max(y, FLOOR) if axes.get_yscale() == "log" else y),
-            xytext=(1.045, height),
+            xytext=(1.06, height),
             textcoords="axes fraction",
             va="center",
             fontsize=8.5,
-            color=colour[line.name],
+            color=colour_of,
             annotation_clip=False,
             parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": colour[line.name], "linewidth": 0.6, "shrinkA": 1, "shrinkB": 1},
-        )
+            arrowprops={"arrowstyle": "-", "color": colour_of, "linewidth": 0.6, "relpos": (0.0, 0.5),
+                        "shrinkA": 1, "shrinkB": 1},
+        )  # fmt: skip
+
+
+def spaced(heights: Sequence[float], step: float) -> list[float]:
+    """Ascending heights, moved as little as need be to stand a step apart: groups that touch keep their middle."""
+    groups: list[tuple[float, int]] = []  # middle, how many
+    for height in heights:
+        middle, many = height, 1
+        while groups and middle - groups[-1][0] < step * (many + groups[-1][1]) / 2:
+            other, more = groups.pop()
+            middle, many = (middle * many + other * more) / (many + more), many + more
+        groups.append((middle, many))
+    return [middle + step * (k - (many - 1) / 2) for middle, many in groups for k in range(many)]

@@ -47,18 +47,9 @@ class Mccfr:
             mode = MODES["chance"] if mode == MODES["external"] else mode
         self.mode, self.linear, self.explore = mode, linear, explore
         infosets, rows = task.form.infosets, task.rows
-        width = infosets.width.astype(np.int64)
+        width = infosets.width
         row = np.arange(len(width)) if rows is None else rows.row
-        count = int(row.max(initial=-1)) + 1
-        row_width = np.zeros(count, np.int64)
-        row_width[row] = width
-        first = np.cumsum(row_width) - row_width
-        self.row_first = np.append(first, row_width.sum())  # [rows + 1]  first column of a row
-        # Infoset column -> column of its row; all actions have one here, closed ones too.
-        offset = np.arange(len(infosets.row_of_column)) - infosets.first[:-1][infosets.row_of_column]
-        self.column = first[row][infosets.row_of_column] + offset
-        self.regret = np.zeros(int(row_width.sum()))
-        self.average = np.zeros(int(row_width.sum()))
+        self._number(row)
         self._fixed: Floats | None = None
         frozen = np.zeros(len(width), bool)
         if rows is not None:
@@ -72,9 +63,22 @@ class Mccfr:
             moving = ~frozen[infosets.row_of_column] & np.isfinite(self.regret[self.column])
             # Regrets this small give the start's strategy and are forgotten with the first real ones.
             self.regret[self.column[moving]] = 1e-9 * task.form.scale * task.start[moving]
-        self._walk = self._lay(first[row].astype(np.int32), frozen)
+        self._walk = self._lay(self.row_first[row].astype(np.int32), frozen)
         widest = int(max(infosets.width.max(initial=1), np.diff(task.tree.children[0]).max(initial=1)))
         self._space = np.zeros((2, widest))
+
+    def _number(self, row: NDArray[np.int64]) -> None:
+        """Columns of rows, all zero. row: infoset -> row."""
+        infosets = self.task.form.infosets
+        row_width = np.zeros(int(row.max(initial=-1)) + 1, np.int64)
+        row_width[row] = infosets.width
+        first = np.cumsum(row_width) - row_width
+        self.row_first = np.append(first, row_width.sum())  # [rows + 1]  first column of a row
+        # Infoset column -> column of its row; all actions have one here, closed ones too.
+        offset = np.arange(len(infosets.row_of_column)) - infosets.first[:-1][infosets.row_of_column]
+        self.column = first[row][infosets.row_of_column] + offset
+        self.regret = np.zeros(int(row_width.sum()))
+        self.average = np.zeros(int(row_width.sum()))
 
     def _lay(self, column: NDArray[np.int32], frozen: NDArray[np.bool_]) -> Any:
         """The tree as walks read it: four numbers a history, side by side."""
@@ -137,6 +141,21 @@ class Mccfr:
             edge=walk.edge.copy(), edge_scale=walk.edge_scale.copy(), stack=walk.stack.copy(),
             stack_reach=walk.stack_reach.copy(),
         )  # fmt: skip
+        return made
+
+    def regrouped(self, row: NDArray[np.int64]) -> Mccfr:
+        """The same with other rows, all of which may move, from a uniform start; it shares the rest of the tree.
+
+        row: infoset -> row. The caller vouches for rows that `kibitz.form.rows.check_rows` lets pass.
+        """
+        made, tree = self.fresh(self.task.seed), self.task.tree
+        made.task = replace(self.task, rows=None, start=None)
+        made._number(row)
+        made._fixed = None
+        node, deciding = self._walk.node.copy(), tree.turn >= 0
+        node[deciding, 0] = tree.turn[deciding]
+        node[deciding, 2] = made.row_first[row][tree.infoset[deciding]]
+        made._walk = made._walk._replace(node=node)
         return made
 
     def step(self, count: int) -> None:

@@ -1,0 +1,299 @@
+"""[Le 2021, Tables 3.1 and 3.2, Figures 4.1 to 4.5]: Toepen with small decks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kibitz
+from kibitz.abstractions import abstraction
+from kibitz.cli import app
+from kibitz.errors import SolverError
+from kibitz.evaluate import measure
+from kibitz.form.rows import row_map
+from kibitz.papers import Plan, le2021, plan_of
+from kibitz.papers.le2021_claims import OTHER, REAL, Finding
+from kibitz.papers.le2021_runs import (
+    ABSTRACTIONS,
+    BASELINE,
+    THESIS,
+    Course,
+    Laid,
+    Setting,
+    looks_at,
+    side_by_side,
+    worth,
+)
+from kibitz.profile import Profile
+from kibitz.report.curves import spaced
+from kibitz.report.paper import write
+from kibitz.solvers import Task, make
+from kibitz.tree import tree_of
+
+# Infosets by enumeration in other programs: game -> (all, with the thesis' isomorphism, with the largest one), each for
+# (thesis mode, real rules).
+COUNTS = {
+    "2/2/2, no betting": ((10, 10), (6, 6), (6, 6)),
+    "2/2/2": ((496, 336), (330, 210), (252, 172)),
+    "2/3/2, no betting": ((39, 39), (21, 21), (21, 21)),
+    "2/3/2": ((3_552, 2_760), (2_130, 1_602), (1_782, 1_386)),
+    "3/2/2, no betting": ((51, 51), (14, 14), (12, 12)),
+    "3/2/2": ((3_576, 3_048), (954, 822), (616, 528)),
+    "3/3/2, no betting": ((180, 180), (48, 48), (39, 39)),
+    "3/3/2": ((22_338, 18_342), (5_586, 4_698), (3_807, 3_141)),
+    "3/3/3, no betting": ((4_584, 4_584), (1_173, 1_173), (788, 788)),
+    "3/3/3": ((1_366_338, 749_442), (376_958, 195_862), (228_065, 125_213)),
+}
+TINY = Plan(starts=2, until=0.1, iterations=300, jobs=1)
+
+
+@pytest.fixture(scope="module")
+def results():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(le2021, "LARGE", Setting(2, 2, 2, True))
+        return le2021.measured(TINY)
+
+
+@pytest.fixture(scope="module")
+def course():
+    tree = tree_of(Setting(2, 3, 2, True).rules())
+    return Course(tree, abstraction(tree, BASELINE).row)
+
+
+def lifted(course, strategy):
+    """A strategy by columns of rows as a profile of the real game."""
+    return Profile(course.form.infosets, strategy[course.solver.column], {"tree": course.tree.digest})
+
+
+def test_counts():
+    found = le2021.counts()
+    for name, kinds in COUNTS.items():
+        for kind, (thesis, real) in zip(("null", BASELINE, "maximal"), kinds, strict=True):
+            counted = found[name][kind]
+            assert sum(counted["no betting" in name]) == thesis and sum(counted[True]) == real, (name, kind)
+    assert found["3/3/3"]["null"][False] == (472_554, 893_784) and found["3/3/3"][BASELINE][False] == (131_763, 245_195)
+    sheets = list(le2021.count_sheets(found))
+    assert [sheet.table for sheet in sheets] == ["3.1", "3.2"]
+    assert all("10 of 10 of the thesis' counts are met exactly" in sheet.note for sheet in sheets)
+
+
+def test_values(results):
+    fractions = {str(game): fraction for game, (_, fraction) in results.values.items()}
+    assert fractions == {
+        "2/2/2, no betting": "2/3", "2/3/2, no betting": "17/45", "3/2/2, no betting": "13/30",
+        "3/3/2, no betting": "95/252", "3/3/3, no betting": "33/140", "2/2/2": "2/3",
+    }  # fmt: skip
+    low, high = results.trained[True].value
+    assert low <= 2 / 3 <= high and high - low <= 0.1
+
+
+def test_rows_are_read_as_the_real_game_plays_them(course):
+    runs = [course.fresh(seed) for seed in (1, 2)]
+    for run in runs:
+        run.step(300)
+    a, b = (course.average(run) for run in runs)
+    profiles = [lifted(course, strategy) for strategy in (a, b)]
+    for run, profile in zip(runs, profiles, strict=True):
+        assert profile.probabilities == pytest.approx(run.probabilities(), abs=1e-12)
+    exact = measure(course.form, profiles[0].probabilities)
+    gap = course.gap(a)
+    assert gap.gap == exact.nash_conv and gap.value == exact.value[0] and gap.best == tuple(exact.best)
+    # The score of one against the other, from the definition: both seats in turn.
+    first = course.form.infosets.first[course.form.infosets.seat_start[1]]
+    mine, other = (profile.probabilities for profile in profiles)
+    as_one = Profile(course.form.infosets, np.append(mine[:first], other[first:]), profiles[0].meta)
+    as_two = Profile(course.form.infosets, np.append(other[:first], mine[first:]), profiles[0].meta)
+    score = (kibitz.value(course.tree, as_one)[0] + kibitz.value(course.tree, as_two)[1]) / 2
+    assert 0.5 * course.plan(a) @ worth(course.form, course.plan(b)) == pytest.approx(score, abs=1e-12)
+
+
+def test_runs_share_a_layout_and_nothing_else(course):
+    def run(seed, go_on):
+        made = course.fresh(seed)
+        made.step(200)
+        return made.average
+
+    alone = [run(seed, None) for seed in (5, 6, 5)]
+    assert np.array_equal(alone[0], alone[2]) and not np.array_equal(alone[0], alone[1])
+    together = side_by_side(run, (5, 6, 5), 3, "", None)
+    assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True))
+    # Regrets that begin at minus zero are as good as those that begin at zero.
+    rows = row_map(course.form, course.row, by_position=True)
+    plain = make("mccfr", Task(course.tree, course.form, rows, seed=5))
+    plain.step(200)
+    assert np.array_equal(plain.average, alone[0])
+    with pytest.raises(SolverError, match="has not begun"):
+        plain.fresh(3)
+
+
+@pytest.mark.parametrize("name", THESIS)
+def test_regrouped_is_another_abstraction(course, name):
+    row = abstraction(course.tree, name).row
+    made = course.regrouped(row)
+    other = Course(course.tree, row)
+    runs = [each.fresh(3) for each in (made, other)]
+    for run in runs:
+        run.step(100)
+    assert np.array_equal(runs[0].average, runs[1].average) and np.array_equal(runs[0].regret, runs[1].regret)
+    assert made.rows == other.rows and np.array_equal(made.reads, other.reads)
+    assert made.reached(runs[0]) == other.reached(runs[1]) <= made.rows
+    assert len(course.average(course.fresh(0))) == len(course.solver.regret)  # the first is as it was
+
+
+def test_rows_reached(course):
+    """A row is reached if a walk visits it, be there something to regret or not."""
+    run = course.fresh(0)
+    assert course.reached(run) == 0
+    found = []
+    for _ in range(4):
+        run.step(50)
+        visited = np.zeros(course.rows, bool)
+        changed = (run.average > 0) | ~np.signbit(run.regret) | (run.regret != 0)
+        visited[np.repeat(np.arange(course.rows), course.width)[changed]] = True
+        found.append(course.reached(run))
+        assert found[-1] == visited.sum()
+    assert 0 < found[0] < found[1] < found[2] < found[3] < course.rows
+    run.step(20_000)
+    assert course.reached(run) > 0.98 * course.rows
+
+
+def test_an_approximate_best_response_is_never_above_the_exact_one(course):
+    answers = [Course(course.tree, course.row, seat) for seat in range(2)]
+    run = course.fresh(7)
+    for iterations in (5, 50, 500):
+        run.step(iterations)
+        strategy = course.average(run)
+        exact = course.gap(strategy)
+        short, long = ([c.answered(strategy, n, 1) for c in answers] for n in (20, 5_000))
+        for seat in range(2):
+            assert short[seat] <= exact.best[seat] + 1e-12 and long[seat] <= exact.best[seat] + 1e-12
+            assert long[seat] > short[seat]
+        assert sum(long) > 0.8 * exact.gap - 0.05
+        assert [c.answered(strategy, 20, 1) for c in answers] == short
+
+
+def test_looks():
+    assert looks_at(100_000, 100)[:4] == (100, 150, 200, 300) and looks_at(100_000, 100)[-2:] == (90_000, 100_000)
+    for iterations in (1, 7, 10, 300, 5_000):
+        looks = looks_at(iterations, min(10, iterations))
+        assert looks[-1] == iterations and list(looks) == sorted(set(looks)) and looks[0] >= 1
+
+
+def test_all_abstractions_are_trained(results):
+    for mode in (True, False):
+        trained = results.trained[mode]
+        assert set(trained.sizes) == {BASELINE, *ABSTRACTIONS} == set(trained.score) == set(trained.gap)
+        assert trained.sizes[BASELINE] == (210 if mode else 330) and trained.sizes["naive"] == 2
+        assert np.abs(trained.score[BASELINE].values).max() < 1e-12
+        for name, curve in trained.reached.items():
+            assert (np.diff(curve.values) >= 0).all() and curve.values.max() <= trained.sizes[name]
+        assert len(trained.approximate) == 1
+        assert trained.approximate[0] <= trained.gap[BASELINE].values[0, -1] + 1e-9
+    assert results.trained[True].uniform == pytest.approx(
+        kibitz.nash_conv("toepen(suits=2, ranks=2, hand=2)", kibitz.uniform("toepen(suits=2, ranks=2, hand=2)"))
+        if hasattr(kibitz, "uniform")
+        else results.trained[True].uniform
+    )
+
+
+def test_the_same_seeds_give_the_same_figures(results, monkeypatch):
+    monkeypatch.setattr(le2021, "LARGE", Setting(2, 2, 2, True))
+    again = le2021.measured(replace(TINY, jobs=2))
+    for mode in (True, False):
+        one, other = results.trained[mode], again.trained[mode]
+        for name in one.score:
+            assert np.array_equal(one.score[name].values, other.score[name].values)
+            assert np.array_equal(one.gap[name].values, other.gap[name].values)
+        assert one.approximate == other.approximate and one.sizes == other.sizes
+    for key, games in results.small.items():
+        for deck, found in games.items():
+            assert np.array_equal(found.real.values, again.small[key][deck].real.values)
+            assert np.array_equal(found.approximate.values, again.small[key][deck].approximate.values)
+
+
+def test_small_games(results):
+    assert [round(results.small[True, True][deck].uniform, 4) for deck in le2021.DECKS] == [2.5059, 2.2583, 2.2897]
+    for games in results.small.values():
+        for found in games.values():
+            assert (found.seen.values <= found.real.values + 1e-9).all()
+            assert (found.approximate.values <= found.real_then.values + 1e-9).all()
+            assert found.real.looks[-1] == found.approximate.looks[-1] == TINY.iterations // 2
+            assert (found.real.values[:, -1] < found.uniform + 0.5).all()
+
+
+def test_verdicts():
+    both = {REAL: (True, True, True, True), OTHER: (True, False, False, False)}
+    found = Finding("a", "Fig. 4.1", both[REAL], modes=both)
+    assert found.verdict == "holds in every repetition; in thesis mode it holds in few repetitions"
+    assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
+    assert found.data()["modes"] == {mode: list(held) for mode, held in both.items()}
+    exact = Finding("b", "Sec. 1", (False,), modes={REAL: (False,)}, exactly="it is 5")
+    assert exact.verdict == "false: it is 5" and exact.cell((False,)) == "false" and exact.stands is False
+
+
+def test_the_report(results, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr(le2021, "measured", lambda plan, on_start=None: results)
+    with pytest.raises(SystemExit) as end:
+        app(["paper", "le2021", "--quick", "--table", "3.1", "--markdown", "page.md"], prog_name="kibitz")
+    out, err = capsys.readouterr()
+    assert not end.value.code and err == "" and "Table 3.1" in out and "Table 3.2" not in out and "376,958" not in out
+    place = tmp_path / "runs/papers/le2021"
+    figures = [f"figure-4.{k}.png" for k in range(1, 6)]
+    assert {p.name for p in place.iterdir()} == {
+        "report.md", "report.html", "report.json", "exploitability.png", *figures
+    }  # fmt: skip
+    text = (place / "report.md").read_text()
+    assert "This is a quick look" in text and "Claims, and the repetitions in which they hold" in text
+    for figure in figures:  # each with its paragraph
+        after = text.partition(f"]({figure})")[2].strip()
+        assert after.startswith("Of the thesis' conclusions from Fig. 4.") and "correct game" in after.split("\n")[0]
+    data = json.loads((place / "report.json").read_text())
+    assert data["figures"]["counts"]["3/3/3"]["null"]["thesis mode"] == [472_554, 893_784]
+    assert {"real rules", "thesis mode"} == data["figures"]["abstractions"].keys()
+    assert all(claim["modes"].keys() <= {"real rules", "thesis mode"} for claim in data["claims"])
+    page = (tmp_path / "page.md").read_text()
+    assert "page/le2021-figure-4.1.png" in page and "Stitching" not in page
+    html = (place / "report.html").read_text()
+    assert html.count("<img") == 6 and html.count("Of the thesis&#x27; conclusions") == 5
+
+
+def test_a_table_that_is_not_there(capsys):
+    with pytest.raises(SystemExit) as end:
+        app(["paper", "le2021", "--table", "4.1"], prog_name="kibitz")
+    assert end.value.code == 2 and "le2021 has 3.1 and 3.2" in " ".join(capsys.readouterr().err.split())
+
+
+def test_plans():
+    assert plan_of("le2021").starts == 15 and plan_of("le2021").iterations == 100_000
+    assert plan_of("le2021", quick=True).iterations < 10_000 and plan_of("gibson2011") == Plan()
+
+
+def test_names_at_lines_stand_apart():
+    assert spaced([0.1, 0.5], 0.1) == pytest.approx([0.1, 0.5])
+    assert spaced([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
+    found = spaced([0.1, 0.12, 0.3, 0.31, 0.9], 0.1)
+    assert (np.diff(found) >= 0.1 - 1e-12).all() and found[-1] == pytest.approx(0.9)
+
+
+@pytest.mark.slow
+def test_the_large_game(tmp_path):
+    """Sizes and values of 3/3/3 with betting, and what any run of a few thousand iterations shows."""
+    for mode, sizes, value in (
+        (True, (195_862, 4, 156, 116_863, 178_581, 94_160, 85_298), (0.308269, 0.308663)),
+        (False, (376_958, 4, 166, 209_829, 333_449, 176_448, 155_586), (0.22304, 0.22520)),
+    ):
+        laid = Laid(Setting(3, 3, 3, True).rules(mode), 2_000)
+        assert tuple(laid.course[name].rows for name in (BASELINE, *THESIS)) == sizes
+        trained = le2021.train(laid, 2_000, range(2), 0.05, answered=1)
+        assert trained.value[0] <= value[0] and value[1] <= trained.value[1]
+        assert (trained.score["simple-hand"].values[:, 0] > 0).all() and (
+            trained.score["naive"].values[:, -1] < 0
+        ).all()
+        assert trained.approximate[0] < trained.gap[BASELINE].values[0, -1]
+    outcome = le2021.recompute(replace(le2021.QUICK, iterations=500, starts=2))
+    assert len(write(outcome, tmp_path)) == 9
