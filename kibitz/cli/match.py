@@ -11,7 +11,7 @@ from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
 if TYPE_CHECKING:
-    from kibitz.evaluate.match import Result, Tally
+    from kibitz.evaluate.match import Agent, Result, Score, Tally
 
 THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
 
@@ -46,6 +46,14 @@ def match(
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", help="Default: one a core. It does not change the result.")
     ] = None,
+    gain: Annotated[
+        bool,
+        typer.Option(
+            "--gain",
+            help="ONE is search(DIR, ...) and TWO is DIR: measure what search gains by exact values of sampled "
+            "endgames, with a fraction of the noise.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Play two players against each other: what ONE wins per hand, with a 95% interval.
@@ -57,7 +65,7 @@ def match(
     Examples:
       kibitz match rule uniform
       kibitz match runs/toepen.blueprint rule --deals 1000000 --until decided
-      kibitz match 'search(runs/toepen.blueprint, seconds=0.2)' runs/toepen.blueprint --deals 200
+      kibitz match 'search(runs/toepen.blueprint, seconds=0.2)' runs/toepen.blueprint --deals 200 --gain
     """
     stop = _stop(until)
     if threads is not None and not 1 <= threads <= 1024:
@@ -71,6 +79,9 @@ def match(
         thinks = any(getattr(a, "player", None) is None for a in agents)
         count = deals if deals is not None else THINKING_DEALS if thinks else COMPILED_DEALS
         watch.phase("playing (the first use compiles)")
+        if gain:
+            _gain(agents, count, seed, json, watch)
+            return
 
         def told(tally: Tally) -> None:
             score = tally.score()
@@ -86,6 +97,41 @@ def match(
         _print(result)
     if result.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+def _gain(agents: tuple[Agent, Agent], deals: int, seed: int, json: bool, watch: Watch) -> None:
+    from dataclasses import asdict
+
+    from kibitz.play.exploit import Exploit
+    from kibitz.play.search import Search
+    from kibitz.play.search import gain as measure
+
+    one, two = agents
+    if not isinstance(one, Search) or isinstance(one, Exploit) or getattr(two, "player", None) is not one.base.player:
+        raise GameError("--gain compares search with its own blueprint: kibitz match 'search(DIR, ...)' DIR --gain")
+    if deals < 2:
+        raise GameError(f"--deals {deals} should be 2 or more for --gain")
+
+    def told(done: int, score: Score) -> None:
+        watch.phase(f"deal {done:,} of {deals:,}: {score.mean:+.4f} \u00b1 {score.interval[1] - score.mean:.4f}")
+
+    found = measure(one, deals, seed, told)
+    if json:
+        print_json({"one": one.name, "two": two.name, "seed": seed, **asdict(found)})
+        return
+    from kibitz.report.text import duration, gap, pairs, plain
+
+    low, high = found.interval
+    rows = [
+        ("players", plain(f"{one.name} against its blueprint")),
+        ("gain per hand", f"{found.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}) more than its blueprint"),
+        *((f"  {'leading first' if seat == 0 else 'second'}", f"{s.mean:+.4f}  (95%: {s.interval[0]:+.4f} to "
+           f"{s.interval[1]:+.4f})") for seat, s in enumerate(found.by_seat)),
+        ("endgames", f"{found.endgames:,} of {found.deals:,} deals; the others ended before"),
+        ("gap there", f"{gap(found.nash_conv)} of search, {gap(found.base_nash_conv)} of the blueprint"),
+        ("time", duration(found.seconds)),
+    ]  # fmt: skip
+    console().print(pairs(rows))
 
 
 def _stop(until: str | None) -> str | float | None:
