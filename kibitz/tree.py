@@ -29,6 +29,7 @@ CHANCE_TOLERANCE = 1e-9
 BYTES_PER_HISTORY = 160
 _PROGRESS_EVERY = 1 << 16
 _CHECK_EVERY = 1 << 10
+_LABELS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,10 @@ class Tree:
         content = hashlib.sha256()
         for part in (self.parent, self.turn, self.infoset, self.chance, self.payoff, self.infosets.first):
             content.update(str(part.shape).encode() + np.ascontiguousarray(part).tobytes())
-        for label in self.infosets.labels:
-            content.update(label.encode(errors="surrogatepass") + b"\0")
+        labels = list(self.infosets.labels)
+        for k in range(0, len(labels), _LABELS_AT_ONCE):
+            text = "\0".join([*labels[k : k + _LABELS_AT_ONCE], ""])
+            content.update(text.encode(errors="surrogatepass"))
         names = [[str(a) for a in actions] for actions in self.infosets.actions]
         content.update(np.ascontiguousarray(self.infosets.actions_of).tobytes() + ascii(names).encode())
         return content.hexdigest()

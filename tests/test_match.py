@@ -57,7 +57,9 @@ def test_a_match_is_the_replay_of_its_deals(full, names):
     assert (thought.mean, thought.error, thought.by_seat) == (result.mean, result.error, result.by_seat)
 
 
-@pytest.mark.parametrize("game", [THREE, "toepen(ranks=4, hand=3, betting=false)", "toepen(ranks=4, follow_suit=false)"])
+@pytest.mark.parametrize(
+    "game", [THREE, "toepen(ranks=4, hand=3, betting=false)", "toepen(ranks=4, follow_suit=false)"]
+)
 def test_other_decks_and_rules_are_replayed_too(game):
     one, two = agent("rule", game), agent("uniform", game)
     assert match(game, one, two, 100, 3).mean == naive(game, one, two, 100, 3).mean()
@@ -136,10 +138,9 @@ def test_looks_at_who_wins_rarely_err():
     """Between equals a match is called decided in at most one of twenty."""
     rng, called = np.random.default_rng(0), 0
     for _ in range(300):
-        tally, look = Tally(), 0
-        for k in range(6):
-            tally.add(rng.choice([-1.0, 1.0], size=(100 << max(0, k - 1), 2)))
-            look += 1
+        tally = Tally()
+        for look in range(1, 7):
+            tally.add(rng.choice([-1.0, 1.0], size=(100 << max(0, look - 2), 2)))
             low, high = tally.score(level=0.05 / (look * (look + 1))).interval
             if low > 0 or high < 0:
                 called += 1

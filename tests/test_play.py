@@ -100,7 +100,7 @@ def test_what_a_person_types_is_understood():
 
 
 def test_who_did_what():
-    history = "bet call 8c check Tc check 9d check 8d".split()
+    history = ["bet", "call", "8c", "check", "Tc", "check", "9d", "check", "8d"]
     seats = [event.seat for event in events(history)]
     assert seats == [0, 1, 0, 1, 1, 1, 1, 0, 0]
     assert [event.taken for event in events(history)] == [-1, -1, -1, -1, 1, -1, -1, -1, 1]
@@ -238,9 +238,9 @@ def test_kibitz_match_prints_what_was_won(call):
 
 
 def test_kibitz_match_with_players_that_think(call, blueprint):
-    code, out, _ = call("match", f"search({blueprint}, iterations=3)", blueprint, "--game", SMALL, "--deals", 5, "--json")
-    assert code == 0 and json.loads(out)["deals"] == 5
     search = f"search({blueprint}, iterations=3, from=2)"
+    code, out, _ = call("match", search, blueprint, "--game", SMALL, "--deals", 5, "--json")
+    assert code == 0 and json.loads(out)["deals"] == 5
     code, out, _ = call("match", search, blueprint, "--game", SMALL, "--deals", 30, "--gain", "--json")
     data = json.loads(out)
     assert code == 0 and data["deals"] == 30 and 0 < data["endgames"] <= 30

@@ -99,8 +99,10 @@ def test_a_blueprint_written_into_an_endgame_is_worth_what_it_is_worth(base):
     rows = solved.endgame.rows()
     plain, found = search.written(solved, rows), solved.solution.probabilities
     for seats, strategy in (
-        ((base, base), plain), ((search, base), joined(rows, found, plain)), ((base, search), joined(rows, plain, found)),
-    ):  # fmt: skip
+        ((base, base), plain),
+        ((search, base), joined(rows, found, plain)),
+        ((base, search), joined(rows, plain, found)),
+    ):
         value = solved.endgame.evaluate(strategy, *solved.ranges).value
         assert value == pytest.approx(kibitz.value(tree, profile_of(SMALL, seats))[0], abs=1e-9)
 

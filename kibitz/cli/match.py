@@ -102,12 +102,14 @@ def match(
 def _gain(agents: tuple[Agent, Agent], deals: int, seed: int, json: bool, watch: Watch) -> None:
     from dataclasses import asdict
 
+    from kibitz.play.agents import Compiled
     from kibitz.play.exploit import Exploit
     from kibitz.play.search import Search
     from kibitz.play.search import gain as measure
 
     one, two = agents
-    if not isinstance(one, Search) or isinstance(one, Exploit) or getattr(two, "player", None) is not one.base.player:
+    mine = one.base.player if isinstance(one, Search) and not isinstance(one, Exploit) else None
+    if mine is None or not isinstance(two, Compiled) or two.player.table is not mine.table:
         raise GameError("--gain compares search with its own blueprint: kibitz match 'search(DIR, ...)' DIR --gain")
     if deals < 2:
         raise GameError(f"--deals {deals} should be 2 or more for --gain")
@@ -115,6 +117,7 @@ def _gain(agents: tuple[Agent, Agent], deals: int, seed: int, json: bool, watch:
     def told(done: int, score: Score) -> None:
         watch.phase(f"deal {done:,} of {deals:,}: {score.mean:+.4f} \u00b1 {score.interval[1] - score.mean:.4f}")
 
+    assert isinstance(one, Search)
     found = measure(one, deals, seed, told)
     if json:
         print_json({"one": one.name, "two": two.name, "seed": seed, **asdict(found)})

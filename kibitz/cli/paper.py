@@ -202,7 +202,7 @@ def _print_claims(out: Console, claims: list[Claim]) -> None:
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     grid.add_column("claim of the paper", overflow="fold")
     for head in heads:
-        grid.add_column(head, justify="right", no_wrap=True)
+        grid.add_column(head.replace(" ", "\n", 1), justify="right", no_wrap=True)  # leaves room for the claims
     grid.add_column("verdict")
     for claim, cells in zip(claims, counts, strict=True):
         grid.add_row(Text(claim.text), *cells, claim.verdict)

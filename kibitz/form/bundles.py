@@ -151,7 +151,9 @@ def _heights(order: Ints, group: Ints, row: Ints, column: Ints, rows: int, colum
     for tall in (4, 2):
         number = _number(height, position)
         of_entry = number[place[row]]
-        union = np.bincount(np.unique(of_entry * max(1, columns) + column) // max(1, columns), minlength=rows)
+        code = np.sort(of_entry * max(1, columns) + column)
+        code = code[np.diff(code, prepend=-1) > 0]  # np.unique hashes, which takes many times as long here
+        union = np.bincount(code // max(1, columns), minlength=rows)
         single = np.bincount(of_entry, minlength=rows)
         dear = (union * COST[tall] > single * COST[1])[number]
         height = np.where(dear & (height == tall), tall // 2, height)

@@ -147,6 +147,7 @@ def _names(offered: int) -> tuple[str, ...]:
 def label_texts(states: Words, betting: bool) -> Iterator[str]:
     """What the player to move knows at each of some states [n, 5], as the rules write it."""
     histories: dict[tuple[int, int, int], str] = {}
+    played: dict[tuple[int, int], list[str]] = {}
     hands: dict[int, str] = {}
     for start, hand, low, high, meta in states.tolist():
         del start
@@ -156,7 +157,10 @@ def label_texts(states: Words, betting: bool) -> Iterator[str]:
             hands[held] = hand_text(tuple(card for card in range(32) if held >> card & 1))
         past = (low, high, meta & 0xFF0003F)  # play, phase, calls
         if past not in histories:
-            histories[past] = _history(low, high, meta, betting)
+            cards = played.get((low, high))
+            if cards is None:
+                cards = played[low, high] = [NAMES[card] for card in cards_played(low, high)]
+            histories[past] = _history(cards, meta, betting)
         yield f"{hands[held]} | {histories[past]}".rstrip()
 
 
@@ -171,10 +175,9 @@ def cards_played(low: int, high: int) -> list[int]:
     return cards
 
 
-def _history(low: int, high: int, meta: int, betting: bool) -> str:
+def _history(cards: list[str], meta: int, betting: bool) -> str:
     """The words of what was said and played."""
     called, phase = meta >> 20 & 255, meta >> 4 & 3
-    cards = [NAMES[card] for card in cards_played(low, high)]
     words = []
     for play in range(len(cards) + 1):
         if betting and (play < len(cards) or phase == 2):

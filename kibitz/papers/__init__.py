@@ -19,10 +19,13 @@ __all__ = ["PAPERS", "Outcome", "Plan", "plan_of", "recompute"]
 PAPERS: dict[str, str] = {
     "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc for two and for three players",
     "waugh2009": "Waugh, Bard & Bowling 2009, Strategy Grafting: tables 1 and 2, the Leduc tournament",
+    "toepen": "Toepen, the full game: a blueprint, search and exploitation, in duplicate matches",
     "le2021": "Le 2021, A Game-theoretic Approach to the Card Game Toepen: tables 3.1 and 3.2, figures 4.1 to 4.5",
 }
 STITCHING = ("gibson2011", "waugh2009")  # what `kibitz paper all` recomputes: the papers of docs/stitching.md
-TABLES: dict[str, tuple[str, ...]] = {"gibson2011": ("1",), "waugh2009": ("1", "2"), "le2021": ("3.1", "3.2")}
+TABLES: dict[str, tuple[str, ...]] = {
+    "gibson2011": ("1",), "waugh2009": ("1", "2"), "le2021": ("3.1", "3.2"), "toepen": (),
+}  # fmt: skip
 
 
 def plan_of(name: str, quick: bool = False) -> Plan:
@@ -33,6 +36,10 @@ def plan_of(name: str, quick: bool = False) -> Plan:
         from kibitz.papers import le2021
 
         return le2021.QUICK if quick else le2021.PLAN
+    if name == "toepen":
+        from kibitz.papers import toepen
+
+        return toepen.QUICK if quick else toepen.PLAN
     return QUICK if quick else Plan()
 
 

@@ -38,7 +38,7 @@ from kibitz.papers.le2021_runs import (
 )
 
 PLAN = Plan(starts=15, until=1e-2, iterations=100_000)
-QUICK = Plan(starts=3, until=0.1, iterations=5_000)
+QUICK = Plan(starts=3, until=0.2, iterations=2_000)
 TITLE = "A Game-theoretic Approach to the Card Game Toepen (Le 2021)"
 LARGE = Setting(3, 3, 3, True)
 SIZES = ((2, 2, 2), (2, 3, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
@@ -126,7 +126,7 @@ def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> She
     for (betting, mode), games in small.items():
         for deck, found in games.items():
             name = f"{deck}, {'betting' if betting else 'no betting'}" + (", thesis mode" if not mode else "")
-            last = [found.real, found.seen, found.approximate]
+            last = [found.real, found.even, found.seen, found.approximate]
             cells = [mean_range(Spread(tuple(curve.values[:, -1].tolist())), 4) for curve in last]
             rows.append((name, f"{found.uniform:.3f}", *cells))
     return Sheet(
@@ -135,11 +135,13 @@ def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> She
             "game",
             "uniform play",
             "exact",
+            "tied cards evened out",
             "for an opponent with the thesis' names of suits",
             "the thesis' best response",
         ),
         rows,
-        "Exploitability is what best responses of both players get together: nash_conv. The thesis' best response is "
+        "Exploitability is what best responses of both players get together: nash_conv. Evened out: cards that are the "
+        "same to a player but for names of suits are played equally often. The thesis' best response is "
         "a run of MCCFR for one player against the other's fixed strategy, so it is a lower bound and can be below "
         "zero.",
     )
@@ -155,11 +157,12 @@ def abstraction_sheet(trained: Mapping[bool, Trained]) -> Sheet:
                 f"{t.reached[name].values[:, -1].mean():,.0f}",
                 f"{t.sizes[name]:,}",
                 _spread(t.gap[name].values[:, -1], 3),
+                _spread(np.array(t.even[name]), 3),
             ]
             rows.append((f"{name}, {MODE_NAMES[mode]}", *cells))
     return Sheet(
         "Abstractions of 3/3/3 with betting after the last iteration: mean ± sd",
-        ("abstraction", "score", "rows reached", "of", "exploitability"),
+        ("abstraction", "score", "rows reached", "of", "exploitability", "tied cards evened out"),
         rows,
         "Score: mean payoff against the non-abstracted strategy of the same repetition, as either player, exactly. "
         "Exploitability: of the strategy as the real game plays it, exactly, both players together; the thesis could "
@@ -411,6 +414,7 @@ def converged_data(c: Converged) -> dict[str, Any]:
     return {
         "uniform": c.uniform,
         "exact": {"at": list(c.real.looks), "runs": c.real.values.tolist()},
+        "tied_cards_evened_out": {"at": list(c.even.looks), "runs": c.even.values.tolist()},
         "thesis_names_of_suits": {"at": list(c.seen.looks), "runs": c.seen.values.tolist()},
         "thesis_best_response": {"at": list(c.approximate.looks), "runs": c.approximate.values.tolist()},
     }
@@ -423,6 +427,7 @@ def trained_data(t: Trained) -> dict[str, Any]:
         "value_between": list(t.value),
         "uniform": t.uniform,
         "thesis_best_response": list(t.approximate),
+        "tied_cards_evened_out": {name: list(values) for name, values in t.even.items()},
         **{
             what: {name: {"at": list(c.looks), "runs": c.values.tolist()} for name, c in of.items()}
             for what, of in curves.items()

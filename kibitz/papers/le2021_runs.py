@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import abstract_game, abstraction, numbered
+from kibitz.abstractions import Abstraction, abstract_game, abstraction, numbered
 from kibitz.errors import SolverError
 from kibitz.evaluate import measure
 from kibitz.form.rows import check_rows, row_map
@@ -41,7 +41,8 @@ BASELINE = "isomorphic"
 THESIS = ("naive", "simple-history", "simple-hand", "advanced-hand", "advanced-history", "advanced-combined")
 BY_STRENGTH = ("strength", "strength-history")
 ABSTRACTIONS = (*THESIS, *BY_STRENGTH)
-KINDS = ("null", BASELINE, "maximal")
+LARGEST = "maximal"  # the largest isomorphism
+KINDS = ("null", BASELINE, LARGEST)
 BUCKETS, STRENGTH_DEALS = 8, 200_000
 SEEDS_APART = 1_000_003  # between runs of one repetition that must not share their random numbers
 
@@ -153,6 +154,10 @@ class Course:
         """Exactly, in the real game."""
         return gap_of(self.form, self.reads, strategy)
 
+    def even_gap(self, strategy: Floats, largest: Abstraction) -> float:
+        """The gap if cards that are the same to a seat are played equally often; `largest` knows which are."""
+        return measure(self.form, largest.even_out(strategy[self.solver.column])).nash_conv
+
     def answered(self, strategy: Floats, iterations: int, seed: int) -> float:
         """What the learning seat gets after so many iterations against the other's strategy, which does not change.
 
@@ -236,6 +241,7 @@ class Converged:
 
     uniform: float
     real: Curve  # gap in the real game
+    even: Curve  # and with tied cards played equally often
     seen: Curve  # gap for an opponent who sees suits by the thesis' names only
     approximate: Curve  # the thesis' approximation of that
     real_then: Curve  # `real`, at the looks of `approximate`
@@ -253,7 +259,7 @@ def converge(
 ) -> Converged:
     """Runs of MCCFR from each seed; the thesis' best responses take `evaluation` iterations."""
     tree = tree_of(rules)
-    row = abstraction(tree, BASELINE).row
+    row, largest = abstraction(tree, BASELINE).row, abstraction(tree, LARGEST)
     course, answers = Course(tree, row), [Course(tree, row, seat) for seat in range(2)]
     abstract = abstract_game(tree, row)
     seen_form = form_of(abstract.tree)
@@ -265,26 +271,28 @@ def converge(
     few = sorted({min(looks, key=lambda n: abs(np.log(n / at))) for at in (100, 1_000, 10_000, iterations)})
 
     def work(seed: int, go_on: GoOn) -> Any:
-        run, real, seen, approximate = course.fresh(seed), [], [], []
+        run, real, even, seen, approximate = course.fresh(seed), [], [], [], []
         for look in looks:
             go_on()
             run.step(look - run.iteration)
             strategy = course.average(run)
             real.append(course.gap(strategy).gap)
+            even.append(course.even_gap(strategy, largest))
             seen.append(gap_of(seen_form, seen_reads, strategy).gap)
             if look in few:
                 gains = (answers[s].answered(strategy, evaluation, seed + (s + 1) * SEEDS_APART) for s in range(2))
                 approximate.append(sum(gains))
-        return real, seen, approximate
+        return real, even, seen, approximate
 
     mode = "" if rules.follow_suit else ", thesis mode"
     name = f"{rules.suits}/{rules.ranks}/{rules.hand}{'' if rules.betting else ', no betting'}{mode}"
     found = side_by_side(work, list(seeds), jobs, f"exploitability of {name}", on_start)
-    real, seen, approximate = (np.array(part) for part in zip(*found, strict=True))
+    real, even, seen, approximate = (np.array(part) for part in zip(*found, strict=True))
     at = [looks.index(look) for look in few]
     return Converged(
         measure(course.form, course.form.uniform()).nash_conv,
         Curve(looks, real),
+        Curve(looks, even),
         Curve(looks, seen),
         Curve(tuple(few), approximate),
         Curve(tuple(few), real[:, at]),
@@ -302,6 +310,7 @@ class Trained:
     score: Mapping[str, Curve]  # mean payoff against the baseline, both seats
     reached: Mapping[str, Curve]  # rows
     gap: Mapping[str, Curve]  # nash_conv in the real game, at fewer looks
+    even: Mapping[str, tuple[float, ...]]  # the same at the end, with tied cards played equally often
     value: tuple[float, float]  # player 1's value lies between these
     gap_solved: float
     approximate: tuple[float, ...]  # of the baseline at the end, from the first seeds
@@ -331,6 +340,7 @@ class Laid:
     def __init__(self, rules: Toepen, strength: int) -> None:
         self.rules, self.tree = rules, tree_of(rules)
         self.form = form_of(self.tree)
+        self.largest = abstraction(self.tree, LARGEST)
         rows = {name: abstraction(self.tree, name).row for name in (BASELINE, *THESIS)}
         rows |= strength_rows(self.tree, rules, strength)
         base = Course(self.tree, rows[BASELINE])
@@ -381,7 +391,9 @@ def train(
                 reached[name].append(course[name].reached(run))
                 if look in gaps:
                     gap[name].append(course[name].gap(strategy).gap)
-        return score, reached, gap, course[BASELINE].average(runs[BASELINE])
+        last = {name: course[name].average(run) for name, run in runs.items()}
+        even = {name: course[name].even_gap(strategy, laid.largest) for name, strategy in last.items()}
+        return score, reached, gap, last[BASELINE], even
 
     found = side_by_side(work, list(seeds), jobs, f"abstractions, {laid.mode}", on_start)
 
@@ -402,6 +414,7 @@ def train(
         gather(0, looks),
         gather(1, looks),
         gather(2, gaps),
+        {name: tuple(answer[4][name] for answer in found) for name in course},
         (-float(bound.best[1]), float(bound.best[0])),
         bound.nash_conv,
         tuple(gains[k] + gains[k + 1] for k in range(0, len(gains), 2)),

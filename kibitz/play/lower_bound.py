@@ -1,9 +1,9 @@
 """How much a blueprint can lose, from below: a responder learns to beat it, and what it wins in matches is proof.
 
 In games without a tree no exact best response can be had. A responder trained by MCCFR against the blueprint's fixed
-strategy, under an abstraction of its own, wins at most what a best response would: its mean winnings, over both seats with
-the same cards, are a lower bound on the blueprint's exploitability (nash_conv divided by two), up to the interval. A small
-bound may mean a good blueprint or a poor responder; a large one can only mean a poor blueprint.
+strategy, under an abstraction of its own, wins at most what a best response would: its mean winnings, over both seats
+with the same cards, are a lower bound on the blueprint's exploitability (nash_conv divided by two), up to the interval.
+A small bound may mean a good blueprint or a poor responder; a large one can only mean a poor blueprint.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kibitz.errors import SolverError
 from kibitz.evaluate.match import Result, match
 from kibitz.games.toepen_arrays import rules_of
 from kibitz.play.agents import Compiled
-from kibitz.solvers.blueprint import DEPTH, Blueprint, player
+from kibitz.solvers.blueprint import DEPTH, Blueprint
 
 BLOCK = 500  # iterations between looks at the clock
 
@@ -87,11 +87,3 @@ def lower_bound(
     result = match(target.game, responder, target, deals, seed=seed + 1)
     return LowerBound(result, abstraction, made.iteration, made.rows)
 
-
-def rule_agent(game: object) -> Compiled:
-    """The player by rule of thumb, as a target."""
-    from kibitz.kernels.toepen_walk import RULE
-    from kibitz.solvers.blueprint import toepen_of
-
-    rules = toepen_of(game)
-    return Compiled(rules, player(RULE), "rule")

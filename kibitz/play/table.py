@@ -56,7 +56,7 @@ def cards_text(cards: Sequence[int], signs: bool) -> str:
 def understood(answer: str, actions: Sequence[str]) -> str | None:
     """The action that a line means: its number, its name, or what a name begins with if that is clear."""
     text = answer.strip().lower()
-    if text.isdigit() and 1 <= int(text) <= len(actions):
+    if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= len(actions):
         return actions[int(text) - 1]
     for letter, sign in SUIT_SIGNS.items():
         text = text.replace(sign, letter).replace({"c": "♧", "d": "♢", "h": "♡", "s": "♤"}[letter], letter)

@@ -157,7 +157,8 @@ def test_rows_reached(course):
         assert found[-1] == visited.sum()
     assert 0 < found[0] < found[1] < found[2] < found[3] < course.rows
     run.step(20_000)
-    assert course.reached(run) > 0.98 * course.rows
+    seen = np.logical_or.reduceat((run.average > 0) | (run.regret != 0), course.first)
+    assert 0.9 * course.rows < seen.sum() < course.reached(run) <= course.rows  # some have nothing to regret
 
 
 def test_an_approximate_best_response_is_never_above_the_exact_one(course):
@@ -192,11 +193,9 @@ def test_all_abstractions_are_trained(results):
             assert (np.diff(curve.values) >= 0).all() and curve.values.max() <= trained.sizes[name]
         assert len(trained.approximate) == 1
         assert trained.approximate[0] <= trained.gap[BASELINE].values[0, -1] + 1e-9
-    assert results.trained[True].uniform == pytest.approx(
-        kibitz.nash_conv("toepen(suits=2, ranks=2, hand=2)", kibitz.uniform("toepen(suits=2, ranks=2, hand=2)"))
-        if hasattr(kibitz, "uniform")
-        else results.trained[True].uniform
-    )
+        tree = tree_of(Setting(2, 2, 2, True).rules(mode))
+        course = Course(tree, abstraction(tree, BASELINE).row)
+        assert course.gap(course.average(course.fresh(0))).gap == pytest.approx(trained.uniform, abs=1e-12)
 
 
 def test_the_same_seeds_give_the_same_figures(results, monkeypatch):
