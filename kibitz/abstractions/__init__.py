@@ -60,7 +60,7 @@ class Abstraction:
     def even_out(self, probabilities: Floats) -> Floats:
         """Probabilities in the real game, with actions that are the same to a seat equally likely.
 
-        Where a seat cannot tell two actions apart its row may prefer either; others may tell them apart, and gain by it.
+        Where a seat cannot tell two actions apart its row may prefer either; others may tell them apart and gain by it.
         """
         if self.ties is None:
             return probabilities

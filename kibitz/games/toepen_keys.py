@@ -31,9 +31,9 @@ tied suits alike (the same signature: all that the seat knows of them is the sam
 such suits are two columns, and an equilibrium of the abstract game may prefer one of them, the one that comes first in
 the order c d h s. The abstract opponent cannot see that, a real one can: with suits=3, ranks=2, hand=2 the exact
 abstract solution by lp is exploited for 0.13 in the game, and so is what MCCFR finds. CFR that starts uniform and
-samples nothing keeps tied cards equal. Solving with `maximal` makes tied cards equally likely where the answer is lifted
-to the game, which mends it; under `isomorphic` names of tied suits live on in later keys, and nothing does. A game of
-perfect recall in which tied cards are one action is the one with symmetric=true (its strategies come back by
+samples nothing keeps tied cards equal. Solving with `maximal` makes tied cards equally likely where the answer is
+lifted to the game, which mends it; under `isomorphic` names of tied suits live on in later keys, and nothing does. A
+game of perfect recall in which tied cards are one action is the one with symmetric=true (its strategies come back by
 `kibitz.abstractions.quotient.unfold`).
 """
 

@@ -156,7 +156,7 @@ def figures(hand, rules):
 
 @part
 def lossy(state, rules, seat, keys):
-    """The thesis' six abstractions, in words in `kibitz.games.toepen_keys`, and two with hands in buckets by strength."""
+    """The thesis' six abstractions (`kibitz.games.toepen_keys` has words for them), and two with hands in buckets."""
     meta = state.meta
     kind = keys.kind
     phase = field(meta, PHASE, M2)

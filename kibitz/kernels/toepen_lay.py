@@ -5,7 +5,20 @@ from __future__ import annotations
 from kibitz.kernels.jit import ONE, U64, kernel, part
 from kibitz.kernels.sampling import NONE
 from kibitz.kernels.toepen import (
-    CARD, EIGHT, END, M3, M8, THREE, State, act, choices, deal, payoff, phase_of, player_of, signature,
+    CARD,
+    EIGHT,
+    END,
+    M3,
+    M8,
+    THREE,
+    State,
+    act,
+    choices,
+    deal,
+    payoff,
+    phase_of,
+    player_of,
+    signature,
 )  # fmt: skip
 from kibitz.kernels.toepen_keys import key_of
 

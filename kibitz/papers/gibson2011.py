@@ -260,10 +260,10 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
         ),
         notes=(
             f"{weighing(plan)} {reproduced(weighed)}",
-            "A base leaves probabilities as small as 1e-20 behind it. An expert with S=N whose start weighs nothing "
-            "learns even from such a reach; with any weight it plays there what its start says, for no regret from "
-            f"there ever outweighs it. So the figures of {ALL} depend on the start more than any other, and jump "
-            "between weight 0 and the next. Three players would "
+            "A base may come into a part with a probability of 1e-9 and less, as JQ-K does after ccr. An expert with "
+            "S=N whose start weighs nothing learns even from such a reach; with any weight it plays there what its "
+            f"start says, for no regret from there ever outweighs it. So the figures of {ALL} depend on "
+            "the start more than any other, and jump between weight 0 and the next. Three players would "
             f"take too long at every weight, so their claims are tried at {WEIGHT:g} alone; rows with no regret at the "
             "start show how far the experts with S=N depend on it: they have the same bases, and experts of weight 0.",
             "A base that is rebuilt plays against experts that do not answer, which can make it easier to exploit.",

@@ -251,7 +251,8 @@ def looks_at(iterations: int, first: int) -> tuple[int, ...]:
     """Iterations to look at: closely spaced on a scale of logarithms, then every tenth."""
     steps = [round(m * 10.0**e) for e in range(1, 9) for m in (1, 1.5, 2, 3, 5, 7)]
     tenth = max(1, iterations // 10)
-    return tuple(sorted({n for n in steps if first <= n < tenth} | {tenth * k for k in range(1, 10)} | {iterations}))
+    tenths = {tenth * k for k in range(1, 10) if tenth * k < iterations}
+    return tuple(sorted({n for n in steps if first <= n < tenth} | tenths | {iterations}))
 
 
 def converge(

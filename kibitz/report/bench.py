@@ -24,6 +24,7 @@ from kibitz import store
 from kibitz.errors import KibitzError
 from kibitz.report import peers
 from kibitz.report.peers import Work
+from kibitz.report.toepen import toepen_figure, toepen_markdown
 
 # Our spec of each game that the peers are measured on.
 SPECS = {
@@ -33,6 +34,7 @@ SPECS = {
     "liars_dice6": "liars_dice",
     "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
 }
+ALONE = ("threads", "large", "start", "toepen")  # figures without peers
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
     "cfr+": tuple(SPECS),
@@ -266,8 +268,8 @@ def bench(
     """Run the benchmark; returns what the JSON file holds."""
     say = say or partial(print, flush=True)
     figures = [f for f in peers.FIGURES if only is None or only == f]
-    if only is not None and only not in (*peers.FIGURES, "threads", "large", "start"):
-        raise KibitzError(f"--only {only}: choose one of {', '.join(peers.FIGURES)}, threads, large, start")
+    if only is not None and only not in (*peers.FIGURES, *ALONE):
+        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE))}")
     seconds = 0.3 if quick else seconds
     python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
     result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}
@@ -284,6 +286,9 @@ def bench(
         games = ["liars_dice6", "leduc3"] + ([] if quick else [LARGE])
         result["threads"] = [threads_figure(game, max(seconds, 1.0)) for game in games]
         say(f"threads    {result['threads']}")
+    if only in (None, "toepen"):
+        result["toepen"] = toepen_figure(quick)
+        say(f"toepen     {result['toepen']}")
     if only is not None and json_path is not None and Path(json_path).exists():
         result = _merged(json.loads(Path(json_path).read_text()), result, only)
     if json_path is not None:
@@ -388,4 +393,6 @@ def markdown(result: dict[str, Any]) -> str:
             f"Later uses: {s['later_use']:.2f} s. `kibitz --help`: {s['help']:.2f} s.",
             "",
         ]
+    if "toepen" in result:
+        lines += toepen_markdown(result["toepen"])
     return "\n".join(lines)

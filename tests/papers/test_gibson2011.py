@@ -371,7 +371,7 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     for words, part in (
-        (("nobody",), "choose gibson2011, waugh2009 or all"),
+        (("nobody",), "choose gibson2011, waugh2009"),
         (("gibson2011", "--table", "2"), "gibson2011 has 1"),
         (("all", "--table", "1"), "--table 1 does not fit"),
         (("waugh2009", "--starts", "0"), "starts=0 must be 1 or more"),
