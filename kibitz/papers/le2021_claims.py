@@ -123,7 +123,7 @@ def about_no_betting(r: Results) -> Iterator[Finding]:
     )
     yield said(f"{TALL} reach the lowest exploitability", (end[TALL] < end[WIDE]) & (end[TALL] < end[SQUARE]))
     yield said(f"a larger deck is not harder: {SQUARE} end lower than {WIDE}", end[SQUARE] < end[WIDE])
-    middle = len(games[TALL].real.looks) - 6  # half of the iterations
+    middle = max(0, len(games[TALL].real.looks) - 6)  # half of the iterations
     level = [end[deck] > LEVEL * games[deck].real.values[:, middle] for deck in DECKS]
     yield said(
         "each deck converges to a certain exploitability and does not improve much from there",
@@ -455,8 +455,9 @@ def tied_suits(r: Results) -> str:
     def price(deck: str, look: int) -> float:
         return float((games[deck].real.values - games[deck].seen.values)[:, look].mean())
 
-    early = games[WIDE].real.looks[-10]
-    told = "; ".join(f"{deck}: {price(deck, -10):.3f} and {price(deck, -1):.3f}" for deck in DECKS)
+    look = max(-10, -len(games[WIDE].real.looks))  # a tenth of the iterations
+    early = games[WIDE].real.looks[look]
+    told = "; ".join(f"{deck}: {price(deck, look):.3f} and {price(deck, -1):.3f}" for deck in DECKS)
     return (
         "The thesis' renaming of suits is lossless for the value, but not for a strategy that sampling has made: of "
         "two cards in suits that look alike to a player it may prefer the one that comes first by name, which the "

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.evaluate.match import Result, match
+from kibitz.evaluate.match import Result, Score, match
 from kibitz.papers.common import OURS, Claim, Heat, OnStart, Outcome, Plan, Sheet
 from kibitz.play.agents import Compiled, agent
 from kibitz.play.exploit import Exploit
+from kibitz.play.gains import Leaned, exploit_gains
 from kibitz.play.lower_bound import LowerBound, lower_bound
 from kibitz.play.search import Gain, Search, gain
 from kibitz.solvers.blueprint import Blueprint
@@ -35,7 +36,8 @@ SHARE = 10  # a blueprint of another abstraction has a tenth of the iterations
 MEMORY = 2 << 30  # bytes of a table of rows
 THREADS = 2
 STEPS = 64  # iterations of search for an endgame in matches: a fixed number, so that they can be repeated
-BOUND = 0.1  # points a hand that the exploiting player may lose beyond search
+# What the exploiting player may lose beyond search, in points a hand, and over what: see kibitz.play.exploit.
+BOUNDS = (("hands", 0.1), ("range", 0.1), ("hands", 1.0), ("range", 1.0))
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,14 @@ class Sizes:
     responder: int  # iterations
     endgames: int  # deals whose endgames are compared exactly
     searched: int  # deals that search plays
-    exploited: int  # deals that the exploiting player plays
+    learned: int  # hands that the exploiting player learns from
+    exploited: int  # deals whose endgames it then plays
 
     @classmethod
     def of(cls, plan: Plan) -> Sizes:
         if plan.iterations < 200_000:
-            return cls(10_000, 2_000, 10, 20, 20)
-        return cls(200_000, 100_000, 400, 2_000, 1_000)
+            return cls(10_000, 2_000, 10, 10, 100, 3)
+        return cls(200_000, 100_000, 200, 600, 2_000, 40)
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,7 @@ def _measured(
 class Searched:
     gain: Gain
     base: Result  # search against its blueprint
-    rule: Result  # search against the rule of thumb
-    plain: Result  # the blueprint against the rule of thumb, on the same deals
-    exploit: Result  # the exploiting player against it, on the same deals
+    leaned: list[Leaned]  # the exploiting player against the rule of thumb
 
 
 def _searched(base: Compiled, rule: Compiled, sizes: Sizes, plan: Plan, told: Any) -> Searched:
@@ -160,14 +161,14 @@ def _searched(base: Compiled, rule: Compiled, sizes: Sizes, plan: Plan, told: An
         return match(GAME, one, two, deals, plan.seed, on_progress=lambda tally: told(what, tally.deals, deals))
 
     against_base = play(search(), base, sizes.searched, "search against the blueprint")
-    against_rule = play(search(), rule, sizes.exploited, "search against the rule of thumb")
-    plain = match(GAME, base, rule, sizes.exploited, plan.seed)
-    learner = Exploit(base, bound=BOUND, iterations=STEPS, threads=THREADS)
-    learned = play(learner, rule, sizes.exploited, "exploiting the rule of thumb")
-    return Searched(found, against_base, against_rule, plain, learned)
+    learner, what = Exploit(base, iterations=STEPS, threads=THREADS), "exploiting the rule of thumb"
+    told(what, 0, sizes.exploited)
+    leaned = exploit_gains(learner, rule, BOUNDS, sizes.learned, sizes.exploited, plan.seed,
+                           lambda done: told(what, done, sizes.exploited))  # fmt: skip
+    return Searched(found, against_base, leaned)
 
 
-def points(result: Result | Gain) -> str:
+def points(result: Result | Gain | Score) -> str:
     """A mean with its interval."""
     return f"{result.mean:+.3f} [{result.interval[0]:+.3f}, {result.interval[1]:+.3f}]"
 
@@ -208,10 +209,11 @@ def search_sheet(found: Searched) -> Sheet:
     rows: list[tuple[str, ...]] = [
         ("search, gain over its blueprint: exact in each endgame", f"{found.gain.deals:,}", points(found.gain)),
         ("search against its blueprint: match", f"{found.base.deals:,}", points(found.base)),
-        ("blueprint against the rule of thumb: match", f"{found.plain.deals:,}", points(found.plain)),
-        ("search against the rule of thumb: match", f"{found.rule.deals:,}", points(found.rule)),
-        (f"exploit(bound={BOUND:g}) against the rule of thumb: match", f"{found.exploit.deals:,}",
-         points(found.exploit)),
+    ]
+    rows += [
+        (f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in each "
+         "endgame", f"{each.deals:,}", points(each.gain))
+        for each in found.leaned
     ]  # fmt: skip
     return Sheet(
         "Search and exploitation, points a hand",
@@ -225,16 +227,18 @@ def search_sheet(found: Searched) -> Sheet:
 def _claims(trained: list[Trained], rules: dict[str, Result], found: Searched) -> Iterator[Claim]:
     main = trained[0]
 
-    def wins(text: str, result: Result | Gain) -> Claim:
+    def wins(text: str, result: Result | Gain | Score) -> Claim:
         return Claim(f"{text}: {points(result)}", OURS, (result.interval[0] > 0,))
 
     yield wins("the rule of thumb beats uniform", rules["uniform"])
     yield wins("the blueprint beats the rule of thumb", main.against["rule"])
     yield wins("search gains over its blueprint, exactly in each endgame", found.gain)
     yield wins("search beats its blueprint in a match", found.base)
-    for each in trained[1:]:
-        result = each.against["blueprint"]
-        text = f"the blueprint beats {each.name}: {points(result)} for {each.name}"
+    for each in found.leaned:
+        yield wins(f"exploit(bound={each.bound:g}, over={each.over}) gains over search from the rule", each.gain)
+    for other in trained[1:]:
+        result = other.against["blueprint"]
+        text = f"the blueprint beats {other.name}: {points(result)} for {other.name}"
         yield Claim(text, OURS, (result.interval[1] < 0,))
 
 
@@ -273,6 +277,11 @@ def _figures(
         "search": {
             "gain": {"mean": found.gain.mean, "interval": list(found.gain.interval), "deals": found.gain.deals,
                      "nash_conv": found.gain.nash_conv, "base_nash_conv": found.gain.base_nash_conv},
-            "blueprint": found.base.data(), "rule": found.rule.data(), "exploit_rule": found.exploit.data(),
+            "blueprint": found.base.data(),
         },
+        "exploit": [
+            {"over": each.over, "bound": each.bound, "gain": each.gain.mean, "interval": list(each.gain.interval),
+             "weight": each.weight}
+            for each in found.leaned
+        ],
     }  # fmt: skip
