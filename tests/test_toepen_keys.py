@@ -166,7 +166,7 @@ def test_lossless_rows():
 
 
 def test_tied_cards_must_be_played_alike():
-    """The thesis' rows do not see to that; maximal ones do, and a game in which they are one action. See toepen_keys."""
+    """The thesis' rows do not see to that; maximal ones do, and so does a game in which they are one action."""
     rules = Toepen(3, 2, 2)
     for solver, name, more in [
         ("lp", "isomorphic", {}),

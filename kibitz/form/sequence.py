@@ -281,7 +281,9 @@ def _assemble(
     runs = _runs(orders, seat_point, first, seat_sequence)
     final = np.stack([renumber[seat][where[:, seat]] for seat in range(n)], axis=1) if len(where) else where
     bundles = bundle(final.astype(np.int64), worth)
-    bare = np.setdiff1d(np.arange(seat_sequence[-1]), bundles["row_seq"]).astype(np.uint32)
+    is_bare = np.ones(int(seat_sequence[-1]), bool)
+    is_bare[bundles["row_seq"]] = False
+    bare = np.flatnonzero(is_bare).astype(np.uint32)
     chunk_bare = np.searchsorted(bare, runs["chunk_seq"]).astype(np.int64)
     return SequenceForm(
         infosets=infosets,

@@ -360,11 +360,12 @@ def train(
     jobs: int | None = None,
     on_start: OnStart | None = None,
     answered: int = 3,
+    every: int = 1,
 ) -> Trained:
     """All abstractions and the baseline from each seed, in step with one another.
 
     answered: from how many seeds the baseline gets the thesis' approximate best response at the end, of as many
-    iterations as were trained [Sec. 4.2.2].
+    iterations as were trained [Sec. 4.2.2]. every: only each so many-th look is taken, and the last.
     """
     from kibitz.run import solve
 
@@ -372,7 +373,7 @@ def train(
     told(f"solving the game to {until:g}, {laid.mode}", 0, 1)
     form, course = laid.form, laid.course
     bound = measure(form, solve(laid.tree, "pcfr+", until=until).probabilities)
-    looks = looks_at(iterations, min(100, iterations))
+    looks = looks_at(iterations, min(100, iterations))[::-every][::-1]
     gaps = sorted({min(looks, key=lambda n: abs(np.log(n / at))) for at in np.geomspace(looks[0], iterations, 7)})
 
     def work(seed: int, go_on: GoOn) -> Any:

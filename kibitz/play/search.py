@@ -24,7 +24,10 @@ from kibitz.errors import SpecError
 from kibitz.evaluate.match import Score, View, scored
 from kibitz.games.toepen import NAMES, NUMBERS, Cards, takes
 from kibitz.play.agents import NO_COUNTS, Compiled, mask_of, words_of
-from kibitz.play.endgame import FLOOR, MOST_CARDS, Endgame, Rows, Solution
+from kibitz.play.endgame import FLOOR, Endgame
+from kibitz.play.endgame_deck import MOST_CARDS
+from kibitz.play.endgame_rows import Rows
+from kibitz.play.solution import Solution
 
 Floats = NDArray[np.float64]
 TRICKS_LEFT = 2  # tricks that are solved while one waits, unless told otherwise
@@ -149,14 +152,14 @@ class Search:
         spot, rest = spot_of(self.game, history, self.trick)
         found = self._kept.get(spot.history)
         if found is None:
-            found = self._solve(spot)
+            found = self.solve(spot)
             self._keep(found)
         if not self.again or trick == self.trick:
             return found, rest
         later, rest = spot_of(self.game, history, trick)
         again = self._kept.get(later.history)
         if again is None:
-            again = self._solve(later, found)
+            again = self.solve(later, found)
             self._keep(again)
         return again, rest
 
@@ -186,7 +189,7 @@ class Search:
         anyone = Compiled(self.game, player(UNIFORM), "uniform")
         return anyone.likelihoods(seat, spot.history, (endgame.hands | spot.shown[seat]).astype(np.uint64)) > 0
 
-    def _solve(self, spot: Spot, before: Solved | None = None) -> Solved:
+    def solve(self, spot: Spot, before: Solved | None = None) -> Solved:
         endgame = self.endgame(spot)
         if before is None:
             ranges = np.stack([self.ranges(spot, endgame, seat) for seat in range(2)])
@@ -220,7 +223,7 @@ def written(
     threads: int = 1,
 ) -> Floats:
     """A player's strategy (bent by counts) in an endgame, both seats."""
-    from kibitz.kernels.toepen_play import write_rows
+    from kibitz.kernels.toepen_rows import write_rows
 
     strategy = endgame.uniform()
     order = np.argsort(endgame.hands)
@@ -329,7 +332,7 @@ def gain(
             if count >= 0:
                 history = [text_of(int(word)) for word in words[:count]]
                 spot, _ = spot_of(search.game, history, search.trick)
-                found, gap = _gained(search, search._solve(spot))
+                found, gap = _gained(search, search.solve(spot))
                 endgames += 1
                 gaps += gap
             each = np.array([found[0], found[1], found.mean()])

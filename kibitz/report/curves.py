@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from kibitz.papers.curves import Curves, Line, Panel
@@ -39,7 +40,8 @@ def curves_plot(picture: Curves) -> Any:
         _names(axes, panel, colour, HEIGHT - top - bottom)
     figure.text(left / full, 1 - 0.25 / HEIGHT, picture.title, fontsize=12, fontweight="bold", parse_math=False)
     if picture.note:
-        figure.text(left / full, 0.05 / HEIGHT, picture.note, fontsize=8.5, color=GREY, parse_math=False)
+        note = "\n".join(wrap(picture.note, int(15 * (full - left))))
+        figure.text(left / full, 0.2 / HEIGHT, note, fontsize=8.5, color=GREY, va="top", parse_math=False)
     return figure
 
 
@@ -51,7 +53,10 @@ def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> 
         axes.xaxis.set_minor_formatter(NullFormatter())
     if picture.log_y:
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        means = [y for each in picture.panels for line in each.lines for y in line.mean if y > FLOOR]
+        low, high = min(means, default=FLOOR), max(means, default=1.0)
+        axes.set_ylim(0.6 * low, 1.6 * high)  # a band may go down to zero; its line is what must be seen
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 300 * low else (1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}" if y >= 1e-4 else f"{y:.0e}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
