@@ -98,13 +98,21 @@ class Result:
     stopped: str  # "done", "decided", "precise" or "interrupted"
 
     def data(self) -> dict[str, Any]:
-        """As plain values."""
-        seats = [{"mean": s.mean, "error": s.error, "interval": list(s.interval)} for s in self.by_seat]
+        """As plain values; errors and intervals that one deal does not give are None."""
+        seats = [{"mean": s.mean, "error": _finite(s.error), "interval": _bounds(s)} for s in self.by_seat]
         return {
-            "one": self.one, "two": self.two, "mean": self.mean, "error": self.error, "interval": list(self.interval),
-            "deals": self.deals, "hands": 2 * self.deals, "by_seat": seats, "seconds": self.seconds,
-            "stopped": self.stopped,
+            "one": self.one, "two": self.two, "mean": self.mean, "error": _finite(self.error),
+            "interval": _bounds(self), "deals": self.deals, "hands": 2 * self.deals, "by_seat": seats,
+            "seconds": self.seconds, "stopped": self.stopped,
         }  # fmt: skip
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None
+
+
+def _bounds(score: Score | Result) -> list[float | None]:
+    return [_finite(x) for x in score.interval]
 
 
 class Tally:
