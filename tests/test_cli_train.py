@@ -192,3 +192,19 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small.train(iterations=50)
     small.save(path)
     return path
+
+
+def test_buckets_by_strength(call: Call) -> None:  # noqa: F811
+    base = ("train", SMALL, "--memory", "1MB", "--threads", "1")
+    good(call, *base, "--iterations", "300", "--out", "solved")
+    named = ("--abstraction", "strength", "--strength", "solved")
+    good(call, *base, *named, "--iterations", "50", "--out", "made")
+    made = Blueprint.load("made")
+    assert made.abstraction == "strength" and made.keys.bucket.max() > 0
+    assert "needs a solved strategy" in bad(call, *base, "--abstraction", "strength", "--iterations", "5", "--out", "x")
+    assert "goes with --abstraction strength" in bad(
+        call, *base, "--strength", "solved", "--iterations", "5", "--out", "x"
+    )
+    other = ("train", "toepen(suits=3, ranks=2, hand=2)", "--memory", "1MB", *named, "--iterations", "5", "--out", "x")
+    assert "is a blueprint of" in bad(call, *other)
+    assert "leave --strength out" in bad(call, "train", "--resume", "made", "--strength", "solved", "--iterations", "60")

@@ -64,6 +64,14 @@ def train(
             f"nothing that matters. Default: {ABSTRACTION}.",
         ),
     ] = None,
+    strength: Annotated[
+        Path | None,
+        typer.Option(
+            "--strength",
+            metavar="DIR",
+            help="For --abstraction strength and strength-history: the blueprint whose play says what hands are worth.",
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -119,6 +127,7 @@ def train(
       kibitz train toepen --seconds 600 --out toepen.blueprint
       kibitz train --resume toepen.blueprint --seconds 600
       kibitz train toepen --abstraction maximal --memory 4GB --seconds 3600 --out fine.blueprint
+      kibitz train toepen --abstraction strength-history --strength toepen.blueprint --seconds 600 --out s.blueprint
       kibitz train 'toepen(suits=3, ranks=3)' --memory 50MB --iterations 100000 --threads 1 --out b
     """
     order = Order(iterations, seconds, _threads(threads), every, _out(out, resume))
@@ -127,8 +136,10 @@ def train(
     with Watch(shown) as watch:
         watch.phase("compiling: the first use takes a while, the next ones do not")
         if resume is None:
-            blueprint = _new(game, abstraction, memory, full, seed)
+            blueprint = _new(game, abstraction, strength, memory, full, seed)
         else:
+            if strength is not None:
+                raise SolverError(f"{resume} has its buckets of hands already: leave --strength out")
             blueprint = _resumed(resume, game, abstraction, memory, full, seed)
         _warm_up()
         first = blueprint.iteration
@@ -190,13 +201,42 @@ def _check(order: Order, resume: Path | None) -> None:
 
 
 def _new(
-    game: str | None, abstraction: str | None, memory: str | None, full: str | None, seed: int | None
+    game: str | None,
+    abstraction: str | None,
+    strength: Path | None,
+    memory: str | None,
+    full: str | None,
+    seed: int | None,
 ) -> Blueprint:
     from kibitz.solvers.blueprint import Blueprint
 
     if game is None:
         raise SolverError("name the GAME to train for, such as toepen, or a blueprint to go on from with --resume")
-    return Blueprint.empty(game, abstraction or ABSTRACTION, bytes_of(memory or MEMORY), seed or 0, full or FULL)
+    bucket = _buckets(game, abstraction or ABSTRACTION, strength)
+    room = bytes_of(memory or MEMORY)
+    return Blueprint.empty(game, abstraction or ABSTRACTION, room, seed or 0, full or FULL, bucket)
+
+
+def _buckets(game: str, abstraction: str, strength: Path | None) -> Any:
+    """Buckets of hands, for the abstractions that have them."""
+    from kibitz.solvers.blueprint import Blueprint, toepen_of
+
+    wanted = abstraction.startswith("strength")
+    if wanted and strength is None:
+        raise SolverError(
+            f"--abstraction {abstraction} needs a solved strategy that says what hands are worth: train one, such as "
+            "`kibitz train toepen --seconds 120 --out solved`, and name it with --strength solved"
+        )
+    if strength is None:
+        return None
+    if not wanted:
+        raise SolverError(f"--strength goes with --abstraction strength or strength-history, not with {abstraction}")
+    from kibitz.solvers.strength import strength_buckets
+
+    solved = Blueprint.load(strength, compact=True)
+    if solved.game != toepen_of(game):
+        raise ArtefactError(f"{strength} is a blueprint of {solved.game.spec}, not of {toepen_of(game).spec}")
+    return strength_buckets(solved)
 
 
 def _resumed(
