@@ -207,4 +207,5 @@ def test_buckets_by_strength(call: Call) -> None:  # noqa: F811
     )
     other = ("train", "toepen(suits=3, ranks=2, hand=2)", "--memory", "1MB", *named, "--iterations", "5", "--out", "x")
     assert "is a blueprint of" in bad(call, *other)
-    assert "leave --strength out" in bad(call, "train", "--resume", "made", "--strength", "solved", "--iterations", "60")
+    again = ("train", "--resume", "made", "--strength", "solved", "--iterations", "60")
+    assert "leave --strength out" in bad(call, *again)
