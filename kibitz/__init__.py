@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from kibitz import stitch
+    from kibitz import cards, stitch
     from kibitz.abstractions import abstraction
     from kibitz.errors import KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kibitz.stitch.partition import partition
 
 __all__ = [
-    "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "abstraction", "best_response", "exploitability", "game",
-    "load", "nash_conv", "partition", "solve", "stitch", "value", "write_efg",
+    "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "abstraction", "best_response", "cards", "exploitability",
+    "game", "load", "nash_conv", "partition", "solve", "stitch", "value", "write_efg",
 ]  # fmt: skip
 
 _HOME = {
@@ -50,8 +50,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "stitch":
-        return importlib.import_module("kibitz.stitch")
+    if name in ("cards", "stitch"):
+        return importlib.import_module(f"kibitz.{name}")
     if name not in _HOME:
         raise AttributeError(f"kibitz has no {name!r}")
     found = getattr(importlib.import_module(_HOME[name]), name)

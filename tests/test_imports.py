@@ -17,7 +17,7 @@ LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
     ("errors",),
     ("spec", "store"),
-    ("games",),
+    ("games", "cards"),
     ("tree",),
     ("profile",),
     ("form",),

@@ -358,26 +358,30 @@ def paragraph(figure: str, r: Results, found: Sequence[Finding]) -> str:
         return _exploited(r, found)
     parts: list[str] = []
     for word, kept in (("hold", True), ("do not hold", False), ("stay open", None)):
-        texts = [f"“{c.text}” ({_count(c, REAL)})" for c in here if c.stands is kept]
+        texts = [f"“{c.text}” ({_counts(c)})" for c in here if c.stands is kept]
         if texts:
             parts.append(f"{'these ' * (not parts)}{word}: {'; '.join(texts)}")
     text = f"Of the thesis' conclusions from {figure}, in the correct game {'. Others '.join(parts)}."
-    other = [
-        f"“{c.text}” ({_count(c, OTHER)})" for c in here if OTHER in c.modes and _word(c.modes[OTHER]) != _word(c.held)
-    ]
-    if other:
-        text += f" In thesis mode it is otherwise with {'; '.join(other)}."
-    elif any(OTHER in c.modes for c in here):
-        text += " In thesis mode it is the same."
+    here = [c for c in here if OTHER in c.modes]
+    other = [f"“{c.text}”" for c in here if _stands(c.modes[OTHER]) is not c.stands]
+    if here:
+        text += f" In thesis mode the verdict is another on {'; '.join(other)}." if other else ""
+        text += " In thesis mode all verdicts are the same." if not other else ""
     more = {"Fig. 4.1": _figure_1, "Fig. 4.2": _figure_2, "Fig. 4.4": _figure_4, "Fig. 4.5": _figure_5}.get(figure)
     return f"{text} {more(r)}" if more else text
 
 
-def _count(claim: Finding, mode: str) -> str:
-    held = claim.modes[mode]
+def _stands(held: Sequence[bool]) -> bool | None:
+    share = sum(held) / len(held)
+    return share >= MOST if share >= MOST or share <= FEW else None
+
+
+def _counts(claim: Finding) -> str:
+    """11 of 15, in thesis mode 0 of 15; or how it is, where that needs no repetitions."""
     if claim.exactly:
-        return claim.exactly if mode == REAL else "true" if all(held) else "false"
-    return f"{sum(held)} of {len(held)}"
+        return claim.exactly
+    told = [claim.cell(claim.held)]
+    return ", in thesis mode ".join(told + [claim.cell(held) for mode, held in claim.modes.items() if mode == OTHER])
 
 
 def _ends(games: Mapping[str, Converged], what: str) -> str:
@@ -436,11 +440,7 @@ def _exploited(r: Results, found: Sequence[Finding]) -> str:
                 f"{np.mean(t.approximate):.3f} where {first.mean():.3f} is exact"
             )
         told.append(text)
-    ours = [
-        f"“{c.text}” ({_count(c, REAL)}, in thesis mode {_count(c, OTHER)})"
-        for c in found
-        if c.source == OURS and OTHER in c.modes
-    ]
+    ours = [f"“{c.text}” ({_counts(c)})" for c in found if c.source == OURS]
     return (
         f"The thesis gives {REPORTED} for the non-abstracted strategy, a lower bound found in another game. Exactly "
         f"it is {'; '.join(told)}. Lifted to the real game every abstraction has an exploitability too, which the "

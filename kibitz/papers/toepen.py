@@ -26,7 +26,7 @@ from kibitz.solvers.strength import strength_buckets
 
 GAME = "toepen"
 TITLE = "Toepen, the full game: blueprint, search and exploitation, measured"
-PLAN = Plan(starts=1, iterations=2_000_000)
+PLAN = Plan(starts=1, iterations=1_000_000)
 QUICK = Plan(starts=1, iterations=20_000)
 OTHERS = (
     "naive", "simple-history", "simple-hand", "advanced-hand", "advanced-history", "advanced-combined", "strength",
@@ -55,7 +55,7 @@ class Sizes:
     def of(cls, plan: Plan) -> Sizes:
         if plan.iterations < 200_000:
             return cls(10_000, 2_000, 10, 10, 100, 3)
-        return cls(200_000, 100_000, 200, 600, 2_000, 40)
+        return cls(100_000, 40_000, 150, 400, 2_000, 20)
 
 
 @dataclass(frozen=True)
