@@ -127,7 +127,7 @@ def value_of_three(hand):
     if kinds == 2:
         pair = (a & b) | (c & d) | ((a | b) & (c | d))
         return PAIR_3 | (np.uint32(pair) << SHIFT) | np.uint32(every & ~pair)
-    suited = every == a or every == b or every == c or every == d
+    suited = every in (a, b, c, d)
     run = RUN_3[every]
     if run:
         return (STRAIGHT_FLUSH_3 if suited else STRAIGHT_3) | (run << SHIFT)
