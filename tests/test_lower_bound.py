@@ -10,7 +10,7 @@ from kibitz.games.toepen import Toepen
 from kibitz.play.agents import Compiled, agent
 from kibitz.play.exploit import Exploit
 from kibitz.play.gains import exploit_gains
-from kibitz.play.lower_bound import lower_bound, respond
+from kibitz.play.lower_bound import endgame_bound, lower_bound, respond
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
 from kibitz.tree import tree_of
 
@@ -35,6 +35,21 @@ def test_a_lower_bound_is_below_the_exact_best_response(blueprint):
     assert coarse.result.interval[0] < exact
     assert coarse.result.mean < found.result.mean
     assert found.abstraction == "null" and found.iterations == 40_000
+
+
+@pytest.mark.parametrize(
+    "abstraction",
+    ["null", "maximal", "isomorphic", "outlook", "naive", "simple-history", "simple-hand", "advanced-hand",
+     "advanced-history", "advanced-combined"],
+)  # fmt: skip
+def test_best_responses_in_endgames_are_exact(abstraction):
+    """With two cards each the endgame is the whole game, and the bound is what the tree says."""
+    made = Blueprint.empty(RULES, abstraction, 8 << 20)
+    made.train(iterations=200)
+    found = endgame_bound(Compiled(RULES, made.player(), "target"), deals=2)
+    exact = kibitz.nash_conv(RULES, blueprint_profile(made, tree_of(RULES))) / 2
+    assert found.mean == pytest.approx(exact, abs=1e-9)
+    assert found.error < 1e-9
 
 
 def test_what_a_responder_needs(blueprint):

@@ -81,6 +81,12 @@ def plain(kind: int) -> Keys:
 
 
 @part
+def by_labels(kind):
+    """Does an abstraction call suits by the thesis' labels?"""
+    return kind == THESIS or kind > NAIVE
+
+
+@part
 def chain(hash_, word):
     return mix(hash_ * SALT + word + ONE)
 

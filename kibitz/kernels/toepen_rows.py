@@ -11,7 +11,7 @@ import numpy as np
 from kibitz.kernels.jit import ONE, TWO, U64, kernel, part
 from kibitz.kernels.sampling import NONE
 from kibitz.kernels.toepen import EIGHT, HALF, LABELS, M8, State, labels_of, put
-from kibitz.kernels.toepen_keys import THESIS
+from kibitz.kernels.toepen_keys import by_labels
 from kibitz.kernels.toepen_play import (
     ALL_CARDS,
     MOST_WORDS,
@@ -81,11 +81,11 @@ def watched(words, first, count, state, rules):
 
 
 @part
-def holding(state, seat, hand, mine, other, thesis):
+def holding(state, seat, hand, mine, other, labels):
     """A state seen by nobody, as a seat that holds `hand`, has played `mine` and has seen `other` sees it."""
     start = hand | mine
     meta = state.meta
-    if thesis:
+    if labels:
         meta = put(meta, LABELS + EIGHT * seat, M8, labels_of(start))
     if seat:
         return State(other | (start << HALF), hand << HALF, state.low, state.high, meta)
@@ -108,7 +108,7 @@ def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, begin_
     first = U64(len(prefix))
     for k in range(first):
         words[k] = prefix[k]
-    thesis = player.keys.kind == THESIS
+    labels = by_labels(player.keys.kind)
     nobody = ready(State(ALL_CARDS, ALL_CARDS, NONE, NONE, begin(NONE, NONE).meta), rules)
     nobody = watched(words, NONE, first, nobody, rules)
     before = shown_by(words, first, rules)
@@ -160,7 +160,7 @@ def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, begin_
                     weight = weights[card]
                 if weight <= 0.0:
                     continue
-                here = holding(state, seat, held, mine, other, thesis)
+                here = holding(state, seat, held, mine, other, labels)
                 phase, width, cards = options(here, rules)
                 modelled(player, counts, prior, here, rules, width, cards, probability)
                 total += weight

@@ -19,7 +19,7 @@ from kibitz.papers.common import OURS, Claim, Heat, OnStart, Outcome, Plan, Shee
 from kibitz.play.agents import Compiled, agent
 from kibitz.play.exploit import Exploit
 from kibitz.play.gains import Leaned, exploit_gains
-from kibitz.play.lower_bound import LowerBound, lower_bound
+from kibitz.play.lower_bound import LowerBound, endgame_bound, lower_bound
 from kibitz.play.search import Gain, Search, gain
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.strength import strength_buckets
@@ -145,6 +145,7 @@ def _measured(
 @dataclass(frozen=True)
 class Searched:
     gain: Gain
+    endgames: Score  # what best responses in endgames win from the blueprint
     base: Result  # search against its blueprint
     leaned: list[Leaned]  # the exploiting player against the rule of thumb
 
@@ -160,12 +161,14 @@ def _searched(base: Compiled, rule: Compiled, sizes: Sizes, plan: Plan, told: An
     def play(one: Any, two: Any, deals: int, what: str) -> Result:
         return match(GAME, one, two, deals, plan.seed, on_progress=lambda tally: told(what, tally.deals, deals))
 
+    what = "best responses in endgames"
+    bound = endgame_bound(base, sizes.endgames, plan.seed, THREADS, lambda done: told(what, done, sizes.endgames))
     against_base = play(search(), base, sizes.searched, "search against the blueprint")
     learner, what = Exploit(base, iterations=STEPS, threads=THREADS), "exploiting the rule of thumb"
     told(what, 0, sizes.exploited)
     leaned = exploit_gains(learner, rule, BOUNDS, sizes.learned, sizes.exploited, plan.seed,
                            lambda done: told(what, done, sizes.exploited))  # fmt: skip
-    return Searched(found, against_base, leaned)
+    return Searched(found, bound, against_base, leaned)
 
 
 def points(result: Result | Gain | Score) -> str:
@@ -207,9 +210,11 @@ def training_sheet(trained: list[Trained]) -> Sheet:
 
 def search_sheet(found: Searched) -> Sheet:
     rows: list[tuple[str, ...]] = [
+        ("best responses in endgames against the blueprint: exact in each endgame", f"{found.gain.deals:,}",
+         points(found.endgames)),
         ("search, gain over its blueprint: exact in each endgame", f"{found.gain.deals:,}", points(found.gain)),
         ("search against its blueprint: match", f"{found.base.deals:,}", points(found.base)),
-    ]
+    ]  # fmt: skip
     rows += [
         (f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in each "
          "endgame", f"{each.deals:,}", points(each.gain))
@@ -220,7 +225,8 @@ def search_sheet(found: Searched) -> Sheet:
         ("players", "deals", "points"),
         rows,
         f"In the endgames met the blueprint is {found.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
-        f"solutions {found.gain.nash_conv:.4f}.",
+        f"solutions {found.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
+        "player like it until the endgame, who then plays a best response to it.",
     )
 
 
@@ -279,6 +285,7 @@ def _figures(
                      "nash_conv": found.gain.nash_conv, "base_nash_conv": found.gain.base_nash_conv},
             "blueprint": found.base.data(),
         },
+        "endgame_bound": {"mean": found.endgames.mean, "interval": list(found.endgames.interval)},
         "exploit": [
             {"over": each.over, "bound": each.bound, "gain": each.gain.mean, "interval": list(each.gain.interval),
              "weight": each.weight}

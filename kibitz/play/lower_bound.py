@@ -4,6 +4,9 @@ In games without a tree no exact best response can be had. A responder trained b
 strategy, under an abstraction of its own, wins at most what a best response would: its mean winnings, over both seats
 with the same cards, are a lower bound on the blueprint's exploitability (nash_conv divided by two), up to the interval.
 A small bound may mean a good blueprint or a poor responder; a large one can only mean a poor blueprint.
+
+Endgames can be answered exactly. One who plays like the blueprint until there, and then a best response to it, wins
+what `endgame_bound` measures, deal by deal and without the luck of the last tricks: another lower bound.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibitz.errors import SolverError
-from kibitz.evaluate.match import Result, match
+from kibitz.evaluate.match import Result, Score, match, scored
 from kibitz.games.toepen_arrays import rules_of
 from kibitz.play.agents import Compiled
+from kibitz.play.search import Search, spot_of, text_of, written
 from kibitz.solvers.blueprint import DEPTH, Blueprint
 
 BLOCK = 500  # iterations between looks at the clock
@@ -87,3 +91,27 @@ def lower_bound(
     result = match(target.game, responder, target, deals, seed=seed + 1)
     return LowerBound(result, abstraction, made.iteration, made.rows)
 
+
+def endgame_bound(
+    target: Compiled, deals: int = 100, seed: int = 0, threads: int = 1, on_deal: Callable[[int], None] | None = None
+) -> Score:
+    """What best responses in endgames alone win from a strategy, per hand over both seats; nothing in other hands."""
+    from kibitz.kernels.toepen_play import MOST_WORDS, until_trick
+
+    search = Search(target, iterations=1, threads=threads)
+    words, space = np.zeros(MOST_WORDS, np.uint64), np.zeros(64, np.uint64)
+    won = np.zeros(deals)
+    for number in range(deals):
+        count, _, _ = until_trick(target.rules, target.player, target.player, seed, number, search.trick, words, space)
+        if count >= 0:
+            spot, _ = spot_of(target.game, [text_of(int(word)) for word in words[:count]], search.trick)
+            endgame = search.endgame(spot)
+            ranges = np.stack([search.ranges(spot, endgame, seat) for seat in range(2)])
+            plain = written(target, spot, endgame, endgame.rows(), ranges, threads=threads)
+            for seat in range(2):
+                mass = ranges[seat] * endgame.compatible(ranges[1 - seat])
+                best = endgame.respond(plain, seat, ranges[1 - seat]).by_hand
+                won[number] += 0.5 * float(mass @ best / mass.sum())  # values of both seats cancel
+        if on_deal is not None:
+            on_deal(number + 1)
+    return scored(deals, float(won.sum()), float((won * won).sum()))

@@ -30,7 +30,7 @@ def test_every_strategy_has_a_row(outcome):
         "outlook: the blueprint", "naive", "advanced-history", "strength", "rule of thumb",
     ]  # fmt: skip
     assert [row[0] for row in training.rows] == ["outlook", "naive", "advanced-history", "strength"]
-    assert len(search.rows) == 2 + len(toepen.BOUNDS)
+    assert len(search.rows) == 3 + len(toepen.BOUNDS)
     assert training.rows[0][1] == "400" and training.rows[1][1] == "40"
     assert {"training the blueprint", "training under other abstractions", "search, endgame by endgame"} <= set(told)
 
