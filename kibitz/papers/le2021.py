@@ -280,7 +280,7 @@ def measured(plan: Plan, on_start: OnStart | None = None) -> Results:
             plan.jobs,
             on_start,
             answered=0 if is_quick(plan) else ANSWERED,
-            every=3 if is_quick(plan) else 1,
+            every=4 if is_quick(plan) else 1,
         )
         for mode in MODES
     }

@@ -7,6 +7,7 @@ plays is read through an index, so that looking at a run costs a pass over the g
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -203,6 +204,9 @@ def side_by_side(
     work: Callable[[X, GoOn], T], items: Sequence[X], jobs: int | None, what: str, on_start: OnStart | None
 ) -> list[T]:
     """work(item, go_on) for each, in threads; go_on() is called now and then and ends a thread when others failed."""
+    # Modules with compiled code come before the threads that want it: importing and compiling have a lock each.
+    for name in ("evaluate", "layout", "rows", "sampling", "toepen_keys", "toepen_lay", "toepen_walk"):
+        importlib.import_module(f"kibitz.kernels.{name}")
     told = on_start or (lambda what, done, of: None)
     told(what, 0, len(items))
     stop = threading.Event()
