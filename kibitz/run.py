@@ -177,7 +177,7 @@ def train(
     target = 1 if solver.exact else iterations
     growth = GROWTH if until is None else GROWTH_UNTIL
     block, looked, upcoming = 1, -1, next_look(solver.iteration - 1, growth)
-    with _interruptible() as stopped:
+    with interruptible() as stopped:
         while True:
             done = target is not None and solver.iteration >= target
             due = solver.iteration >= upcoming
@@ -256,7 +256,7 @@ def _threads(form: SequenceForm, threads: int | None) -> int:
 
 
 @contextmanager
-def _interruptible() -> Iterator[threading.Event]:
+def interruptible() -> Iterator[threading.Event]:
     """Ctrl-C sets the event instead of breaking into the middle of a step; a second one breaks as usual."""
     stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -271,10 +271,10 @@ def _warm_up() -> None:
 
 def _run(order: Order, blueprint: Blueprint, watch: Watch) -> tuple[bool, Order]:
     """Train and save; returns whether Ctrl-C stopped it, and the order with the seconds that are left."""
-    from kibitz.run import _interruptible
+    from kibitz.run import interruptible
 
     clock = _Clock(order, blueprint)
-    with _interruptible() as stopped:
+    with interruptible() as stopped:
 
         def look(now: Progress) -> bool:
             watch.phase(clock.line(now))

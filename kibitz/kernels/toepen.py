@@ -121,11 +121,26 @@ def labels_of(hand):
 
 
 @part
-def deal(hand_0, hand_1, rules):
-    """The first decision of a deal."""
+def begin(hand_0, hand_1):
+    """The state after the deal, with no forced move made yet."""
     both = hand_0 | (hand_1 << HALF)
     meta = (ONE << ANTE) | (labels_of(hand_0) << LABELS) | (labels_of(hand_1) << (LABELS + EIGHT))
-    return settle(State(both, both, NONE, NONE, meta), rules)
+    return State(both, both, NONE, NONE, meta)
+
+
+@part
+def deal(hand_0, hand_1, rules):
+    """The first decision of a deal."""
+    return settle(begin(hand_0, hand_1), rules)
+
+
+@part
+def unseen_by(state, rules, seat):
+    """(cards that a seat has not seen, suits that the other was seen to lack)."""
+    shift = HALF * seat
+    shown = ((state.start ^ state.hands) >> (HALF - shift)) & WORD  # what the other has played
+    unseen = rules.deck & ~((state.start >> shift) & WORD) & ~shown
+    return unseen, field(state.meta, LACKS + FOUR * (ONE - seat), M4)
 
 
 @part
@@ -275,6 +290,12 @@ def payoff(state):
     """Of seat 0 at the end."""
     ante = float(field(state.meta, ANTE, M5))
     return -ante if field(state.meta, PLAYER, M1) else ante
+
+
+@part
+def seed_of(seed, number):
+    """Where the random numbers of a deal begin."""
+    return mix(mix(U64(seed) + GOLDEN) ^ mix(U64(number) * GOLDEN + ONE))
 
 
 @part

@@ -23,7 +23,6 @@ from kibitz.kernels.toepen import (
     HALF,
     HIGH,
     LABELS,
-    LACKS,
     LAST,
     LED,
     M2,
@@ -43,7 +42,8 @@ from kibitz.kernels.toepen import (
     player_of,
     plays_in,
     signature,
-)  # fmt: skip
+    unseen_by,
+)
 
 RAW, THESIS, MAXIMAL, OUTLOOK = 0, 1, 2, 3
 NAIVE, SIMPLE_HISTORY, SIMPLE_HAND, ADVANCED_HAND, ADVANCED_HISTORY, ADVANCED_COMBINED = 4, 5, 6, 7, 8, 9
@@ -200,15 +200,10 @@ def outlook(state, rules, seat):
     Beside it the ante, who bet last, the phase, the trick, and how many high cards the opponent has played.
     """
     meta = state.meta
-    shift = HALF * seat
-    start = (state.start >> shift) & WORD
-    hand = (state.hands >> shift) & WORD
-    other = HALF - shift
-    shown = ((state.start ^ state.hands) >> other) & WORD  # what the opponent has played
-    unseen = rules.deck & ~start & ~shown
+    hand = (state.hands >> (HALF * seat)) & WORD
+    unseen, lacks = unseen_by(state, rules, seat)
     play = field(meta, PLAY, M4)
     led = field(meta, LED, M5)
-    lacks = field(meta, LACKS + FOUR * (ONE - seat), M4)
     a = NONE
     b = NONE
     c = NONE

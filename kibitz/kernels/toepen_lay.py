@@ -19,7 +19,7 @@ from kibitz.kernels.toepen import (
     phase_of,
     player_of,
     signature,
-)  # fmt: skip
+)
 from kibitz.kernels.toepen_keys import key_of
 
 EMPTY = -1

@@ -21,18 +21,13 @@ from kibitz.kernels.toepen import (
     CALL,
     CALLED,
     CARD,
-    COUNT,
     EIGHT,
     END,
-    FOUR,
     HALF,
-    LABELS,
-    LACKS,
     LAST,
     LED,
     M1,
     M2,
-    M3,
     M4,
     M5,
     M8,
@@ -42,17 +37,19 @@ from kibitz.kernels.toepen import (
     THREE,
     WORD,
     State,
-    count_bits,
+    begin,
     deal,
     draw_hands,
     field,
-    labels_of,
     legal_cards,
     phase_of,
     play_card,
     player_of,
     put,
+    seed_of,
+    unseen_by,
 )
+from kibitz.kernels.toepen_rule import beaten_by, outlook
 from kibitz.kernels.toepen_walk import action_of, options, play_out, strategy
 
 SAYS_CHECK, SAYS_BET, SAYS_CALL, SAYS_FOLD = U64(32), U64(33), U64(34), U64(35)
@@ -61,12 +58,6 @@ BUCKETS = U64(8)  # of a guess at the chance to win
 BET_FEATURES = U64(128)  # phase, play, bucket
 FEATURES = 128 + 48  # and for cards: play, whether suit is followed, how many cards may be played
 ALL_CARDS = U64(0xFFFFFFFFFFFFFFFF)
-
-
-@part
-def seed_of(seed, number):
-    """Where the random numbers of a deal begin."""
-    return mix(mix(U64(seed) + GOLDEN) ^ mix(U64(number) * GOLDEN + ONE))
 
 
 @kernel
@@ -87,14 +78,6 @@ def duplicate_by_seat(rules, one, two, seed, first, result, cards):
 
 
 # Public histories
-
-
-@part
-def begin(hand_0, hand_1):
-    """The state after the deal, with no forced move made yet."""
-    both = hand_0 | (hand_1 << HALF)
-    meta = (ONE << ANTE) | (labels_of(hand_0) << LABELS) | (labels_of(hand_1) << (LABELS + EIGHT))
-    return State(both, both, NONE, NONE, meta)
 
 
 @part
@@ -190,50 +173,8 @@ def feature(state, rules, width, cards):
         follows = ONE if play & ONE and (hand >> (EIGHT * (led >> THREE))) & M8 else NONE
         return BET_FEATURES + (play * TWO + follows) * THREE + width - TWO
     unseen, lacks = unseen_by(state, rules, seat)
-    bucket = U64(min(max(promise(hand, unseen, lacks, play & ONE, led), 0.0), 0.999) * float(BUCKETS))
+    bucket = U64(min(max(outlook(hand, unseen, lacks, play & ONE, led, True), 0.0), 0.999) * float(BUCKETS))
     return ((ONE if phase == CALL else NONE) * EIGHT + play) * BUCKETS + bucket
-
-
-@part
-def beaten_by(card, unseen, lacks):
-    """How many unseen cards beat a card; none if the other was seen to lack the suit."""
-    suit = card >> THREE
-    if (lacks >> suit) & ONE:
-        return NONE
-    return COUNT[((unseen >> (EIGHT * suit)) & M8) >> (card & M3)]
-
-
-@part
-def promise(hand, unseen, lacks, reacting, led):
-    """A rough guess at the chance to win the last trick: from the two cards that are hardest to beat."""
-    left = count_bits(hand)
-    wins = reacting and ((hand >> (EIGHT * (led >> THREE))) & M8) >> (led & M3) != NONE
-    if left == ONE and reacting:
-        return 1.0 if wins else 0.0
-    theirs = max(float(left - ONE) if reacting else float(left), 1.0)
-    hidden = float(count_bits(unseen))
-    first = 0.0
-    second = 0.0
-    for card in range(HALF):
-        if (hand >> card) & ONE:
-            good = max(0.0, 1.0 - float(beaten_by(card, unseen, lacks)) * theirs / hidden)
-            if good > first:
-                second = first
-                first = good
-            elif good > second:
-                second = good
-    if left == ONE:
-        return first
-    return 0.5 * first + 0.5 * second + (0.1 if (wins or not reacting) else -0.1)
-
-
-@part
-def unseen_by(state, rules, seat):
-    """(cards that a seat has not seen, suits that the other was seen to lack)."""
-    shift = HALF * seat
-    shown = ((state.start ^ state.hands) >> (HALF - shift)) & WORD
-    unseen = rules.deck & ~((state.start >> shift) & WORD) & ~shown
-    return unseen, field(state.meta, LACKS + FOUR * (ONE - seat), M4)
 
 
 @part

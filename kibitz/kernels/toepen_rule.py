@@ -13,9 +13,7 @@ from kibitz.kernels.toepen import (
     CARD,
     COUNT,
     EIGHT,
-    FOUR,
     HALF,
-    LACKS,
     LED,
     M3,
     M4,
@@ -28,7 +26,8 @@ from kibitz.kernels.toepen import (
     field,
     phase_of,
     player_of,
-)  # fmt: skip
+    unseen_by,
+)
 
 BET_FROM, CALL_FROM = 0.72, 0.42
 
@@ -47,12 +46,8 @@ def rule(state, rules, width, cards):
     """The number of the action that the rule of thumb takes."""
     meta = state.meta
     seat = player_of(state)
-    shift = HALF * seat
-    other = HALF - shift
-    hand = (state.hands >> shift) & WORD
-    shown = ((state.start ^ state.hands) >> other) & WORD
-    unseen = rules.deck & ~((state.start >> shift) & WORD) & ~shown
-    lacks = field(meta, LACKS + FOUR * (ONE - seat), M4)
+    hand = (state.hands >> (HALF * seat)) & WORD
+    unseen, lacks = unseen_by(state, rules, seat)
     reacting = field(meta, PLAY, M4) & ONE
     led = field(meta, LED, M5)
     phase = phase_of(state)

@@ -1,4 +1,4 @@
-"""MCCFR by external sampling on the state machine of Toepen, with rows in a hash table; and duplicate matches."""
+"""MCCFR by external sampling on the state machine of Toepen, with rows in a hash table; and players of it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from kibitz.kernels.toepen import (
     payoff,
     phase_of,
     player_of,
+    seed_of,
     signature,
-)  # fmt: skip
+)
 from kibitz.kernels.toepen_keys import RAW, Keys, hand_number, key_of
 from kibitz.kernels.toepen_rule import rule
 
@@ -100,7 +101,7 @@ def even_out(state, cards, width, values):
 
 
 @part
-def walk(state, seat, rules, keys, table, other, weight, evict, random, space, frames, count):
+def walk(state, seat, rules, keys, table, other, evict, random, space, frames, count):
     """The sampled value of a state for a seat, whose rows are updated [Lanctot et al. 2009, Sec. 4].
 
     Own actions are all tried; the other seat's is drawn from its strategy (which goes into its average), or, with a
@@ -143,7 +144,7 @@ def walk(state, seat, rules, keys, table, other, weight, evict, random, space, f
                     matched(table, at, width, probability)
                     if at < places:
                         for b in range(width):
-                            table.value[at, WIDE + b] += np.float32(weight * probability[b])
+                            table.value[at, WIDE + b] += np.float32(probability[b])
                 else:
                     strategy(other, state, rules, width, cards, probability)
                 a = choose(probability, width, uniform_draw(random))
@@ -175,11 +176,11 @@ def walk(state, seat, rules, keys, table, other, weight, evict, random, space, f
                 at = find_or_add(table, key, evict, count)
             if at < places:
                 for b in range(width):
-                    table.value[at, b] += np.float32(weight * (values[b] - value))
+                    table.value[at, b] += np.float32(values[b] - value)
 
 
 @kernel
-def train(rules, keys, table, other, linear, evict, seed, first, last, seats, space, cards, count):
+def train(rules, keys, table, other, evict, seed, first, last, seats, space, cards, count):
     """Iterations first..last - 1, each a walk for each of the seats (a mask) on a deal of its own.
 
     The random numbers of a walk depend on the seed, the iteration and the seat alone. space: float64[2 D, 4], for up
@@ -188,13 +189,12 @@ def train(rules, keys, table, other, linear, evict, seed, first, last, seats, sp
     random = np.zeros(1, np.uint64)
     frames = np.zeros((len(space) // 2, 11), np.uint64)
     for t in range(first, last):
-        weight = float(t + 1) if linear else 1.0
         for seat in range(U64(2)):
             if not (seats >> seat) & ONE:
                 continue
             begin = mix(mix(U64(seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
             one, two, random[0] = draw_hands(rules, cards, begin)
-            walk(deal(one, two, rules), seat, rules, keys, table, other, weight, evict, random, space, frames, count)
+            walk(deal(one, two, rules), seat, rules, keys, table, other, evict, random, space, frames, count)
 
 
 @part
@@ -236,19 +236,6 @@ def play_out(state, one, two, rules, random, probability):
 
 
 @kernel
-def duplicate(rules, one, two, seed, first, result, cards):
-    """Duplicate deals first..first + len(result) - 1: what `one` wins on the mean of both seats with the same cards."""
-    random = np.zeros(1, np.uint64)
-    probability = np.zeros(4)
-    for i in range(len(result)):
-        begin = mix(mix(U64(seed) + GOLDEN) ^ mix(U64(first + i) * GOLDEN + ONE))
-        mine, yours, random[0] = draw_hands(rules, cards, begin)
-        here = play_out(deal(mine, yours, rules), one, two, rules, random, probability)
-        there = play_out(deal(mine, yours, rules), two, one, rules, random, probability)
-        result[i] = 0.5 * (here - there)
-
-
-@kernel
 def strengths(rules, one, seed, first, last, total, seen, cards):
     """What hands are worth when a player meets itself: total and seen[seat, play & 1, hand] over deals first..last - 1.
 
@@ -258,8 +245,7 @@ def strengths(rules, one, seed, first, last, total, seen, cards):
     probability = np.zeros(4)
     path = np.zeros((64, 3), np.uint64)
     for i in range(first, last):
-        begin = mix(mix(U64(seed) + GOLDEN) ^ mix(U64(i) * GOLDEN + ONE))
-        mine, yours, random[0] = draw_hands(rules, cards, begin)
+        mine, yours, random[0] = draw_hands(rules, cards, seed_of(seed, i))
         state = deal(mine, yours, rules)
         depth = 0
         while phase_of(state) != END:

@@ -63,7 +63,7 @@ def respond(
     space, cards, counts = np.zeros((DEPTH, 4)), np.zeros(64, np.uint64), np.zeros(4, np.int64)
     while iterations is None or made.iteration < iterations:
         last = made.iteration + BLOCK if iterations is None else min(made.iteration + BLOCK, iterations)
-        train(rules, made.keys, made.table, target.player, False, True, seed, made.iteration, last, np.uint64(3), space,
+        train(rules, made.keys, made.table, target.player, True, seed, made.iteration, last, np.uint64(3), space,
               cards, counts)  # fmt: skip
         made.iteration = last
         if on_block is not None:

@@ -155,7 +155,7 @@ class Blueprint:
 
         def work(k: int) -> NDArray[np.int64]:
             counts = np.zeros(4, np.int64)
-            train(rules, self.keys, self.table, nobody, False, self.full == "evict", self.seed, bounds[k],
+            train(rules, self.keys, self.table, nobody, self.full == "evict", self.seed, bounds[k],
                   bounds[k + 1], np.uint64(3), np.zeros((DEPTH, 4)), np.zeros(64, np.uint64), counts)  # fmt: skip
             return counts
 

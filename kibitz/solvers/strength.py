@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,10 +109,3 @@ def cut_line(points: Floats, weights: Floats, buckets: int) -> NDArray[np.int64]
         bucket[begin:end] = k
         end = begin
     return bucket[at]
-
-
-def strength_keys(solved: Blueprint, abstraction: str, buckets: int = BUCKETS, seed: int = 0) -> Any:
-    """The abstraction `strength` or `strength-history` as kernels take it."""
-    from kibitz.solvers.blueprint import keys_of
-
-    return keys_of(solved.game, abstraction, strength_buckets(solved, buckets, seed=seed))
