@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError
+from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.games.protocol import Action, Game
 from kibitz.tree import Infosets
 
@@ -31,7 +32,7 @@ class Profile:
     meta: Mapping[str, Any] = field(default_factory=dict)  # game, tree (digest), solver, iterations, seed, ...
 
     def __post_init__(self) -> None:
-        columns = int(self.infosets.first[-1])
+        columns = self.infosets.columns
         if self.probabilities.shape != (columns,) or self.probabilities.dtype != np.float64:
             raise GameError(f"a profile of these infosets has {columns:,} probabilities: one for each action of each")
         self.probabilities.flags.writeable = False
@@ -76,6 +77,8 @@ class Profile:
     # Artefacts
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
+        if isinstance(self.infosets, PokerInfosets):  # the definition says all else
+            return {"probabilities": self.probabilities}
         text, offsets = store.pack_strings(self.infosets.labels)
         return {
             "probabilities": self.probabilities,
@@ -87,12 +90,15 @@ class Profile:
         }
 
     def _meta(self) -> dict[str, Any]:
+        if isinstance(self.infosets, PokerInfosets):
+            return {**self.meta, "poker": self.infosets.definition, "actions": []}
         return {**self.meta, "actions": [list(a) for a in self.infosets.actions]}
 
     @property
     def sha256(self) -> str:
         """Digest of the strategy itself: its infosets, actions and probabilities, not how or when it was made."""
-        return store.digest(self._arrays(), {"actions": self._meta()["actions"]})
+        meta = self._meta()
+        return store.digest(self._arrays(), {key: meta[key] for key in ("actions", "poker") if key in meta})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile to a directory, by convention NAME.profile; an older one there is replaced at once."""
@@ -127,6 +133,8 @@ class Profile:
 def _from_artefact(held: store.Artefact) -> Profile:
     arrays, meta = held.arrays, dict(held.meta)
     lists = meta.pop("actions")
+    if "poker" in meta:
+        return _poker(str(meta.pop("poker")), arrays["probabilities"], meta)
     if not (isinstance(lists, list) and all(isinstance(a, list) for a in lists)):
         raise ValueError("its actions are not lists")
     actions = [tuple(a) for a in lists]
@@ -139,6 +147,23 @@ def _from_artefact(held: store.Artefact) -> Profile:
     infosets = Infosets(arrays["seat_start"], arrays["first"], labels, actions, arrays["actions_of"])
     probabilities = arrays["probabilities"]
     _check(infosets, probabilities)
+    return Profile(infosets, probabilities, meta)
+
+
+def _poker(text: str, probabilities: NDArray[np.float64], meta: dict[str, Any]) -> Profile:
+    """A profile of a poker form: its infosets follow from the game's definition."""
+    from kibitz.form.poker import poker_form
+    from kibitz.games import acpc
+    from kibitz.games.poker import Poker
+
+    definition = acpc.parse(text, "the profile's definition")
+    infosets = poker_form(Poker(definition, str(meta.get("game", "")))).infosets
+    if probabilities.dtype != np.float64 or probabilities.shape != (infosets.columns,):
+        raise ValueError("infosets and actions do not fit together")
+    if not (np.isfinite(probabilities).all() and (probabilities >= 0.0).all()):
+        raise ValueError("probabilities are not numbers from 0 to 1")
+    if (np.abs(np.add.reduceat(probabilities, infosets.first[:-1]) - 1.0) > SUM_TOLERANCE).any():
+        raise ValueError("the probabilities of an infoset do not sum to 1")
     return Profile(infosets, probabilities, meta)
 
 

@@ -26,13 +26,18 @@ from kibitz import store
 from kibitz.abstractions import abstract_game
 from kibitz.abstractions import abstraction as make_abstraction
 from kibitz.errors import ArtefactError, SolverError
-from kibitz.evaluate import measure, probabilities_of
+from kibitz.evaluate import probabilities_of
+from kibitz.form import Form, PokerForm, SequenceForm
+from kibitz.form.poker import is_poker, poker_form
+from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.form.rows import RowMap
-from kibitz.form.sequence import SequenceForm, form_of, normalise
+from kibitz.form.sequence import form_of, normalise
+from kibitz.form.threads import cores
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.solvers import Solver, Task, make
+from kibitz.spec import parse
 from kibitz.tree import Tree, tree_of
 
 KIND = "checkpoint"
@@ -67,7 +72,7 @@ class Report:
 
 
 def solve(
-    game: Game | Tree | str,
+    game: Game | Tree | Form | str,
     solver: str = "auto",
     *,
     iterations: int | None = None,
@@ -97,19 +102,22 @@ def solve(
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
     """
-    tree = _tree(game)
+    if abstraction is None and rows is None:
+        form = form_for(game, solver, start)
+    else:
+        form = form_of(_tree(game))
     if abstraction is not None:
         if rows is not None or isinstance(start, Profile):
             raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")
         return _solve_abstract(
-            game, tree, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
+            game, _tree(game), abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
             report=report,
         )  # fmt: skip
-    form = form_of(tree)
     _check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
+    tree = None if isinstance(form, PokerForm) or isinstance(game, SequenceForm) else _tree(game)
     task = Task(tree, form, rows, first, seed, _threads(form, threads))
     made = make(solver, task)
     if iterations is None and until is None and seconds is None:
@@ -139,7 +147,7 @@ def _solve_abstract(game: Any, tree: Tree, source: Any, solver: str, **options: 
     return Profile(tree.infosets, chosen.even_out(derived.lift(answer.probabilities)), meta)
 
 
-def _first(form: SequenceForm, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
+def _first(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
     """Probabilities to start from; a random start has each row uniform on its simplex."""
     if start is None or isinstance(start, Profile):
         return None if start is None else probabilities_of(form, start)
@@ -149,7 +157,7 @@ def _first(form: SequenceForm, start: Profile | str | None, seed: int) -> NDArra
     return normalise(weights, form.infosets)
 
 
-def profile_of(solver: Solver, form: SequenceForm, seed: int, report: Report) -> Profile:
+def profile_of(solver: Solver, form: Form, seed: int, report: Report) -> Profile:
     """The solver's answer as a profile that says where it comes from."""
     meta: dict[str, Any] = {
         "game": form.spec, "tree": form.tree_digest, "solver": solver.spec,
@@ -162,7 +170,7 @@ def profile_of(solver: Solver, form: SequenceForm, seed: int, report: Report) ->
 
 def train(
     solver: Solver,
-    form: SequenceForm,
+    form: Form,
     iterations: int | None,
     until: float | None,
     seconds: float | None,
@@ -176,7 +184,8 @@ def train(
     before = report.seconds
     target = 1 if solver.exact else iterations
     growth = GROWTH if until is None else GROWTH_UNTIL
-    block, looked, upcoming = 1, -1, next_look(solver.iteration - 1, growth)
+    least = form.look_every
+    block, looked, upcoming = 1, -1, next_look(solver.iteration - 1, growth, least)
     with interruptible() as stopped:
         while True:
             done = target is not None and solver.iteration >= target
@@ -185,7 +194,7 @@ def train(
             if (due or done or late or stopped.is_set()) and solver.iteration > looked:
                 look = _look(solver, form, before + time.perf_counter() - began)
                 report.looks.append(look)
-                looked, upcoming = solver.iteration, next_look(solver.iteration, growth)
+                looked, upcoming = solver.iteration, next_look(solver.iteration, growth, least)
                 if on_look is not None:
                     on_look(look)
                 done = done or (due and until is not None and look.gap <= until and solver.iteration > 0)
@@ -209,23 +218,38 @@ def train(
 
 
 @lru_cache(4096)
-def next_look(iteration: int, growth: float = GROWTH) -> int:
+def next_look(iteration: int, growth: float = GROWTH, least: int = 1) -> int:
     """Where the gap is looked at next: the first above `iteration` of 0, 1, 2, ..., then `growth` times more.
+
+    `least` is the least distance: above 1 where a look takes as long as many iterations.
 
     The numbers do not depend on where a run was interrupted, so `until` stops it in the same place.
     """
     look = 0
     while look <= iteration:
-        look = max(look + 1, math.ceil(look * growth))
+        look = max(look + least, math.ceil(look * growth))
     return look
 
 
-def _look(solver: Solver, form: SequenceForm, seconds: float) -> Look:
-    found = measure(form, solver.probabilities())
+def _look(solver: Solver, form: Form, seconds: float) -> Look:
+    found = solver.measure() if hasattr(solver, "measure") else form.measure(solver.probabilities())
     return Look(solver.iteration, seconds, found.nash_conv, found.value.tolist())
 
 
-def _tree(game: Game | Tree | str) -> Tree:
+def form_for(game: Game | Tree | Form | str, solver: str = "auto", start: Any = None) -> Form:
+    """The form to solve a game on: a poker game for two needs no tree, unless the solver walks one."""
+    if isinstance(game, SequenceForm | PokerForm):
+        return game
+    rules = game if isinstance(game, Tree) else make_game(game)
+    of_tree = isinstance(start, Profile) and not isinstance(start.infosets, PokerInfosets)
+    if is_poker(rules) and parse(solver).name != "mccfr" and not of_tree:
+        return poker_form(rules)
+    return form_of(_tree(rules))
+
+
+def _tree(game: Game | Tree | Form | str) -> Tree:
+    if isinstance(game, SequenceForm | PokerForm):
+        raise SolverError("a form does not know its tree: give the game itself")
     return game if isinstance(game, Tree) else tree_of(make_game(game))
 
 
@@ -246,13 +270,12 @@ def whole(seed: Any) -> int:
         raise SolverError(f"seed={seed!r} must be a whole number") from None
 
 
-def _threads(form: SequenceForm, threads: int | None) -> int:
+def _threads(form: Form, threads: int | None) -> int:
     if threads is not None:
         if not 1 <= threads <= 1024:
             raise SolverError(f"threads={threads} must be from 1 to 1024")
         return threads
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, form.entries // ENTRIES_PER_THREAD))
+    return max(1, min(cores(), form.entries // ENTRIES_PER_THREAD))
 
 
 @contextmanager
@@ -279,7 +302,7 @@ def interruptible() -> Iterator[threading.Event]:
 
 
 def save_checkpoint(
-    path: Path, solver: Solver, form: SequenceForm, game: str, report: Report | None = None
+    path: Path, solver: Solver, form: Form, game: str, report: Report | None = None
 ) -> None:
     """Write all that a resumed run needs; an older checkpoint is replaced at one moment."""
     report = report or Report()
@@ -323,7 +346,7 @@ def _looks(path: Path, meta: dict[str, Any]) -> list[Look]:
     return [look for look in looks if look.iteration < meta["iteration"]]
 
 
-def _restore(solver: Solver, form: SequenceForm, path: Path, seed: int, report: Report) -> None:
+def _restore(solver: Solver, form: Form, path: Path, seed: int, report: Report) -> None:
     meta = checkpoint_meta(path)
     mine = {"tree": form.tree_digest, "solver": solver.spec, "seed": seed}
     mine["rows"] = _rows(getattr(solver, "task", None))

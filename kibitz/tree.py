@@ -46,6 +46,10 @@ class Infosets:
     def seats(self) -> int:
         return len(self.seat_start) - 1
 
+    @property
+    def columns(self) -> int:
+        return int(self.first[-1])
+
     @cached_property
     def width(self) -> NDArray[np.int32]:
         """Number of actions of each infoset."""

@@ -17,10 +17,11 @@ LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
     ("errors",),
     ("spec", "store"),
-    ("games", "cards"),
+    ("cards",),
+    ("games",),
     ("tree",),
-    ("profile",),
     ("form",),
+    ("profile",),
     ("abstractions",),
     ("solvers", "evaluate"),
     ("run",),

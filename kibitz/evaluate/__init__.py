@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
-from kibitz.form.sequence import SequenceForm, form_of
+from kibitz.form import Form, PokerForm, SequenceForm
+from kibitz.form.poker import is_poker, poker_form
+from kibitz.form.poker_infosets import PokerInfosets
+from kibitz.form.sequence import Measure, form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.tree import Tree, tree_of
 
-__all__ = ["BestResponse", "best_response", "exploitability", "measure", "nash_conv", "value"]
+__all__ = ["BestResponse", "Measure", "best_response", "exploitability", "measure", "nash_conv", "value"]
 
 Floats = NDArray[np.float64]
 
@@ -27,14 +29,24 @@ class BestResponse(NamedTuple):
     profile: Profile
 
 
-def _form(game: Game | Tree | str) -> SequenceForm:
-    return form_of(game if isinstance(game, Tree) else tree_of(make_game(game)))
+def _form(game: Game | Tree | Form | str, profile: Profile) -> Form:
+    """The form of a game that a profile was made on: poker has two."""
+    if isinstance(game, PokerForm | SequenceForm):
+        return game
+    if isinstance(game, Tree):
+        return form_of(game)
+    rules = make_game(game)
+    if isinstance(profile.infosets, PokerInfosets) and is_poker(rules):
+        return poker_form(rules)
+    return form_of(tree_of(rules))
 
 
-def probabilities_of(form: SequenceForm, profile: Profile) -> Floats:
+def probabilities_of(form: Form, profile: Profile) -> Floats:
     """The profile's probabilities, after a check that it belongs to the game."""
     same = profile.infosets is form.infosets or (
-        profile.meta.get("tree") == form.tree_digest and np.array_equal(profile.infosets.first, form.infosets.first)
+        profile.meta.get("tree") == form.tree_digest
+        and profile.probabilities.shape == (form.columns,)
+        and (isinstance(form, PokerForm) or np.array_equal(profile.infosets.first, form.infosets.first))
     )
     if not same:
         raise GameError(
@@ -43,42 +55,15 @@ def probabilities_of(form: SequenceForm, profile: Profile) -> Floats:
     return profile.probabilities
 
 
-class Measure(NamedTuple):
-    """What a profile is worth, all seats at once."""
-
-    value: Floats  # [seats]  expected utility
-    best: Floats  # [seats]  expected utility of a best response to the others
-    choice: NDArray[np.int32]  # [points]  the best response's action
-    nash_conv: float
-
-
-@cache
-def _kernels() -> Any:
-    from kibitz.kernels import evaluate
-
-    return evaluate
-
-
-def measure(form: SequenceForm, probabilities: Floats) -> Measure:
-    """Values and best responses of all seats, in one compiled call and in time linear in the size of the form.
-
-    `probabilities` are by infoset column, as a profile holds them. Where a seat lacks perfect recall its best
-    response is one that remembers: an upper bound.
-    """
-    probabilities = probabilities.view()
-    probabilities.flags.writeable = False  # as a profile's are: one type, so compiled once
-    result = np.empty((2, form.seats))
-    choice = np.empty(form.points, np.int32)
-    gap = _kernels().measure(form.packed, form.reads, probabilities, choice, result)
-    return Measure(result[0], result[1], choice, gap)
+def measure(form: Form, probabilities: Floats) -> Measure:
+    """Values and best responses of all seats. `probabilities` are by infoset column, as a profile holds them."""
+    return form.measure(probabilities)
 
 
 def value(game: Game | Tree | str, profile: Profile) -> Floats:
     """Expected utility of each seat when all play the profile."""
-    form = _form(game)
-    result = np.empty(form.seats)
-    _kernels().expected(form.packed, form.reads, probabilities_of(form, profile), result)
-    return result
+    form = _form(game, profile)
+    return form.value(probabilities_of(form, profile))
 
 
 def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestResponse:
@@ -86,23 +71,16 @@ def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestR
 
     Where nothing distinguishes actions (the others never let play come there) the first one is taken.
     """
-    form = _form(game)
+    form = _form(game, profile)
     if not 0 <= seat < form.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {form.seats - 1}")
-    found = measure(form, probabilities_of(form, profile))
-    lo, hi = form.seat_point[seat], form.seat_point[seat + 1]
-    start = form.infosets.seat_start
-    probabilities = profile.probabilities.copy()
-    probabilities[form.infosets.first[start[seat]] : form.infosets.first[start[seat + 1]]] = 0.0
-    # With imperfect recall an infoset has several points; the first one in order speaks for it.
-    infosets, index = np.unique(form.infoset[lo:hi], return_index=True)
-    probabilities[form.infosets.first[infosets] + found.choice[lo:hi][index]] = 1.0
-    return BestResponse(float(found.best[seat]), profile.replaced(probabilities, solver=f"br(seat={seat})"))
+    best, probabilities = form.best_response(seat, probabilities_of(form, profile))
+    return BestResponse(best, profile.replaced(probabilities, solver=f"br(seat={seat})"))
 
 
 def nash_conv(game: Game | Tree | str, profile: Profile) -> float:
     """Sum over seats of what a best response gains: 0 exactly at an equilibrium."""
-    form = _form(game)
+    form = _form(game, profile)
     return measure(form, probabilities_of(form, profile)).nash_conv
 
 
@@ -113,7 +91,7 @@ def exploitability(game: Game | Tree | str, profile: Profile) -> float:
 
 def report(game: Game | Tree | str, profile: Profile) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
-    form = _form(game)
+    form = _form(game, profile)
     found = measure(form, probabilities_of(form, profile))
     return {
         "value": found.value.tolist(),

@@ -9,8 +9,8 @@ solvers need only `gradient`, the value of each own sequence against the others'
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,29 @@ from kibitz.games.protocol import TERMINAL
 from kibitz.tree import Infosets, Tree
 
 if TYPE_CHECKING:
+    from kibitz.form.rows import RowMap
+    from kibitz.form.space import Space
     from kibitz.kernels.sequence import Form, Packed
 
 # A seat has at most about this many chunks, so that huge games do not drown in bookkeeping.
 MOST_CHUNKS = 256
 
 Floats = NDArray[np.float64]
+
+
+class Measure(NamedTuple):
+    """What a profile is worth, all seats at once."""
+
+    value: Floats  # [seats]  expected utility
+    best: Floats  # [seats]  expected utility of a best response to the others
+    nash_conv: float
+
+
+@cache
+def _evaluation() -> Any:
+    from kibitz.kernels import evaluate
+
+    return evaluate
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,8 @@ class SequenceForm:
     spec: str
     tree_digest: str
 
+    look_every: ClassVar[int] = 1  # iterations that should lie between two looks at the gap
+
     @cached_property
     def seats(self) -> int:
         return len(self.seat_sequence) - 1
@@ -56,6 +75,11 @@ class SequenceForm:
     @cached_property
     def points(self) -> int:
         return int(self.seat_point[-1])
+
+    @property
+    def columns(self) -> int:
+        """Infoset columns: one for each infoset and action."""
+        return self.infosets.columns
 
     @property
     def entries(self) -> int:
@@ -134,6 +158,67 @@ class SequenceForm:
         worth = np.zeros(self.sequences)
         seat_gradient(self.packed, seat, plan, worth)
         return worth[self.seat_sequence[seat] : self.seat_sequence[seat + 1]]
+
+    def measure(self, probabilities: Floats) -> Measure:
+        """Values and best responses of all seats, in one compiled call and in time linear in the size of the form.
+
+        `probabilities` are by infoset column, as a profile holds them. Where a seat lacks perfect recall its best
+        response is one that remembers: an upper bound.
+        """
+        return self._respond(probabilities)[0]
+
+    def _respond(self, probabilities: Floats) -> tuple[Measure, NDArray[np.int32]]:
+        """(measure, [points] the best responses' actions)."""
+        probabilities = probabilities.view()
+        probabilities.flags.writeable = False  # as a profile's are: one type, so compiled once
+        result = np.empty((2, self.seats))
+        choice = np.empty(self.points, np.int32)
+        gap = _evaluation().measure(self.packed, self.reads, probabilities, choice, result)
+        return Measure(result[0], result[1], gap), choice
+
+    def value(self, probabilities: Floats) -> Floats:
+        """Expected utility of each seat."""
+        result = np.empty(self.seats)
+        _evaluation().expected(self.packed, self.reads, probabilities, result)
+        return result
+
+    def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
+        """(what a seat's best response gets, the probabilities with that response in its place)."""
+        found, choice = self._respond(probabilities)
+        lo, hi = self.seat_point[seat], self.seat_point[seat + 1]
+        start = self.infosets.seat_start
+        answer = probabilities.copy()
+        answer[self.infosets.first[start[seat]] : self.infosets.first[start[seat + 1]]] = 0.0
+        # With imperfect recall an infoset has several points; the first one in order speaks for it.
+        infosets, index = np.unique(self.infoset[lo:hi], return_index=True)
+        answer[self.infosets.first[infosets] + choice[lo:hi][index]] = 1.0
+        return float(found.best[seat]), answer
+
+    def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None:
+        """plan += step * (best responses - plan), `count` times; a step of 0 stands for 1/(t + 1)."""
+        from kibitz.kernels.response import best_plans
+
+        best_plans(self.packed, plan, self.first, done, count, step)
+
+    # What solvers are made of.
+
+    def space(self, rows: RowMap | None, start: Floats | None) -> Space:
+        """Where CFR keeps its numbers."""
+        from kibitz.form.space import Space
+
+        return Space(self, rows, start)
+
+    def constraints(self, seat: int) -> tuple[Any, Floats]:
+        """E and e of a seat in the linear programme."""
+        from kibitz.form.programme import constraints
+
+        return constraints(self, seat)
+
+    def payoff_matrix(self) -> Any:
+        """The payoffs to seat 0 of a two-player form: own sequences by the other's."""
+        from kibitz.form.programme import payoff_matrix
+
+        return payoff_matrix(self)
 
 
 def normalise(sums: Floats, infosets: Infosets, fallback: Floats | None = None) -> Floats:

@@ -24,6 +24,8 @@ GAMES: dict[str, tuple[str, str]] = {
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
     "toepen": ("kibitz.games.toepen:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
+    "rhode_island": ("kibitz.games.poker:rhode_island", "Rhode Island hold'em: three rounds, hands of three cards"),
+    "poker": ("kibitz.games.poker:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players; file=..."),
     "matrix": ("kibitz.games.matrix:Matrix", "A payoff table: rows against columns, moves made at once"),
 }
 
@@ -36,6 +38,7 @@ def game(source: Any) -> Game:
     "leduc", "leduc(players=3)"        a built-in game
     "openspiel:liars_dice(numdice=1)"  any OpenSpiel game (needs the extra kibitz[openspiel])
     "shared/poker.efg"                 a Gambit file
+    "my/holdem.game"                   a poker game, in the format of the computer poker competition
     "my_game.py:MyGame(size=3)"        a class with the Game protocol in a file of yours
     """
     if not isinstance(source, str | Path):
@@ -55,6 +58,10 @@ def game(source: Any) -> Game:
         from kibitz.games.efg import read_efg
 
         return read_efg(Path(text))
+    if text.endswith(".game"):
+        from kibitz.games.poker import poker
+
+        return poker(text)
     if ".py:" in text.partition("(")[0]:
         return _from_file(text)
     spec = specs.parse(text)

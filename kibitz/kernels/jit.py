@@ -28,6 +28,9 @@ U64 = np.uint64
 atexit.register(gc.freeze)
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Without Numba's counting of references, which is an atomic operation or two wherever an array of a tuple is named:
+# most of the time of short loops. Such code cannot make arrays: it is given all it needs.
+_BARE: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -50,12 +53,21 @@ CACHE = cache_home() / "numba" / _digest()
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile with Numba, cached on disk: what Python calls."""
+    return _cached(function, _OPTIONS)
+
+
+def bare_kernel(function: Callable[..., Any]) -> Any:
+    """As `kernel`, for code that makes no arrays and is faster without counts of references."""
+    return _cached(function, _BARE)
+
+
+def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
     try:
-        return numba.njit(function, cache=True, **_OPTIONS)
+        return numba.njit(function, cache=True, **options)
     except RuntimeError:  # a directory that cannot be written only costs the caching
-        return numba.njit(function, **_OPTIONS)
+        return numba.njit(function, **options)
     finally:
         numba.config.CACHE_DIR = before
 
@@ -68,3 +80,8 @@ def part(function: Callable[..., Any]) -> Any:
 def fused_part(function: Callable[..., Any]) -> Any:
     """As `part`, but a * b + c may round once instead of twice: a fifth faster where sums of products dominate."""
     return numba.njit(function, **_OPTIONS, **_INNER, fastmath={"contract"})
+
+
+def bare_part(function: Callable[..., Any]) -> Any:
+    """As `part`, for bare kernels."""
+    return numba.njit(function, **_BARE, **_INNER)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kibitz import spec as specs
 from kibitz.errors import SolverError
+from kibitz.form import Form
 from kibitz.form.rows import RowMap
-from kibitz.form.sequence import SequenceForm
 from kibitz.tree import Tree
 
 __all__ = ["SOLVERS", "Solver", "Task", "make"]
@@ -36,8 +36,8 @@ SOLVERS: dict[str, tuple[str, str]] = {
 class Task:
     """What a solver is given: a game in its forms, rows, a start, a seed and threads."""
 
-    tree: Tree
-    form: SequenceForm
+    tree: Tree | None  # None on a poker form: only walking solvers need it
+    form: Form
     rows: RowMap | None = None  # None: each infoset has a row of its own, and all may move
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0

@@ -48,15 +48,13 @@ class FictitiousPlay:
         """Nothing follows from the state."""
 
     def step(self, count: int) -> None:
-        from kibitz.kernels.response import best_plans
-
         form = self.task.form
         if self.exact:
             if self.iteration == 0:
-                best_plans(form.packed, self.plan, form.first, 0, 1, 1.0)
+                form.best_plans(self.plan, 0, 1, 1.0)
                 self.iteration = 1
             return
-        best_plans(form.packed, self.plan, form.first, self.iteration, count, 0.0)
+        form.best_plans(self.plan, self.iteration, count, 0.0)
         self.iteration += count
 
     def probabilities(self) -> Floats:

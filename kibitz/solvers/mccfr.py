@@ -14,6 +14,7 @@ from kibitz.errors import SolverError, SpecError
 from kibitz.form.sequence import normalise
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.solvers import Task
+from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
 MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.sampling
@@ -31,6 +32,12 @@ def mccfr(
     return lambda task, spec: Mccfr(task, spec, MODES[sampling], averaging == "linear", float(explore))
 
 
+def _walked(task: Task) -> Tree:
+    if task.tree is None:
+        raise SolverError("mccfr walks a tree, and a poker form has none: solve the game by its name or its tree")
+    return task.tree
+
+
 class Mccfr:
     """Sampled regrets, average strategy.
 
@@ -43,7 +50,8 @@ class Mccfr:
 
     def __init__(self, task: Task, spec: str, mode: int, linear: bool, explore: float) -> None:
         self.task, self.spec, self.iteration, self.visited = task, spec, 0, 0
-        if task.tree.players == 1:  # external sampling keeps its average on the walks of another seat
+        self.tree = _walked(task)
+        if self.tree.players == 1:  # external sampling keeps its average on the walks of another seat
             mode = MODES["chance"] if mode == MODES["external"] else mode
         self.mode, self.linear, self.explore = mode, linear, explore
         infosets, rows = task.form.infosets, task.rows
@@ -64,7 +72,7 @@ class Mccfr:
             # Regrets this small give the start's strategy and are forgotten with the first real ones.
             self.regret[self.column[moving]] = 1e-9 * task.form.scale * task.start[moving]
         self._walk = self._lay(self.row_first[row].astype(np.int32), frozen)
-        widest = int(max(infosets.width.max(initial=1), np.diff(task.tree.children[0]).max(initial=1)))
+        widest = int(max(infosets.width.max(initial=1), np.diff(self.tree.children[0]).max(initial=1)))
         self._space = np.zeros((2, widest))
 
     def _number(self, row: NDArray[np.int64]) -> None:
@@ -84,7 +92,7 @@ class Mccfr:
         """The tree as walks read it: four numbers a history, side by side."""
         from kibitz.kernels.sampling import AT_CHANCE, AT_END, AT_FROZEN, Walk
 
-        tree = self.task.tree
+        tree = self.tree
         start, child = tree.children
         node = np.zeros((tree.histories, 4), np.int32)
         node[:, 0] = tree.turn
@@ -115,7 +123,7 @@ class Mccfr:
         """Slots and edges that a walk can need at most: it opens some of the decisions of a tree without chance."""
         from kibitz.kernels.layout import most_opened
 
-        tree = self.task.tree
+        tree = self.tree
         slots, edges = most_opened(tree.parent, tree.turn, tree.players if self.mode == MODES["chance"] else 1)
         return int(slots) + 2, int(edges) + 2
 
@@ -148,7 +156,7 @@ class Mccfr:
 
         row: infoset -> row. The caller vouches for rows that `kibitz.form.rows.check_rows` lets pass.
         """
-        made, tree = self.fresh(self.task.seed), self.task.tree
+        made, tree = self.fresh(self.task.seed), self.tree
         made.task = replace(self.task, rows=None, start=None)
         made._number(row)
         made._fixed = None

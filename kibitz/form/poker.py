@@ -1,0 +1,350 @@
+"""PokerForm: what solvers see of a two-player poker game, without tree and payoff matrix.
+
+It is the sequence form of the game up to the names of suits, factored: betting tree times cards. A gradient costs a
+few operations per class of hands and end of betting, where a payoff matrix would have one entry per pair of hands.
+Renaming suits changes nothing in the game, so a profile that does not look at their names loses nothing, and its best
+responses need not look either: gaps and values here are those of the whole game.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import GameError, SolverError
+from kibitz.form.deal import Deal, deal, least_classes
+from kibitz.form.poker_infosets import PokerInfosets
+from kibitz.form.poker_space import PokerSpace
+from kibitz.form.poker_table import segments_of, table_of
+from kibitz.form.sequence import Measure
+from kibitz.form.threads import cores, together
+from kibitz.games import acpc
+from kibitz.games.betting import BettingTree
+
+if TYPE_CHECKING:
+    from kibitz.games.poker import Poker
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Bytes by sequence that a solve by CFR takes: three arrays of float32; for a look at the gap plans of both seats and
+# the worth of one's sequences in float64; and in the end the profile.
+BYTES_PER_SEQUENCE = 3 * 4 + 8 + 4 + 8 + 8
+MOST_BYTES = 1 << 36
+MOST_CLASSES = 20_000_000  # that boards and hands are enumerated for
+
+
+class PokerForm:
+    """A two-player poker game for solvers. Sequences of seat 0 come first; each seat's empty one leads its own."""
+
+    zero_sum = True
+    seats = 2
+    look_every = 20  # a look takes as long as several iterations
+
+    def __init__(
+        self,
+        game: Poker,
+        *,
+        buckets: list[Ints] | None = None,
+        cards: Deal | None = None,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """buckets: for each round, class -> bucket; classes of a bucket share rows."""
+        definition = game.definition
+        if definition.players != 2:
+            raise GameError(
+                f"{game.spec or 'this game'} has {definition.players} players, and the poker form is for two: "
+                "solve its tree (kibitz.tree_of) where that fits, or sample it"
+            )
+        self.game, self.definition, self.spec = game, definition, game.spec
+        betting: BettingTree = game.betting
+        self.betting, self.segments = betting, segments_of(betting, definition.rounds)
+        if cards is None:
+            self._refuse(least_classes(definition), most_bytes, "at least ")
+            cards = deal(definition)
+        self.cards, self.buckets = cards, buckets
+        if buckets is None:
+            self._refuse([r.classes for r in cards.rounds], most_bytes, "")
+        else:
+            self._check_buckets(buckets)
+        self.table, sizes = table_of(betting, self.segments, cards, buckets)
+        self.sequences, self.roots = sizes["sequences"], sizes["roots"]
+        self.seat_sequence = np.array([0, sizes["second"], self.sequences], np.int64)
+        ends = self.table.stake[0] != 0.0
+        chance = np.repeat(cards.chance[self.levels], np.diff(self.table.segment_node))
+        self.scale = float(np.abs(self.table.stake[0][ends] / chance[ends]).max(initial=1.0))
+
+    def _refuse(self, classes: list[int], most_bytes: int, word: str) -> None:
+        """A game that does not fit is refused before anything of its size is made."""
+        actions = np.zeros(self.definition.rounds, np.int64)
+        np.add.at(actions, self.betting.round[self.betting.turn >= 0], self._widths[self.betting.turn >= 0])
+        sequences = sum(int(a) * c for a, c in zip(actions, classes, strict=True))
+        needed = BYTES_PER_SEQUENCE * sequences
+        if needed > most_bytes or max(classes) > MOST_CLASSES:
+            raise GameError(
+                f"{self.spec or 'this game'} has {word}{sequences:,} sequences up to the names of suits, which take "
+                f"about {needed / 1e9:,.1f} GB to solve; {most_bytes / 1e9:,.1f} GB and {MOST_CLASSES:,} hands on "
+                "boards are the most here: take a smaller deck (ranks=, suits=) or an abstraction"
+            )
+
+    @cached_property
+    def _widths(self) -> Ints:
+        widths = np.array([len(names) for names in self.betting.actions] + [0], np.int64)
+        return widths[self.betting.actions_of]
+
+    @cached_property
+    def levels(self) -> Ints:
+        """The round of each segment."""
+        return np.repeat(np.arange(self.definition.rounds), np.diff(self.segments.round_segment))
+
+    def _check_buckets(self, buckets: list[Ints]) -> None:
+        if len(buckets) != len(self.cards.rounds):
+            raise SolverError(f"buckets are given for each of the {len(self.cards.rounds)} rounds")
+        for number, (round_, of) in enumerate(zip(self.cards.rounds, buckets, strict=True)):
+            if of.shape != (round_.classes,) or of.min() < 0 or len(np.unique(of)) != of.max() + 1:
+                raise SolverError(
+                    f"round {number} has {round_.classes:,} classes of hands; each needs a bucket, numbered from 0 on "
+                    "without gaps"
+                )
+
+    # What every form has.
+
+    @cached_property
+    def perfect_recall(self) -> bool:
+        """Without buckets always; with them where a bucket tells the one before."""
+        return self.buckets is None or self._row_up is not None
+
+    @cached_property
+    def _row_up(self) -> Ints | None:
+        """[rounds, most buckets]  the bucket before; None where classes of a bucket come from different ones."""
+        assert self.buckets is not None
+        found = np.zeros((len(self.buckets), int(max(b.max() for b in self.buckets)) + 1), np.int64)
+        for number in range(1, len(self.buckets)):
+            before = self.buckets[number - 1][self.cards.rounds[number].up]
+            found[number][self.buckets[number]] = before
+            if (found[number][self.buckets[number]] != before).any():
+                return None
+        return found
+
+    @cached_property
+    def infosets(self) -> PokerInfosets:
+        return PokerInfosets(self)
+
+    @property
+    def points(self) -> int:
+        return int(self.infosets.seat_start[-1])
+
+    @property
+    def columns(self) -> int:
+        """Infoset columns: one for each infoset and action."""
+        return self.sequences - 2
+
+    @property
+    def entries(self) -> int:
+        """Work of an iteration, in the measure of SequenceForm: more or less three per sequence."""
+        return 3 * self.sequences
+
+    @cached_property
+    def tree_digest(self) -> str:
+        """A fingerprint of the rules, and of buckets."""
+        plain = acpc.write(self.definition).encode()
+        content = hashlib.sha256(b"poker form 1\0" + plain)
+        for bucket in self.buckets or []:
+            content.update(np.ascontiguousarray(bucket, np.int64).tobytes())
+        return content.hexdigest()
+
+    def uniform(self) -> Floats:
+        """Uniform probabilities by infoset column."""
+        strategy = np.ones(self.sequences)
+        self._normalise(strategy, strategy)
+        return self._columns(strategy)
+
+    def to_strategy(self, probabilities: Floats) -> Floats:
+        """Probabilities by infoset column -> by sequence; empty sequences get 1."""
+        from kibitz.kernels.poker_plan import to_sequences
+
+        strategy = np.ones(self.sequences)
+        for seat in (0, 1):
+            self._share(to_sequences, seat, probabilities, strategy, seat + 1)
+        return strategy
+
+    def to_probabilities(self, weights: NDArray[Any]) -> Floats:
+        """Nonnegative weights by sequence -> probabilities by infoset column; uniform where there is no weight."""
+        strategy = np.empty(self.sequences)
+        self._normalise(weights, strategy)
+        return self._columns(strategy)
+
+    def _columns(self, strategy: Floats) -> Floats:
+        from kibitz.kernels.poker_plan import to_columns
+
+        found = np.empty(self.sequences - 2)
+        for seat in (0, 1):
+            self._share(to_columns, seat, strategy, found, seat + 1)
+        return found
+
+    def _normalise(self, weights: NDArray[Any], strategy: NDArray[Any]) -> None:
+        from kibitz.kernels.poker_plan import normalise
+
+        for seat in (0, 1):
+            self._share(normalise, seat, weights, strategy)
+
+    def _share(self, kernel: Any, *arguments: Any, meeting: bool = False) -> None:
+        """Call a kernel on all cores; those that meet between rounds get room to work in and a gate to meet at."""
+        gate, threads = np.zeros(16, np.int64), cores()
+
+        def work(thread: int) -> None:
+            if meeting:
+                kernel(self.table, *arguments, self.room(), thread, threads, gate)
+            else:
+                kernel(self.table, *arguments, thread, threads)
+
+        together(work, threads)
+
+    # The payoff operator.
+
+    def vectors(self, dtype: Any = np.float64) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Room at the roots of segments: (reach, 1 at the first segment; values)."""
+        roots = np.zeros(self.roots, dtype)
+        roots[: self.cards.rounds[0].classes] = 1.0
+        return roots, np.zeros(self.roots, dtype)
+
+    def room(self, dtype: Any = np.float64) -> Any:
+        """Working space for one thread."""
+        from kibitz.kernels.poker import Room
+
+        table = self.table
+        shape = int(np.diff(table.segment_node).max()), int(np.diff(table.board_class).max())
+        buckets = (int(table.width.max()), int(table.rows.max())) if self.buckets is not None else (0, 0)
+        wide = shape if dtype == np.float64 else (0, 0)
+        return Room(
+            np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(wide, dtype), np.zeros(shape[1] + 64, dtype),
+            np.zeros(buckets, dtype), np.zeros((1, table.children.shape[1]), np.int32),
+        )  # fmt: skip
+
+    def plan(self, strategy: Floats) -> Floats:
+        """The plans of both seats that a strategy by sequence makes."""
+        return self._plan(strategy, np.ones(self.sequences))
+
+    def _plan(self, strategy: Floats, plan: Floats) -> Floats:
+        from kibitz.kernels.poker_plan import plan_of
+
+        roots, _ = self.vectors()
+        plan[self.seat_sequence[:-1]] = 1.0
+        for seat in (0, 1):
+            self._share(plan_of, seat, strategy, plan, roots, meeting=True)
+        return plan
+
+    def gradient(self, seat: int, plan: Floats) -> Floats:
+        """What each sequence of a seat is worth where play ends after it, when the other plays its plan."""
+        worth = np.zeros(self.sequences)
+        self._gradient(seat, plan, worth)
+        return worth[self.seat_sequence[seat] : self.seat_sequence[seat + 1]]
+
+    def _gradient(self, seat: int, plan: Floats, worth: Floats) -> None:
+        from kibitz.kernels.poker_plan import gradient
+
+        roots, values = self.vectors()
+        self._share(gradient, seat, plan, worth, roots, values, meeting=True)
+        first = self.cards.rounds[0]
+        worth[self.seat_sequence[seat]] = float(first.share @ values[: first.classes])
+
+    def _respond(self, seat: int, worth: Floats, pure: Floats) -> float:
+        """The value of a best response, from a gradient in `worth` (all sequences), which is written over.
+
+        pure: by sequence, filled with the response's choices if it has room.
+        """
+        from kibitz.kernels.poker_plan import best
+
+        if not self.perfect_recall:
+            raise SolverError("buckets that forget the bucket before have no best response of their own")
+        row_up = self._row_up if self.buckets is not None else np.zeros((1, 1), np.int64)
+        values = np.zeros(self.roots)
+        self._share(best, seat, row_up, worth, pure, values, meeting=True)
+        return float(worth[self.seat_sequence[seat]] + values[: int(self.table.rows[0])].sum())
+
+    def measure(self, probabilities: Floats) -> Measure:
+        """Values and best responses, from probabilities by infoset column."""
+        return self.measure_weights(self.to_strategy(probabilities))
+
+    def measure_weights(self, weights: NDArray[Any], pure: Floats | None = None) -> Measure:
+        """The same from weights by sequence, of any scale in each row; `pure` is filled with the best responses."""
+        plan = np.empty(self.sequences)
+        strategy = plan if self.buckets is None else np.empty(self.sequences)
+        self._normalise(weights, strategy)
+        self._plan(strategy, plan)
+        value, best = np.zeros(2), np.zeros(2)
+        none = np.zeros(0)
+        for seat in (0, 1):
+            lo, hi = self.seat_sequence[seat : seat + 2]
+            worth = np.zeros(int(hi))
+            self._gradient(seat, plan, worth)
+            value[seat] = plan[lo:hi] @ worth[lo:hi]
+            best[seat] = self._respond(seat, worth, none if pure is None else pure)
+        return Measure(value, best, max(0.0, float((best - value).sum())))
+
+    def value(self, probabilities: Floats) -> Floats:
+        """Expected utility of each seat."""
+        plan = self.plan(self.to_strategy(probabilities))
+        lo, hi = self.seat_sequence[:2]
+        first = float(plan[lo:hi] @ self.gradient(0, plan))
+        return np.array([first, -first])
+
+    def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
+        """(what a seat's best response gets, the probabilities with that response in its place)."""
+        strategy = self.to_strategy(probabilities)
+        pure = np.ones(self.sequences)
+        found = self.measure_weights(strategy, pure)
+        lo, hi = self.seat_sequence[seat : seat + 2]
+        strategy[lo:hi] = pure[lo:hi]
+        return float(found.best[seat]), self._columns(strategy)
+
+    def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None:
+        """plan += step * (best responses - plan), `count` times; a step of 0 stands for 1/(t + 1)."""
+        for t in range(done + 1, done + count + 1):
+            pure = np.ones(self.sequences)
+            for seat in (0, 1):
+                worth = np.zeros(self.sequences)
+                self._gradient(seat, plan, worth)
+                self._respond(seat, worth, pure)
+            answer = self.plan(pure)
+            answer -= plan
+            answer *= step or 1.0 / (t + 1)
+            plan += answer
+
+    # What solvers are made of.
+
+    def space(self, rows: Any, start: Floats | None) -> PokerSpace:
+        """Where CFR keeps its numbers."""
+        if rows is not None:
+            raise SolverError("a poker form has no row maps: give it buckets, or solve the game's tree")
+        return PokerSpace(self, start)
+
+    def constraints(self, seat: int) -> tuple[Any, Floats]:
+        """E and e of a seat in the linear programme."""
+        from kibitz.form.poker_programme import constraints
+
+        return constraints(self, seat)
+
+    def payoff_matrix(self) -> Any:
+        """The payoffs to seat 0, own sequences by the other's: all that the form avoids, for small games."""
+        from kibitz.form.poker_programme import payoff_matrix
+
+        return payoff_matrix(self)
+
+
+def is_poker(game: Any) -> TypeGuard[Poker]:
+    """Whether a game has a poker form: poker by a definition, for two."""
+    return hasattr(game, "definition") and hasattr(game, "betting") and game.players == 2
+
+
+def poker_form(game: Poker) -> PokerForm:
+    """The poker form of a game, kept as long as the game lives."""
+    held: PokerForm | None = game.__dict__.get("_poker_form")
+    if held is None:
+        held = PokerForm(game)
+        game.__dict__["_poker_form"] = held
+    return held

@@ -1,0 +1,161 @@
+"""The matrices of the linear programme of a poker form, written out from the definitions of fold and showdown.
+
+Nothing here uses the compiled operator, so the two can be held against each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import SolverError
+
+if TYPE_CHECKING:
+    from kibitz.form.poker import PokerForm
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MOST_ENTRIES = 200_000_000
+
+
+def _sequences(form: PokerForm, seat: int, segment: int, level: int, board: int, k: int) -> Ints:
+    """The sequences that lead a seat to node k of a block, by class; -1 - class where none since its root does."""
+    table, cards = form.table, form.cards.rounds[level]
+    lo, hi = int(cards.board_class[board]), int(cards.board_class[board + 1])
+    node = int(table.segment_node[segment])
+    slot = int(table.slot[seat, node + k])
+    if slot == 0:
+        return -1 - np.arange(lo, hi)
+    action = int(table.action[node + slot])
+    if form.buckets is not None:
+        return int(table.base[seat, segment]) + action * int(table.rows[level]) + form.buckets[level][lo:hi]
+    start = int(table.base[seat, segment]) + int(table.width[seat, segment]) * lo
+    return start + action * (hi - lo) + np.arange(hi - lo)
+
+
+class _Last:
+    """The last sequence of a seat at the root of each segment, by class of the round."""
+
+    def __init__(self, form: PokerForm, seat: int) -> None:
+        self.form, self.seat = form, seat
+        table, segments = form.table, form.segments
+        empty = int(form.seat_sequence[seat])
+        self.root: list[Ints] = [np.zeros(0, np.int64)] * len(segments.node)
+        self.root[0] = np.full(form.cards.rounds[0].classes, empty)
+        for segment in range(len(segments.node)):
+            level = int(form.levels[segment])
+            if level + 1 == form.definition.rounds:
+                continue
+            following = form.cards.rounds[level + 1]
+            node = int(table.segment_node[segment])
+            for k in range(len(segments.node[segment])):
+                if table.exit[node + k] >= 0:
+                    here = np.concatenate([self.at(segment, board, k) for board in range(_boards(form, level))])
+                    self.root[int(table.exit[node + k])] = here[following.up]
+
+    def at(self, segment: int, board: int, k: int) -> Ints:
+        """The sequences at node k of a block."""
+        found = _sequences(self.form, self.seat, segment, int(self.form.levels[segment]), board, k)
+        return np.where(found < 0, self.root[segment][-1 - found], found) if (found < 0).any() else found
+
+
+def _boards(form: PokerForm, level: int) -> int:
+    return len(form.cards.rounds[level].boards)
+
+
+def _meetings(form: PokerForm, level: int, board: int) -> tuple[Floats, Floats]:
+    """[classes, classes]  pairs of hands of two classes that can meet on a board, and wins less losses of the first."""
+    cards = form.cards.rounds[level]
+    lo, hi = int(cards.board_hand[board]), int(cards.board_hand[board + 1])
+    first, last = int(cards.board_class[board]), int(cards.board_class[board + 1])
+    hands, of = cards.hands[lo:hi], cards.hand_class[lo:hi] - first
+    apart = ~(hands[:, None, :, None] == hands[None, :, None, :]).any(axis=(2, 3))
+    order = cards.hand_low[lo:hi]
+    sign = np.sign(order[:, None] - order[None, :]) * apart
+    member = np.zeros((hi - lo, last - first))
+    member[np.arange(hi - lo), of] = 1.0
+    return member.T @ apart @ member, member.T @ sign @ member
+
+
+def payoff_matrix(form: PokerForm) -> Any:
+    """Payoffs to seat 0 by the sequences of both seats, as a sparse matrix."""
+    from scipy.sparse import csc_matrix
+
+    from kibitz.kernels.poker import FOLD, SHOWDOWN
+
+    table, deal = form.table, form.cards
+    lasts = (_Last(form, 0), _Last(form, 1))
+    shape = int(form.seat_sequence[1]), int(form.seat_sequence[2] - form.seat_sequence[1])
+    rows, columns, entries, total = [], [], [], 0
+    matrix = csc_matrix(shape)
+    for level, cards in enumerate(deal.rounds):
+        for board in range(len(cards.boards)):
+            meet, win = _meetings(form, level, board)
+            first = int(cards.board_class[board])
+            # Boards that this one stands for, over all hands: the share of a class is that times its hands.
+            copies = float(cards.share[first] / cards.size[first])
+            for segment in range(*form.segments.round_segment[level : level + 2].tolist()):
+                node = int(table.segment_node[segment])
+                for k in range(len(form.segments.node[segment])):
+                    if table.turn[node + k] not in (FOLD, SHOWDOWN):
+                        continue
+                    worth = (meet if table.turn[node + k] == FOLD else win) * (table.stake[0, node + k] * copies)
+                    i, j = np.nonzero(worth)
+                    rows.append(lasts[0].at(segment, board, k)[i])
+                    columns.append(lasts[1].at(segment, board, k)[j] - shape[0])
+                    entries.append(worth[i, j])
+                    total += len(i)
+            if total > MOST_ENTRIES:
+                raise SolverError(
+                    f"the payoff matrix of {form.spec or 'this game'} has more than {MOST_ENTRIES:,} entries: use cfr+ "
+                    "or pcfr+, which never write it"
+                )
+            if sum(map(len, entries)) > 20_000_000:
+                matrix, rows, columns, entries = _add(matrix, rows, columns, entries, shape), [], [], []
+    matrix = _add(matrix, rows, columns, entries, shape)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _add(matrix: Any, rows: list[Ints], columns: list[Ints], entries: list[Floats], shape: tuple[int, int]) -> Any:
+    from scipy.sparse import csc_matrix
+
+    if not entries:
+        return matrix
+    where = np.concatenate(rows), np.concatenate(columns)
+    return matrix + csc_matrix((np.concatenate(entries), where), shape=shape)
+
+
+def constraints(form: PokerForm, seat: int) -> tuple[Any, Floats]:
+    """E and e of a seat: the empty sequence has plan 1, and the actions of a row add up to the sequence before it."""
+    from scipy.sparse import csc_matrix
+
+    table = form.table
+    last = _Last(form, seat)
+    base, size = int(form.seat_sequence[seat]), int(form.seat_sequence[seat + 1] - form.seat_sequence[seat])
+    rows, columns, entries = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], [np.ones(1)]
+    points = 0
+    for segment, nodes in enumerate(form.segments.node):
+        level = int(form.levels[segment])
+        node = int(table.segment_node[segment])
+        for k in range(len(nodes)):
+            if table.turn[node + k] != seat:
+                continue
+            children = table.children[node + k, : int(table.count[node + k])].tolist()
+            boards = range(_boards(form, level))
+            before = np.concatenate([last.at(segment, board, k) for board in boards])
+            after = [np.concatenate([last.at(segment, board, child) for board in boards]) for child in children]
+            # With buckets many classes are one row.
+            _, one = np.unique(after[0], return_index=True)
+            number = points + 1 + np.arange(len(one))
+            points += len(one)
+            for columns_of, sign in ((before, -1.0), *((child, 1.0) for child in after)):
+                rows.append(number)
+                columns.append(columns_of[one] - base)
+                entries.append(np.full(len(one), sign))
+    side = np.zeros(points + 1)
+    side[0] = 1.0
+    where = np.concatenate(rows), np.concatenate(columns)
+    return csc_matrix((np.concatenate(entries), where), shape=(points + 1, size)), side

@@ -1,0 +1,370 @@
+"""Counterfactual regret minimisation over betting tree times cards: the rules of `kernels/cfr.py`, block by block.
+
+A pass of a seat goes down with the other's reach and up with values, and revises the seat's regrets where it passes.
+The other's reach is its plan, so its average is kept on the way down: with alternating updates that is the plan its
+last iteration arrived at, and the average costs no pass of its own.
+"""
+
+from __future__ import annotations
+
+from kibitz.kernels.barrier import meet
+from kibitz.kernels.cfr import discount
+from kibitz.kernels.jit import U64, bare_kernel, bare_part
+from kibitz.kernels.poker import FOLD, ends, hand_on, locate, reaches
+
+
+@bare_part
+def keep_average(table, level, segment, board, seat, reach, average, weight):
+    """Add a seat's weighted plan in a block to its average."""
+    first = U64(table.board_class[board])
+    n = U64(table.board_class[board + 1]) - first
+    start, stride = locate(table, seat, segment, board, level)
+    node = table.segment_node[segment]
+    weight = average.dtype.type(weight)
+    for k in range(1, table.segment_node[segment + 1] - node):
+        if table.slot[seat, node + k] == k:
+            at = start + U64(table.action[node + k]) * stride
+            k = U64(k)
+            if table.row.shape[0]:
+                # Classes of a row add up, each as often as it is dealt.
+                for c in range(n):
+                    share = weight * average.dtype.type(table.share[first + c])
+                    average[at + U64(table.row[first + c])] += share * reach[k, c]
+            else:
+                for c in range(n):
+                    average[at + c] += weight * reach[k, c]
+
+
+@bare_part
+def revise_two(n, delta, x, y, regret, strategy, at, stride, discounts, floor, prediction, tiny):
+    """Regret matching in n rows with two actions, whose columns lie `stride` apart and whose regrets of this iteration
+    are lines x and y of delta."""
+    kind = regret.dtype.type
+    zero, one, half = kind(0.0), kind(1.0), kind(0.5)
+    grow, keep = discounts
+    b = at + stride
+    for c in range(n):
+        da = delta[x, c]
+        db = delta[y, c]
+        ra = regret[at + c]
+        rb = regret[b + c]
+        ra = max(ra * (grow if ra > zero else keep) + da, floor)
+        rb = max(rb * (grow if rb > zero else keep) + db, floor)
+        regret[at + c] = ra
+        regret[b + c] = rb
+        ra = max(ra + prediction * da, zero)
+        rb = max(rb + prediction * db, zero)
+        total = ra + rb
+        scale = one / max(total, tiny)
+        strategy[at + c] = ra * scale if total > tiny else half
+        strategy[b + c] = rb * scale if total > tiny else half
+
+
+@bare_part
+def revise_three(n, delta, x, y, z, regret, strategy, at, stride, discounts, floor, prediction, tiny):
+    """As `revise_two`, with three actions."""
+    kind = regret.dtype.type
+    zero, one = kind(0.0), kind(1.0)
+    third = one / kind(3.0)
+    grow, keep = discounts
+    b = at + stride
+    d = b + stride
+    for c in range(n):
+        da = delta[x, c]
+        db = delta[y, c]
+        dc = delta[z, c]
+        ra = regret[at + c]
+        rb = regret[b + c]
+        rc = regret[d + c]
+        ra = max(ra * (grow if ra > zero else keep) + da, floor)
+        rb = max(rb * (grow if rb > zero else keep) + db, floor)
+        rc = max(rc * (grow if rc > zero else keep) + dc, floor)
+        regret[at + c] = ra
+        regret[b + c] = rb
+        regret[d + c] = rc
+        ra = max(ra + prediction * da, zero)
+        rb = max(rb + prediction * db, zero)
+        rc = max(rc + prediction * dc, zero)
+        total = ra + rb + rc
+        scale = one / max(total, tiny)
+        strategy[at + c] = ra * scale if total > tiny else third
+        strategy[b + c] = rb * scale if total > tiny else third
+        strategy[d + c] = rc * scale if total > tiny else third
+
+
+@bare_part
+def revise_many(n, delta, lines, node, width, regret, strategy, at, stride, discounts, floor, prediction, tiny):
+    """As `revise_two`, with any number of actions; lines[node] has the lines of delta."""
+    kind = regret.dtype.type
+    zero = kind(0.0)
+    even = kind(1.0) / kind(width)
+    grow, keep = discounts
+    for c in range(n):
+        total = zero
+        for a in range(U64(width)):
+            s = at + a * stride + c
+            d = delta[U64(lines[node, a]), c]
+            r = regret[s]
+            r = max(r * (grow if r > zero else keep) + d, floor)
+            regret[s] = r
+            r = max(r + prediction * d, zero)
+            strategy[s] = r
+            total += r
+        for a in range(U64(width)):
+            s = at + a * stride + c
+            strategy[s] = strategy[s] / total if total > tiny else even
+
+
+@bare_part
+def weigh(n, value, k, children, node, width, strategy, at, stride):
+    """Value of n rows of the seat itself, to line k; the lines of its actions are left with what the rows regret."""
+    x = U64(children[node, 0])
+    if width == 2:
+        y = U64(children[node, 1])
+        b = at + stride
+        for c in range(n):
+            va = value[x, c]
+            vb = value[y, c]
+            mean = strategy[at + c] * va + strategy[b + c] * vb
+            value[k, c] = mean
+            value[x, c] = va - mean
+            value[y, c] = vb - mean
+    elif width == 3:
+        y = U64(children[node, 1])
+        z = U64(children[node, 2])
+        b = at + stride
+        d = b + stride
+        for c in range(n):
+            va = value[x, c]
+            vb = value[y, c]
+            vc = value[z, c]
+            mean = strategy[at + c] * va + strategy[b + c] * vb + strategy[d + c] * vc
+            value[k, c] = mean
+            value[x, c] = va - mean
+            value[y, c] = vb - mean
+            value[z, c] = vc - mean
+    else:
+        for c in range(n):
+            mean = strategy[at + c] * value[x, c]
+            for a in range(U64(1), U64(width)):
+                mean += strategy[at + a * stride + c] * value[U64(children[node, a]), c]
+            value[k, c] = mean
+            for a in range(U64(width)):
+                value[U64(children[node, a]), c] -= mean
+
+
+@bare_part
+def add_up(n, value, k, children, node, width):
+    """Value of n rows of the other seat: its reach is in the values of its actions, so they add up."""
+    x = U64(children[node, 0])
+    if width == 1:
+        for c in range(n):
+            value[k, c] = value[x, c]
+        return
+    y = U64(children[node, 1])
+    if width == 2:
+        for c in range(n):
+            value[k, c] = value[x, c] + value[y, c]
+        return
+    z = U64(children[node, 2])
+    for c in range(n):
+        value[k, c] = value[x, c] + value[y, c] + value[z, c]
+    for a in range(3, width):
+        x = U64(children[node, a])
+        for c in range(n):
+            value[k, c] += value[x, c]
+
+
+@bare_part
+def regret_block(table, level, segment, board, seat, regret, strategy, reach, root_value, value, space, discounts,
+                 floor, prediction, tiny):  # fmt: skip
+    """Values of a block, from its end to its root, and regret matching at the seat's nodes on the way."""
+    first = U64(table.board_class[board])
+    n = U64(table.board_class[board + 1]) - first
+    start, stride = locate(table, seat, segment, board, level)
+    node = table.segment_node[segment]
+    children = table.children
+    ends(table, segment, board, seat, reach, root_value, value, space)
+    for k in range(table.segment_node[segment + 1] - node - 1, -1, -1):
+        turn = table.turn[node + k]
+        if turn >= FOLD:
+            continue
+        width = table.count[node + k]
+        if turn != seat:
+            add_up(n, value, U64(k), children, node + k, width)
+            continue
+        at = start + U64(table.action[node + children[node + k, 0]]) * stride
+        weigh(n, value, U64(k), children, node + k, width, strategy, at, stride)
+        if width == 2:
+            revise_two(n, value, U64(children[node + k, 0]), U64(children[node + k, 1]), regret, strategy, at, stride,
+                       discounts, floor, prediction, tiny)  # fmt: skip
+        elif width == 3:
+            revise_three(n, value, U64(children[node + k, 0]), U64(children[node + k, 1]), U64(children[node + k, 2]),
+                         regret, strategy, at, stride, discounts, floor, prediction, tiny)  # fmt: skip
+        elif width > 3:
+            revise_many(n, value, children, node + k, width, regret, strategy, at, stride, discounts, floor,
+                        prediction, tiny)  # fmt: skip
+    here = U64(table.segment_root[segment]) + first
+    for c in range(n):
+        root_value[here + c] = value[U64(0), c]
+
+
+@bare_part
+def collect(table, level, segment, board, seat, strategy, reach, root_value, value, space, gathered):
+    """With buckets: values of a block; its regrets are added to those of rows, each class as often as it is dealt."""
+    first = U64(table.board_class[board])
+    n = U64(table.board_class[board + 1]) - first
+    start, stride = locate(table, seat, segment, board, level)
+    node = table.segment_node[segment]
+    ends(table, segment, board, seat, reach, root_value, value, space)
+    kind = value.dtype.type
+    for k in range(table.segment_node[segment + 1] - node - 1, -1, -1):
+        turn = table.turn[node + k]
+        if turn >= FOLD:
+            continue
+        width = table.count[node + k]
+        u = U64(k)
+        if turn != seat:
+            add_up(n, value, u, table.children, node + k, width)
+            continue
+        action = U64(table.action[node + table.children[node + k, 0]])
+        for c in range(n):
+            row = U64(table.row[first + c])
+            mean = kind(0.0)
+            for a in range(U64(width)):
+                mean += strategy[start + (action + a) * stride + row] * value[U64(table.children[node + k, a]), c]
+            value[u, c] = mean
+            share = kind(table.share[first + c])
+            for a in range(U64(width)):
+                gathered[action + a, row] += share * (value[U64(table.children[node + k, a]), c] - mean)
+    here = U64(table.segment_root[segment]) + first
+    for c in range(n):
+        root_value[here + c] = value[U64(0), c]
+
+
+@bare_part
+def learn(table, segment, seat, n, gathered, lines, regret, strategy, discounts, floor, prediction, tiny):
+    """With buckets: regret matching in the rows of a segment, from the regrets of all its boards."""
+    start = U64(table.base[seat, segment])
+    node = table.segment_node[segment]
+    for k in range(node, table.segment_node[segment + 1]):
+        if table.turn[k] == seat:
+            width = table.count[k]
+            action = U64(table.action[node + table.children[k, 0]])
+            at = start + action * n
+            if width == 2:
+                revise_two(n, gathered, action, action + U64(1), regret, strategy, at, n, discounts, floor, prediction,
+                           tiny)  # fmt: skip
+            elif width == 3:
+                revise_three(n, gathered, action, action + U64(1), action + U64(2), regret, strategy, at, n, discounts,
+                             floor, prediction, tiny)  # fmt: skip
+            elif width > 3:
+                for a in range(width):
+                    lines[0, a] = action + U64(a)
+                revise_many(n, gathered, lines, 0, width, regret, strategy, at, n, discounts, floor, prediction, tiny)
+
+
+@bare_part
+def portion(total, thread, threads):
+    """The share of `total` things that a thread works on: (first, behind the last)."""
+    return total * thread // threads, total * (thread + 1) // threads
+
+
+@bare_part
+def descend(table, level, seat, strategy, average, weight, room, roots, thread, threads):
+    """Reach of a seat in all blocks of a round, handed on to the next; with a weight the average is kept too."""
+    lo = table.round_board[level]
+    boards = table.round_board[level + 1] - lo
+    k0 = table.round_segment[level]
+    segments = table.round_segment[level + 1] - k0
+    bucketed = table.row.shape[0] > 0  # boards of a segment then share rows: one thread does all of them
+    first, last = portion(segments if bucketed else segments * boards, thread, threads)
+    if bucketed:
+        first, last = first * boards, last * boards
+    reach = room.reach
+    for i in range(first, last):
+        segment = k0 + i // boards
+        board = lo + i % boards
+        reaches(table, level, segment, board, seat, strategy, roots, reach)
+        if weight > 0.0:
+            keep_average(table, level, segment, board, seat, reach, average, weight)
+        if level + 1 < table.round_board.shape[0] - 1:
+            hand_on(table, segment, board, seat, reach, roots)
+
+
+@bare_part
+def respond(table, level, seat, regret, strategy, others, average, weight, discounts, floor, prediction, tiny, room,
+            roots, root_value, thread, threads):  # fmt: skip
+    """Values and new regrets of a seat in all blocks of a round; with a weight the other's average is kept too."""
+    lo = table.round_board[level]
+    boards = table.round_board[level + 1] - lo
+    k0 = table.round_segment[level]
+    segments = table.round_segment[level + 1] - k0
+    bucketed = table.row.shape[0] > 0
+    n = U64(table.rows[level])
+    value, space, gathered = room.value, room.space, room.gathered
+    first, last = portion(segments if bucketed else segments * boards, thread, threads)
+    if bucketed:
+        first, last = first * boards, last * boards
+    reach = room.reach
+    for i in range(first, last):
+        segment = k0 + i // boards
+        board = lo + i % boards
+        reaches(table, level, segment, board, 1 - seat, others, roots, reach)
+        if weight > 0.0:
+            keep_average(table, level, segment, board, 1 - seat, reach, average, weight)
+        if not bucketed:
+            regret_block(table, level, segment, board, seat, regret, strategy, reach, root_value, value, space,
+                         discounts, floor, prediction, tiny)  # fmt: skip
+            continue
+        if board == lo:
+            for a in range(U64(table.width[seat, segment])):
+                for c in range(n):
+                    gathered[a, c] = 0.0
+        collect(table, level, segment, board, seat, strategy, reach, root_value, value, space, gathered)
+        if board == lo + boards - 1:
+            learn(table, segment, seat, n, room.gathered, room.lines, regret, strategy, discounts, floor, prediction,
+                  tiny)  # fmt: skip
+
+
+@bare_kernel
+def iterate(table, rule, regret, strategy, average, kept, roots, root_value, room, done, count, tiny, thread, threads,
+            gate):  # fmt: skip
+    """`count` iterations after `done`; the same bytes for any number of threads and however they are divided.
+
+    regret, strategy, average: by sequence. kept: room for the strategies before an iteration, only for simultaneous
+    updates. roots, root_value: by segment and class; roots[of the first segment] = 1.
+    """
+    rounds = table.round_board.shape[0] - 1
+    kind = regret.dtype
+    floor = kind.type(rule.floor)
+    prediction = kind.type(rule.prediction)
+    small = kind.type(max(tiny, 1e-30))
+    for t in range(done + 1, done + count + 1):
+        discounts = (kind.type(discount(rule.alpha, t - 1)), kind.type(discount(rule.beta, t - 1)))
+        if not rule.alternating:
+            lo, hi = portion(strategy.shape[0], thread, threads)
+            for s in range(U64(lo), U64(hi)):
+                kept[s] = strategy[s]
+            meet(gate, threads)
+        for seat in range(2):
+            # The average of the other: seat 0 has just been revised, seat 1 was in the iteration before.
+            of = t - 1 if seat == 0 else t
+            weight = (of - rule.delay) ** rule.gamma if of > rule.delay else 0.0
+            if not rule.alternating or of == done:  # that one is kept already
+                weight = 0.0
+            others = strategy if rule.alternating else kept
+            for level in range(rounds - 1):
+                descend(table, level, 1 - seat, others, average, weight, room, roots, thread, threads)
+                meet(gate, threads)
+            for level in range(rounds - 1, -1, -1):
+                respond(table, level, seat, regret, strategy, others, average,
+                        weight if level == rounds - 1 else 0.0, discounts, floor, prediction, small, room, roots,
+                        root_value, thread, threads)  # fmt: skip
+                meet(gate, threads)
+        weight = (t - rule.delay) ** rule.gamma if t > rule.delay else 0.0
+        for seat in range(2):
+            if not rule.alternating or (seat == 1 and t == done + count):
+                for level in range(rounds):
+                    descend(table, level, seat, strategy, average, weight, room, roots, thread, threads)
+                    meet(gate, threads)
