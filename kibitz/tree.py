@@ -67,6 +67,10 @@ class Infosets:
             {self.labels[i]: i for i in range(starts[s], starts[s + 1])} for s in range(self.seats)
         ]
 
+    def number_of(self, seat: int, label: str) -> int | None:
+        """The infoset of a seat with a label, if there is one."""
+        return self.number[seat].get(label)
+
     def find(self, seat: int, label: str) -> int:
         """The infoset of a seat with a label; the error names near ones."""
         import difflib

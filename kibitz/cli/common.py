@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kibitz.cli.watch import Watch
+    from kibitz.form import PokerForm
     from kibitz.games import Game
     from kibitz.tree import Tree
 
@@ -25,7 +28,10 @@ INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WIDE = 80  # characters of a terminal that has room for bars
 WRONG = 2  # the exit code for anything the user can mend
 
-GAME_HELP = "A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit FILE.efg, or my_game.py:Class."
+GAME_HELP = (
+    "A built-in game such as 'leduc(players=3)', openspiel:NAME, a Gambit FILE.efg, a poker FILE.game, or "
+    "my_game.py:Class."
+)
 
 GameText = Annotated[
     str,
@@ -121,22 +127,52 @@ def tree_of_text(text: str, watch: Watch) -> Tree:
 
 def game_and_tree(text: str, watch: Watch) -> tuple[Game, Tree]:
     """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
-    from dataclasses import replace
-
-    from kibitz.games import game
     from kibitz.tree import tree_of
 
     watch.phase(f"laying out {text}")
-    try:
-        rules = game(text)
+    with told_by_line(text):
+        rules = rules_of(text)
         tree = tree_of(rules, watch.histories)
+    return rules, _named(tree, text)
+
+
+def subject_of(text: str, watch: Watch, solver: str = "auto") -> Tree | PokerForm:
+    """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed."""
+    from kibitz.form.poker import is_poker, poker_form
+    from kibitz.spec import parse
+    from kibitz.tree import tree_of
+
+    watch.phase(f"laying out {text}")
+    with told_by_line(text):
+        rules = rules_of(text)
+        if is_poker(rules) and parse(solver).name != "mccfr":
+            return poker_form(rules)
+        return _named(tree_of(rules, watch.histories), text)
+
+
+def rules_of(text: str) -> Game:
+    from kibitz.games import game
+
+    return game(text)
+
+
+def _named(tree: Tree, text: str) -> Tree:
+    """A game of a user's own has no spec; what was typed is how to call it again."""
+    from dataclasses import replace
+
+    return tree if tree.spec else replace(tree, spec=text.strip())
+
+
+@contextmanager
+def told_by_line(text: str) -> Iterator[None]:
+    """A mistake in a user's own file is told with its line."""
+    try:
+        yield
     except (Exception, SystemExit) as error:
         told = _told(text, error)
         if not told:
             raise
         raise GameError(told) from None
-    # A game of a user's own has no spec; what was typed is how to call it again.
-    return rules, tree if tree.spec else replace(tree, spec=text.strip())
 
 
 def _told(text: str, error: BaseException) -> str:
@@ -169,7 +205,8 @@ def recalled(spec: str, path: Path, option: str) -> str:
     text = spec.strip()
     if text.startswith("openspiel:"):
         return text
-    if text and ".py:" not in text and not text.endswith(".efg") and specs.parse(text).name in GAMES:
+    file = any(mark in text for mark in (".py:", ".game", ".efg"))
+    if text and not file and specs.parse(text).name in GAMES:
         return text
     if text:
         raise ArtefactError(f"the game of {path} is {text}, which is opened only if you name it: add {option}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from kibitz.cli.common import GameText, Json, console, print_json, tree_of_text
+from kibitz.cli.common import GameText, Json, console, print_json, subject_of
 from kibitz.cli.watch import Watch
 
 if TYPE_CHECKING:
+    from kibitz.form import PokerForm
     from kibitz.form.sequence import SequenceForm
     from kibitz.tree import Tree
 
@@ -24,20 +25,72 @@ def info(game: GameText, json: Json = False) -> None:
     Examples:
       kibitz info leduc
       kibitz info 'goofspiel(num_cards=5, points_order=descending, imp_info=true)' --json
+      kibitz info rhode_island
       kibitz info my_game.py:MyGame
     """
+    from kibitz.form import PokerForm
     from kibitz.form.sequence import form_of
 
     with Watch(not json) as watch:
         began = time.perf_counter()
-        tree = tree_of_text(game, watch)
+        tree = subject_of(game, watch)
         seconds = time.perf_counter() - began
-        watch.phase("building the sequence form (the first use compiles)")
-        data = facts(tree, form_of(tree), seconds)
+        if isinstance(tree, PokerForm):
+            data = poker_facts(tree, seconds)
+        else:
+            watch.phase("building the sequence form (the first use compiles)")
+            data = facts(tree, form_of(tree), seconds)
     if json:
         print_json(data)
-        return
-    _print(data)
+    elif isinstance(tree, PokerForm):
+        _print_poker(data)
+    else:
+        _print(data)
+
+
+def poker_facts(form: PokerForm, seconds: float) -> dict[str, Any]:
+    """What can be told of a poker game that is solved without its tree."""
+    import numpy as np
+
+    from kibitz.form.poker import BYTES_PER_SEQUENCE
+
+    return {
+        "game": form.spec,
+        "players": form.players,
+        "histories": form.histories,
+        "betting": len(form.betting),
+        "boards": [len(r.boards) for r in form.cards.rounds],
+        "classes": [r.classes for r in form.cards.rounds],
+        "infosets": np.diff(form.infosets.seat_start).tolist(),
+        "sequences": np.diff(form.seat_sequence).tolist(),
+        "programme": form.programme_size,
+        "payoff": form.scale,
+        "bytes": {"solve": BYTES_PER_SEQUENCE * form.sequences},
+        "layout": {"seconds": seconds},
+    }
+
+
+def _print_poker(data: dict[str, Any]) -> None:
+    from kibitz.report.text import duration, pairs, plain, size
+
+    def rounds(counts: list[int]) -> str:
+        return " / ".join(f"{count:,}" for count in counts)
+
+    rows = [
+        ("game", plain(data["game"])),
+        ("players", str(data["players"])),
+        ("histories", f"{data['histories']:,} in the whole tree, which is not laid out: betting is solved times cards"),
+        ("betting", f"{data['betting']:,} histories of betting alone"),
+        ("boards", f"{rounds(data['boards'])} by round, up to the names of suits"),
+        ("hands on boards", f"{rounds(data['classes'])}, likewise"),
+        ("infosets", f"{sum(data['infosets']):,} up to the names of suits"),
+        ("sequences", f"{sum(data['sequences']):,}, likewise; a linear programme of the game as it is would have "
+                      f"{data['programme'][0]:,} rows and columns, one up to suits {data['programme'][1]:,}"),
+        ("payoffs", f"up to {data['payoff']:g} chips"),
+        ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, besides Python's own"),
+        ("laid out in", duration(data["layout"]["seconds"])),
+    ]  # fmt: skip
+    console().print(pairs(rows))
 
 
 def facts(tree: Tree, form: SequenceForm, seconds: float) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, recalled, tree_of_text
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, recalled, subject_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
@@ -38,9 +39,12 @@ def evaluate(
     held = Profile.load(profile)
     text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
     with Watch(not json) as watch:
-        tree = tree_of_text(text, watch)
-        watch.phase("measuring (the first use compiles)")
         from kibitz.evaluate import report
+        from kibitz.form.poker_infosets import PokerInfosets
+
+        walked = "auto" if isinstance(held.infosets, PokerInfosets) else "mccfr"
+        tree = subject_of(text, watch, walked)
+        watch.phase("measuring (the first use compiles)")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}
     if json:
@@ -120,24 +124,26 @@ def show(
         _print_strategy(held, found, SHOWN if limit is None else limit or len(held.infosets.labels))
 
 
-def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> dict[int, list[int]]:
+def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> dict[int, Sequence[int]]:
     """For each seat that is asked for: the numbers of the infosets that are."""
     infosets = profile.infosets
     seats = range(profile.seats) if seat is None else [seat]
+    found: dict[int, Sequence[int]]
     if infoset is not None:
-        found = {s: [infosets.number[s][infoset]] for s in seats if infoset in infosets.number[s]}
+        found = {s: [i] for s in seats if (i := infosets.number_of(s, infoset)) is not None}
         if not found:
             infosets.find(seats[0], infoset)  # raises, with the near ones
         return found
-    wanted = filter or ""
-    start = infosets.seat_start
-    found = {s: [i for i in range(start[s], start[s + 1]) if wanted in infosets.labels[i]] for s in seats}
-    if wanted and not any(found.values()):
-        raise GameError(f"no infoset's name contains {wanted!r}; `kibitz show` without --filter lists them")
+    start, labels = infosets.seat_start, infosets.labels
+    if not filter:
+        return {s: range(start[s], start[s + 1]) for s in seats}
+    found = {s: [i for i in range(start[s], start[s + 1]) if filter in labels[i]] for s in seats}
+    if not any(found.values()):
+        raise GameError(f"no infoset's name contains {filter!r}; `kibitz show` without --filter lists them")
     return found
 
 
-def as_data(profile: Profile, found: dict[int, list[int]] | None = None) -> dict[str, Any]:
+def as_data(profile: Profile, found: dict[int, Sequence[int]] | None = None) -> dict[str, Any]:
     """A profile, or some infosets of it, as plain data."""
     found = chosen(profile, None, None, None) if found is None else found
     return {
@@ -153,7 +159,7 @@ def as_data(profile: Profile, found: dict[int, list[int]] | None = None) -> dict
     }
 
 
-def _print_strategy(profile: Profile, found: dict[int, list[int]], limit: int) -> None:
+def _print_strategy(profile: Profile, found: dict[int, Sequence[int]], limit: int) -> None:
     from kibitz.report.text import head, strategy
 
     out = console()

@@ -18,12 +18,13 @@ from kibitz.cli.common import (
     console,
     print_json,
     recalled,
-    tree_of_text,
+    subject_of,
 )
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
 if TYPE_CHECKING:
+    from kibitz.form import PokerForm
     from kibitz.profile import Profile
     from kibitz.run import Look, Report
     from kibitz.tree import Tree
@@ -196,16 +197,14 @@ def _check(order: Order) -> None:
 # During
 
 
-def _run(order: Order, shown: bool) -> tuple[Tree, Profile, Report]:
+def _run(order: Order, shown: bool) -> tuple[Tree | PokerForm, Profile, Report]:
     from kibitz.run import Report
     from kibitz.run import solve as run
 
     report = Report()
     with Watch(shown) as watch:
-        spec = compiled(order.solver, watch)
-        tree = tree_of_text(str(order.game), watch)
-        if spec is None:
-            spec = compiled(chosen(tree, watch), watch)
+        tree = subject_of(str(order.game), watch, known(order.solver))
+        spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
         watch.solving(f"solving {tree.spec} by {spec}", report)
         with _Log(order.log, report) as log:
             profile = run(
@@ -216,29 +215,39 @@ def _run(order: Order, shown: bool) -> tuple[Tree, Profile, Report]:
     return tree, profile, report
 
 
-def compiled(solver: str, watch: Watch) -> str | None:
+def known(solver: str) -> str:
+    """A solver's spec, refused if there is none of that name: before a game is laid out for it."""
+    from kibitz.solvers import SOLVERS
+    from kibitz.spec import parse, unknown
+
+    if parse(solver).name not in SOLVERS:
+        raise unknown("solver", parse(solver).name, SOLVERS)
+    return solver
+
+
+def compiled(solver: str, watch: Watch, subject: Tree | PokerForm | None = None) -> str | None:
     """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run.
 
-    A solver that does not exist is refused here, before a game is laid out for it. Returns the solver; None for
-    "auto", which does not know yet what it will be.
+    Returns the solver; None for "auto", which does not know yet what it will be.
     """
     from kibitz import run
+    from kibitz.form import PokerForm
     from kibitz.spec import parse
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
     watch.phase("compiling: the first use takes a while, the next ones do not")
-    run.solve("kuhn", solver, iterations=2)
+    run.solve("poker(file=kuhn)" if isinstance(subject, PokerForm) else "kuhn", solver, iterations=2)
     return solver
 
 
-def chosen(tree: Tree, watch: Watch) -> str:
+def chosen(tree: Tree | PokerForm, watch: Watch) -> str:
     """The solver that "auto" is for a game."""
-    from kibitz.form.sequence import form_of
+    from kibitz.run import form_for
     from kibitz.solvers import Task, make
 
     watch.phase("building the sequence form (the first use compiles)")
-    return make("auto", Task(tree, form_of(tree))).spec
+    return make("auto", Task(None, form_for(tree))).spec
 
 
 class _Log:
@@ -273,23 +282,22 @@ class _Log:
 # After
 
 
-def _keep(order: Order, tree: Tree, report: Report) -> Order:
+def _keep(order: Order, tree: Tree | PokerForm, report: Report) -> Order:
     """After Ctrl-C: a long run is saved even if nobody asked for it."""
     if order.checkpoint is not None or report.seconds < WORTH_SAVING or report.solver is None:
         return order
-    from kibitz.form.sequence import form_of
-    from kibitz.run import save_checkpoint
+    from kibitz.run import form_for, save_checkpoint
 
     name = "".join(c if c.isalnum() or c in "_-" else "_" for c in tree.spec)[:60].strip("_") or "game"
     path, number = Path("runs") / f"{name}.checkpoint", 1
     while path.exists():
         number += 1
         path = Path("runs") / f"{name}-{number}.checkpoint"
-    save_checkpoint(path, report.solver, form_of(tree), tree.spec, report)
+    save_checkpoint(path, report.solver, form_for(tree), tree.spec, report)
     return replace(order, checkpoint=path)
 
 
-def continuation(order: Order, tree: Tree) -> str | None:
+def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
     """The command that goes on with an interrupted run; None if it was not saved."""
     if order.checkpoint is None:
         return None
@@ -310,7 +318,7 @@ def continuation(order: Order, tree: Tree) -> str | None:
     return shlex.join(words)
 
 
-def as_data(order: Order, tree: Tree, profile: Profile, report: Report) -> dict[str, Any]:
+def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> dict[str, Any]:
     """How a solve went, as plain data."""
     last = report.looks[-1]
 
@@ -336,7 +344,7 @@ def as_data(order: Order, tree: Tree, profile: Profile, report: Report) -> dict[
     }
 
 
-def _print(order: Order, tree: Tree, profile: Profile, report: Report) -> None:
+def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> None:
     from kibitz.report.text import duration, gap, pairs, plain, signed
 
     out, last = console(), report.looks[-1]
@@ -371,11 +379,11 @@ def _print(order: Order, tree: Tree, profile: Profile, report: Report) -> None:
         typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}")
 
 
-def caveat(tree: Tree) -> str:
+def caveat(tree: Tree | PokerForm) -> str:
     """What the gap cannot promise in this game; empty if it is two-player and zero-sum with perfect recall."""
-    from kibitz.form.sequence import form_of
+    from kibitz.run import form_for
 
-    if not form_of(tree).perfect_recall:
+    if not form_for(tree).perfect_recall:
         return "a seat forgets what it knew or did, so the gap is an upper bound and may not go to 0"
     if tree.players > 2 or not tree.zero_sum:
         kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"

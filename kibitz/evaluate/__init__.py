@@ -60,13 +60,13 @@ def measure(form: Form, probabilities: Floats) -> Measure:
     return form.measure(probabilities)
 
 
-def value(game: Game | Tree | str, profile: Profile) -> Floats:
+def value(game: Game | Tree | Form | str, profile: Profile) -> Floats:
     """Expected utility of each seat when all play the profile."""
     form = _form(game, profile)
     return form.value(probabilities_of(form, profile))
 
 
-def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestResponse:
+def best_response(game: Game | Tree | Form | str, profile: Profile, seat: int) -> BestResponse:
     """The most that `seat` can get while the others play the profile, and a strategy that gets it.
 
     Where nothing distinguishes actions (the others never let play come there) the first one is taken.
@@ -78,18 +78,18 @@ def best_response(game: Game | Tree | str, profile: Profile, seat: int) -> BestR
     return BestResponse(best, profile.replaced(probabilities, solver=f"br(seat={seat})"))
 
 
-def nash_conv(game: Game | Tree | str, profile: Profile) -> float:
+def nash_conv(game: Game | Tree | Form | str, profile: Profile) -> float:
     """Sum over seats of what a best response gains: 0 exactly at an equilibrium."""
     form = _form(game, profile)
     return measure(form, probabilities_of(form, profile)).nash_conv
 
 
-def exploitability(game: Game | Tree | str, profile: Profile) -> float:
+def exploitability(game: Game | Tree | Form | str, profile: Profile) -> float:
     """nash_conv divided by the number of seats."""
     return nash_conv(game, profile) / profile.seats
 
 
-def report(game: Game | Tree | str, profile: Profile) -> dict[str, Any]:
+def report(game: Game | Tree | Form | str, profile: Profile) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
     form = _form(game, profile)
     found = measure(form, probabilities_of(form, profile))

@@ -2,7 +2,8 @@
 
 Betting does not look at suits, so renaming them changes nothing: of all boards that differ by a renaming one is
 kept, with their number, and on it the hands that a renaming which leaves the board alone turns into one another are
-one *class*. Chance deals hands and boards uniformly, so all that a class needs is how many deals it stands for.
+one *class* (in the last round some more are: see `_alike`). Chance deals hands and boards uniformly, so all that a
+class needs is how many deals it stands for.
 """
 
 from __future__ import annotations
@@ -214,6 +215,8 @@ def _round(
             worth = strength(cards)  # type: ignore[operator]
             worth_of_kind = np.empty(len(kinds), np.int64)
             worth_of_kind[of] = worth
+            if hole == 1:
+                kinds, of, worth_of_kind = _alike(kinds, of, worth_of_kind, earlier, above)
             order = np.argsort(worth_of_kind, kind="stable")
             kinds, worth_of_kind = kinds[order], worth_of_kind[order]
             back = np.empty(len(order), np.int64)
@@ -250,6 +253,20 @@ def _round(
         hand_class=np.concatenate(all_class).astype(np.int64), hand_low=np.concatenate(hand_low),
         hand_high=np.concatenate(hand_high),
     )  # fmt: skip
+
+
+def _alike(
+    kinds: Ints, of: Ints, worth: Ints, earlier: Ints | None, above: int
+) -> tuple[Ints, Ints, Ints]:
+    """In the last round, with hands of one card: classes that were one before and are of one strength stay one.
+
+    Such hands meet the same hands of the other and win against the same; each keeps one of its own class from the
+    other. So nothing is lost, whatever the suits: [Gilpin & Sandholm 2007] by the strict reading, which
+    `abstractions/gameshrink.py` finds in general.
+    """
+    before = np.zeros(len(kinds), np.int64) if earlier is None else earlier[above][kinds]
+    _, first, same = np.unique(np.stack((before, worth)), axis=1, return_index=True, return_inverse=True)
+    return kinds[first], same.ravel()[of], worth[first]
 
 
 def _class_table(before: Round, hands: int, number: Ints) -> Ints:

@@ -9,6 +9,7 @@ responses need not look either: gaps and values here are those of the whole game
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -24,6 +25,7 @@ from kibitz.form.sequence import Measure
 from kibitz.form.threads import cores, together
 from kibitz.games import acpc
 from kibitz.games.betting import BettingTree
+from kibitz.games.protocol import CHANCE
 
 if TYPE_CHECKING:
     from kibitz.games.poker import Poker
@@ -42,7 +44,7 @@ class PokerForm:
     """A two-player poker game for solvers. Sequences of seat 0 come first; each seat's empty one leads its own."""
 
     zero_sum = True
-    seats = 2
+    seats = players = 2
     look_every = 20  # a look takes as long as several iterations
 
     def __init__(
@@ -149,6 +151,46 @@ class PokerForm:
         return 3 * self.sequences
 
     @cached_property
+    def histories(self) -> int:
+        """Histories of the whole tree, were it laid out: deals of cards times what is done with them."""
+        d = self.definition
+        left = d.ranks * d.suits
+        hands = math.comb(left, d.hole)
+        other = math.comb(left - d.hole, d.hole)
+        left -= 2 * d.hole
+        total, boards = 1 + hands, 1  # before any cards, and with one hand dealt
+        for level, cards in enumerate(d.board):
+            reached = self.betting.round == level
+            if cards:  # here the board cards come
+                waiting = int((reached & (self.betting.turn == CHANCE)).sum())
+                total += waiting * hands * other * boards
+                boards *= math.comb(left, cards)
+                left -= cards
+            total += int((reached & (self.betting.turn != CHANCE)).sum()) * hands * other * boards
+        return total
+
+    @cached_property
+    def programme_size(self) -> tuple[int, int]:
+        """Rows (and as many columns) of the linear programme: of the game as it is, and up to the names of suits.
+
+        One for the empty sequence and one for each sequence and infoset of the other seat, for both seats together
+        (rows: infosets of one seat and sequences of the other) [Gilpin & Sandholm 2007].
+        """
+        d, left = self.definition, self.definition.ranks * self.definition.suits
+        deals = math.comb(left, d.hole)
+        left -= d.hole
+        plain = renamed = 2
+        for level, cards in enumerate(d.board):
+            deals *= math.comb(left, cards)
+            left -= cards
+            here = (self.betting.round == level) & (self.betting.turn == 0)
+            there = (self.betting.round == level) & (self.betting.turn == 1)
+            rows = int(here.sum()) + int(self._widths[there].sum())
+            plain += rows * deals
+            renamed += rows * self.cards.rounds[level].classes
+        return plain, renamed
+
+    @cached_property
     def tree_digest(self) -> str:
         """A fingerprint of the rules, and of buckets."""
         plain = acpc.write(self.definition).encode()
@@ -204,6 +246,28 @@ class PokerForm:
 
         together(work, threads)
 
+    # Buckets.
+
+    def bucketed(self, buckets: list[Ints]) -> PokerForm:
+        """The same game where classes of a bucket share rows: for each round, class -> bucket."""
+        return PokerForm(self.game, buckets=buckets, cards=self.cards)
+
+    def lift(self, small: PokerForm, weights: NDArray[Any]) -> NDArray[Any]:
+        """Weights by sequence of a form with buckets -> of this one: each class reads its bucket's row."""
+        assert self.buckets is None and small.buckets is not None
+        found = np.ones(self.sequences, weights.dtype)
+        for segment, level in enumerate(self.levels.tolist()):
+            cards, rows = self.cards.rounds[level], int(small.table.rows[level])
+            size = np.diff(cards.board_class)[cards.board_of_class]
+            before = cards.board_class[cards.board_of_class]
+            for seat in (0, 1):
+                width = int(self.table.width[seat, segment])
+                base, first = int(self.table.base[seat, segment]), int(small.table.base[seat, segment])
+                action = np.arange(width)[:, None]
+                place = base + width * before + action * size + np.arange(cards.classes) - before
+                found[place] = weights[first : first + width * rows].reshape(width, rows)[:, small.buckets[level]]
+        return found
+
     # The payoff operator.
 
     def vectors(self, dtype: Any = np.float64) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -221,7 +285,7 @@ class PokerForm:
         buckets = (int(table.width.max()), int(table.rows.max())) if self.buckets is not None else (0, 0)
         wide = shape if dtype == np.float64 else (0, 0)
         return Room(
-            np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(wide, dtype), np.zeros(shape[1] + 64, dtype),
+            np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(wide, dtype), np.zeros(2 * shape[1] + 64, dtype),
             np.zeros(buckets, dtype), np.zeros((1, table.children.shape[1]), np.int32),
         )  # fmt: skip
 

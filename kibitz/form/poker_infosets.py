@@ -101,6 +101,12 @@ class PokerInfosets(Infosets):
         hand = cards.hand[int(cards.board_class[board]) + row]
         return f"{form.cards.text(level, board, hand)}:{form.betting.text[nodes[node]]}"
 
+    def number_of(self, seat: int, label: str) -> int | None:
+        try:
+            return self.find(seat, label)
+        except GameError:
+            return None
+
     def find(self, seat: int, label: str) -> int:
         """The infoset of a seat with a label, by whatever names of suits."""
         form = self._form

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.form.deal import Deal
+from kibitz.form.deal import Deal, Round
 from kibitz.games.betting import BettingTree
 from kibitz.games.protocol import CHANCE, TERMINAL
 
@@ -157,10 +157,9 @@ def _cards(deal: Deal, buckets: list[Ints] | None) -> dict[str, Any]:
         "board_child": np.concatenate(child).astype(np.int64),
         "up": np.concatenate(up).astype(np.uint32),
         "carry": np.concatenate(carry),
-        "size": np.concatenate([r.size for r in rounds]),
+        "size": np.concatenate([r.size for r in rounds]).astype(np.float32),
         "share": np.concatenate([r.share for r in rounds]),
-        "low": np.concatenate([r.low for r in rounds]).astype(np.uint32),
-        "high": np.concatenate([r.high for r in rounds]).astype(np.uint32),
+        **_ties(rounds),
         "row": np.concatenate(buckets or [np.zeros(0, np.int64)]).astype(np.uint32),
         "rows": np.array([int(b.max()) + 1 for b in buckets] if buckets else [r.classes for r in rounds]),
     }
@@ -177,6 +176,23 @@ def _cards(deal: Deal, buckets: list[Ints] | None) -> dict[str, Any]:
         "hand_card": np.concatenate([r.hands for r in rounds]),
         "hand_low": np.concatenate([r.hand_low for r in rounds]).astype(np.uint32),
         "hand_high": np.concatenate([r.hand_high for r in rounds]).astype(np.uint32),
+    }
+
+
+def _ties(rounds: tuple[Round, ...]) -> dict[str, Any]:
+    """Strengths on each board: before the last round there is one, which nobody asks for."""
+    tie, first, starts = [], [], [0]
+    for round_ in rounds:
+        for board in range(len(round_.boards)):
+            low = round_.low[round_.board_class[board] : round_.board_class[board + 1]]
+            strengths, of = np.unique(low, return_inverse=True)
+            tie.append(of)
+            first.append(np.append(strengths, len(low)))
+            starts.append(starts[-1] + len(strengths) + 1)
+    return {
+        "tie": np.concatenate(tie).astype(np.uint32),
+        "board_tie": np.array(starts, np.int64),
+        "tie_class": np.concatenate(first).astype(np.uint32),
     }
 
 

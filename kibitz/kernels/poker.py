@@ -34,10 +34,11 @@ class Table(NamedTuple):
     board_child: np.ndarray  # int64[boards+1]  first of the boards that continue it; they follow one another
     up: np.ndarray  # uint32[classes]  the class before the last cards came
     carry: np.ndarray  # float64[classes]  weight of the class's value in that of the class before
-    size: np.ndarray  # float64[classes]  hands of the class on its board
+    size: np.ndarray  # float32[classes]  hands of the class on its board
     share: np.ndarray  # float64[classes]  deals that the class stands for, over all hands
-    low: np.ndarray  # uint32[classes]  of its board's classes, in the last round: those it beats
-    high: np.ndarray  # uint32[classes]  and those that do not beat it
+    tie: np.ndarray  # uint32[classes]  in the last round: its strength, counted on its board from the weakest
+    board_tie: np.ndarray  # int64[boards+1]  first strength of a board in `tie_class`
+    tie_class: np.ndarray  # uint32[strengths]  first class of a strength on its board; behind the last, all of them
     row: np.ndarray  # uint32[classes]  bucket, with buckets; else empty
     rows: np.ndarray  # int64[R]  buckets of a round
     # Hands of two cards (empty for hands of one), in the last round by strength.
@@ -67,7 +68,7 @@ class Room(NamedTuple):
     reach: np.ndarray  # [nodes, classes]
     value: np.ndarray  # [nodes, classes]
     total: np.ndarray  # [nodes, classes]  for gradients; else empty
-    space: np.ndarray  # [classes + 64]  running sums
+    space: np.ndarray  # [2 * classes + 64]  running sums
     gathered: np.ndarray  # [actions of a seat, buckets]  with buckets
     lines: np.ndarray  # int32[1, most actions]
 
@@ -152,11 +153,12 @@ def folded(first, n, size, stake, reach, slot, value, k):
 
 
 @bare_part
-def shown(first, n, size, low, high, stake, reach, slot, value, k, space):
+def shown(first, n, size, tie, tie_class, first_tie, ties, stake, reach, slot, value, k, space):
     """value[k] at a showdown, with hands of one card: the stake times the other's reach with the cards one beats, less
     that with those that beat one.
 
-    Classes are in order of strength, so both are differences of running sums; one's own card is a tie.
+    Classes are in order of strength, so both are differences of running sums; one's own card is a tie. Classes of one
+    strength are worth the same, so the sums are looked up once for each strength.
     """
     kind = value.dtype.type
     total = kind(0.0)
@@ -165,8 +167,13 @@ def shown(first, n, size, low, high, stake, reach, slot, value, k, space):
         total += kind(size[first + c]) * reach[slot, c]
     space[n] = total
     chips = kind(stake)
+    worth = n + ONE
+    for t in range(ties):
+        below = space[U64(tie_class[first_tie + t])]
+        not_above = space[U64(tie_class[first_tie + t + ONE])]
+        space[worth + t] = chips * (below + not_above - total)
     for c in range(n):
-        value[k, c] = chips * (space[U64(low[first + c])] + space[U64(high[first + c])] - total)
+        value[k, c] = space[worth + U64(tie[first + c])]
 
 
 @bare_part
@@ -230,7 +237,9 @@ def ends(table, segment, board, seat, reach, root_value, value, space):
     two = table.hand_card.shape[0] > 0
     lo = U64(table.board_hand[board]) if two else U64(0)
     hi = U64(table.board_hand[board + 1]) if two else U64(0)
-    size, low, high = table.size, table.low, table.high
+    first_tie = U64(table.board_tie[board])
+    ties = U64(table.board_tie[board + 1]) - first_tie - ONE
+    size, tie, tie_class = table.size, table.tie, table.tie_class
     hand_class, hand_card, hand_low, hand_high = table.hand_class, table.hand_card, table.hand_low, table.hand_high
     for k in range(table.segment_node[segment + 1] - node):
         kind = table.turn[node + k]
@@ -245,6 +254,6 @@ def ends(table, segment, board, seat, reach, root_value, value, space):
             if two:
                 shown_two(lo, hi, hand_class, hand_card, hand_low, hand_high, stake, reach, slot, value, U64(k), space)
             else:
-                shown(first, n, size, low, high, stake, reach, slot, value, U64(k), space)
+                shown(first, n, size, tie, tie_class, first_tie, ties, stake, reach, slot, value, U64(k), space)
         elif kind == EXIT:
             take_back(table, segment, k, board, root_value, value)
