@@ -58,6 +58,8 @@ class Look:
     seconds: float
     gap: float  # nash_conv of the profile so far
     value: list[float]
+    best: list[float] = field(default_factory=list)  # what best responses get: with two seats and zero sum the game's
+    #   value for seat 0 lies between -best[1] and best[0]
 
 
 @dataclass
@@ -233,7 +235,7 @@ def next_look(iteration: int, growth: float = GROWTH, least: int = 1) -> int:
 
 def _look(solver: Solver, form: Form, seconds: float) -> Look:
     found = solver.measure() if hasattr(solver, "measure") else form.measure(solver.probabilities())
-    return Look(solver.iteration, seconds, found.nash_conv, found.value.tolist())
+    return Look(solver.iteration, seconds, found.nash_conv, found.value.tolist(), found.best.tolist())
 
 
 def form_for(game: Game | Tree | Form | str, solver: str = "auto", start: Any = None) -> Form:
@@ -312,7 +314,7 @@ def save_checkpoint(
         "game": game, "tree": form.tree_digest, "solver": solver.spec, "iteration": solver.iteration, "seed": seed,
         "rows": _rows(task),
         "stop": report.stop, "seconds": report.seconds,
-        "looks": [[look.iteration, look.seconds, look.gap, look.value] for look in report.looks],
+        "looks": [[look.iteration, look.seconds, look.gap, look.value, look.best] for look in report.looks],
     }  # fmt: skip
     store.save(path, KIND, solver.state, meta)
 
@@ -340,7 +342,10 @@ def checkpoint_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _looks(path: Path, meta: dict[str, Any]) -> list[Look]:
     """The looks that a checkpoint holds, but for one at its own iteration: the run looks there again."""
     try:
-        looks = [Look(int(i), float(s), float(g), [float(x) for x in v]) for i, s, g, v in meta["looks"]]
+        looks = [
+            Look(int(i), float(s), float(g), *([float(x) for x in figures] for figures in (v, b)))
+            for i, s, g, v, b in meta["looks"]
+        ]
     except (TypeError, ValueError, OverflowError):
         raise ArtefactError(f"{path} is not a whole checkpoint: its looks are damaged; start anew") from None
     return [look for look in looks if look.iteration < meta["iteration"]]

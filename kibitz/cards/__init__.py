@@ -3,6 +3,8 @@
     from kibitz import cards
     cards.evaluate(cards.parse("Ah Kh Qh Jh Th 2c 2d"))      # larger is better
     cards.Indexer([2, 3]).size                               # 1,286,792 hands and flops
+    cards.strength("Ah Kd", "Qs 7c 2d")                      # against a random hand: exact, see holdem.py
+    cards.equity("Ah Kd", "Qs Qc")                           # against another
 
 A card is an integer, rank * 4 + suit: deuces are 0 to 3, aces 48 to 51; suits are c d h s.
 """
@@ -14,11 +16,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kibitz.cards.holdem import (
+    Classes,
+    Counts,
+    Equity,
+    Strength,
+    class_equity,
+    class_hands,
+    class_names,
+    classes,
+    counts,
+    equity,
+    histogram,
+    strength,
+)
 from kibitz.cards.isomorphism import Indexer
 from kibitz.errors import GameError
 
-__all__ = ["CATEGORIES", "CATEGORIES_OF_THREE", "RANKS", "SUITS", "Indexer", "card", "category", "category_of_three",
-           "evaluate", "evaluate_three", "name", "names", "parse"]  # fmt: skip
+__all__ = ["CATEGORIES", "CATEGORIES_OF_THREE", "RANKS", "SUITS", "Classes", "Counts", "Equity", "Indexer", "Strength",
+           "card", "category", "category_of_three", "class_equity", "class_hands", "class_names", "classes", "counts",
+           "equity", "evaluate", "evaluate_three", "histogram", "name", "names", "parse", "strength"]  # fmt: skip
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"

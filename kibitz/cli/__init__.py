@@ -12,6 +12,7 @@ import sys
 import typer
 
 from kibitz.cli.bench import bench
+from kibitz.cli.cards import cards
 from kibitz.cli.common import Commands, version
 from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
@@ -42,6 +43,7 @@ for command in (
     crosstable, match, play, show, export, paper, bench,
 ):  # fmt: skip
     app.command()(command)
+app.add_typer(cards, name="cards")
 
 
 def main() -> None:

@@ -32,11 +32,16 @@ def paper(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="PAPER", help="gibson2011, waugh2009, le2021, or all: the two about stitching.", show_default=False
+            metavar="PAPER",
+            help="gibson2011, waugh2009, le2021, toepen, sandholm, or all: the two about stitching.",
+            show_default=False,
         ),
     ],
     table: Annotated[
         str | None, typer.Option("--table", metavar="N", help="Print only this table; the report has all.")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option("--part", metavar="NAME", help="sandholm: gameshrink or rhode-island. Default: both.")
     ] = None,
     starts: Annotated[
         int | None, typer.Option("--starts", metavar="N", help="Random starts. Default: 16; le2021: 15.")
@@ -76,7 +81,7 @@ def paper(
     """Recompute a paper's tables: each figure with its spread over random starts, each claim with its count.
 
     Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
-    Toepen, up to twenty.
+    Toepen, up to twenty; sandholm, ten or so.
 
     \b
     Examples:
@@ -84,8 +89,9 @@ def paper(
       kibitz paper waugh2009 --table 2 --starts 24
       kibitz paper all --out runs/papers --markdown docs/stitching.md
       kibitz paper le2021 --markdown docs/toepen.md
+      kibitz paper sandholm --part gameshrink
     """
-    from kibitz.papers import PAPERS, STITCHING, TABLES, plan_of, recompute
+    from kibitz.papers import PAPERS, PARTS, STITCHING, TABLES, plan_of, recompute
 
     names = list(STITCHING) if name == "all" else [name]
     if name not in (*PAPERS, "all"):
@@ -93,7 +99,10 @@ def paper(
     if table is not None and (len(names) > 1 or table not in TABLES[names[0]]):
         tables = "; ".join(f"{each} has {' and '.join(TABLES[each])}" for each in names)
         raise SpecError(f"--table {table} does not fit: {tables}")
-    given = {"starts": starts, "until": until, "iterations": iterations, "jobs": jobs}
+    if part is not None and part not in PARTS.get(name, ()):
+        parts = "; ".join(f"{each} has {' and '.join(known)}" for each, known in PARTS.items())
+        raise SpecError(f"--part {part} does not fit {name}: {parts}")
+    given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs}
     own = {k: v for k, v in given.items() if v is not None}
     plan = replace(plan_of(names[0], quick), seed=seed, **own)  # type: ignore[arg-type]
     places = {each: (out or Path("runs/papers")) / each if out is None or len(names) > 1 else out for each in names}

@@ -332,6 +332,7 @@ def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repo
         "iterations": last.iteration,
         "seconds": report.seconds,
         "value": last.value,
+        "best_response": last.best,
         "nash_conv": last.gap,
         "exploitability": last.gap / tree.players,
         "sha256": profile.sha256,
@@ -361,6 +362,8 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
     ]
     if note := caveat(tree):
         rows.append(("note", note))
+    elif not exact and last.best:
+        rows.insert(1, ("", f"so the game's value for seat 0 is {signed(-last.best[1])} to {signed(last.best[0])}"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
         if given is not None:
             rows.append((name, str(given)))

@@ -20,7 +20,7 @@ from kibitz.errors import GameError, SolverError
 from kibitz.form.deal import Deal, deal, least_classes
 from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.form.poker_space import PokerSpace
-from kibitz.form.poker_table import segments_of, table_of
+from kibitz.form.poker_table import Buckets, segments_of, table_of
 from kibitz.form.sequence import Measure
 from kibitz.form.threads import cores, together
 from kibitz.games import acpc
@@ -51,11 +51,11 @@ class PokerForm:
         self,
         game: Poker,
         *,
-        buckets: list[Ints] | None = None,
+        buckets: Buckets | list[Ints] | None = None,
         cards: Deal | None = None,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """buckets: for each round, class -> bucket; classes of a bucket share rows."""
+        """buckets: for each round, class -> bucket; classes of a bucket share rows. A pair of them is for a seat each."""
         definition = game.definition
         if definition.players != 2:
             raise GameError(
@@ -68,12 +68,13 @@ class PokerForm:
         if cards is None:
             self._refuse(least_classes(definition), most_bytes, "at least ")
             cards = deal(definition)
-        self.cards, self.buckets = cards, buckets
-        if buckets is None:
+        self.cards = cards
+        self.buckets: Buckets | None = (buckets, buckets) if isinstance(buckets, list) else buckets
+        if self.buckets is None:
             self._refuse([r.classes for r in cards.rounds], most_bytes, "")
-        else:
-            self._check_buckets(buckets)
-        self.table, sizes = table_of(betting, self.segments, cards, buckets)
+        for of_seat in self.buckets or ():
+            self._check_buckets(of_seat)
+        self.table, sizes = table_of(betting, self.segments, cards, self.buckets)
         self.sequences, self.roots = sizes["sequences"], sizes["roots"]
         self.seat_sequence = np.array([0, sizes["second"], self.sequences], np.int64)
         ends = self.table.stake[0] != 0.0
@@ -122,14 +123,15 @@ class PokerForm:
 
     @cached_property
     def _row_up(self) -> Ints | None:
-        """[rounds, most buckets]  the bucket before; None where classes of a bucket come from different ones."""
+        """[seats, rounds, most buckets]  the bucket before; None where classes of a bucket come from different ones."""
         assert self.buckets is not None
-        found = np.zeros((len(self.buckets), int(max(b.max() for b in self.buckets)) + 1), np.int64)
-        for number in range(1, len(self.buckets)):
-            before = self.buckets[number - 1][self.cards.rounds[number].up]
-            found[number][self.buckets[number]] = before
-            if (found[number][self.buckets[number]] != before).any():
-                return None
+        found = np.zeros((2, self.definition.rounds, int(self.table.rows.max())), np.int64)
+        for seat, of_seat in enumerate(self.buckets):
+            for number in range(1, len(of_seat)):
+                before = of_seat[number - 1][self.cards.rounds[number].up]
+                found[seat, number][of_seat[number]] = before
+                if (found[seat, number][of_seat[number]] != before).any():
+                    return None
         return found
 
     @cached_property
@@ -195,7 +197,7 @@ class PokerForm:
         """A fingerprint of the rules, and of buckets."""
         plain = acpc.write(self.definition).encode()
         content = hashlib.sha256(b"poker form 1\0" + plain)
-        for bucket in self.buckets or []:
+        for bucket in [bucket for of_seat in self.buckets or () for bucket in of_seat]:
             content.update(np.ascontiguousarray(bucket, np.int64).tobytes())
         return content.hexdigest()
 
@@ -248,7 +250,7 @@ class PokerForm:
 
     # Buckets.
 
-    def bucketed(self, buckets: list[Ints]) -> PokerForm:
+    def bucketed(self, buckets: Buckets | list[Ints]) -> PokerForm:
         """The same game where classes of a bucket share rows: for each round, class -> bucket."""
         return PokerForm(self.game, buckets=buckets, cards=self.cards)
 
@@ -257,15 +259,15 @@ class PokerForm:
         assert self.buckets is None and small.buckets is not None
         found = np.ones(self.sequences, weights.dtype)
         for segment, level in enumerate(self.levels.tolist()):
-            cards, rows = self.cards.rounds[level], int(small.table.rows[level])
+            cards = self.cards.rounds[level]
             size = np.diff(cards.board_class)[cards.board_of_class]
             before = cards.board_class[cards.board_of_class]
             for seat in (0, 1):
                 width = int(self.table.width[seat, segment])
                 base, first = int(self.table.base[seat, segment]), int(small.table.base[seat, segment])
-                action = np.arange(width)[:, None]
+                action, rows = np.arange(width)[:, None], int(small.table.rows[seat, level])
                 place = base + width * before + action * size + np.arange(cards.classes) - before
-                found[place] = weights[first : first + width * rows].reshape(width, rows)[:, small.buckets[level]]
+                found[place] = weights[first : first + width * rows].reshape(width, rows)[:, small.buckets[seat][level]]
         return found
 
     # The payoff operator.
@@ -325,10 +327,11 @@ class PokerForm:
 
         if not self.perfect_recall:
             raise SolverError("buckets that forget the bucket before have no best response of their own")
-        row_up = self._row_up if self.buckets is not None else np.zeros((1, 1), np.int64)
+        above = self._row_up if self.buckets is not None else None
+        row_up = np.zeros((1, 1), np.int64) if above is None else above[seat]
         values = np.zeros(self.roots)
         self._share(best, seat, row_up, worth, pure, values, meeting=True)
-        return float(worth[self.seat_sequence[seat]] + values[: int(self.table.rows[0])].sum())
+        return float(worth[self.seat_sequence[seat]] + values[: int(self.table.rows[seat, 0])].sum())
 
     def measure(self, probabilities: Floats) -> Measure:
         """Values and best responses, from probabilities by infoset column."""
@@ -405,8 +408,10 @@ def is_poker(game: Any) -> TypeGuard[Poker]:
     return hasattr(game, "definition") and hasattr(game, "betting") and game.players == 2
 
 
-def poker_form(game: Poker) -> PokerForm:
+def poker_form(game: Any) -> PokerForm:
     """The poker form of a game, kept as long as the game lives."""
+    if not is_poker(game):
+        raise GameError(f"{getattr(game, 'spec', '') or 'this game'} has no poker form: it is not poker for two")
     held: PokerForm | None = game.__dict__.get("_poker_form")
     if held is None:
         held = PokerForm(game)

@@ -29,7 +29,7 @@ class PokerInfosets(Infosets):
     def __init__(self, form: PokerForm) -> None:
         nodes = [[_deciding(form, segment, seat) for segment in range(len(form.segments.node))] for seat in (0, 1)]
         counts = np.array([[len(deciding) for deciding in of_seat] for of_seat in nodes], np.int64)
-        sizes = (counts * np.asarray(form.table.rows, np.int64)[form.levels]).ravel()
+        sizes = (counts * form.table.rows[:, form.levels]).ravel()
         start = np.concatenate(([0], np.cumsum(sizes)))
         # Written past the frozen class; `first` and `actions_of` are large and made only if they are asked for.
         self.__dict__.update(
@@ -49,21 +49,21 @@ class PokerInfosets(Infosets):
     def _spread(self, of_node: Any) -> Ints:
         """of_node(betting node), for every infoset in order."""
         form, parts = self._form, []
-        orders: dict[tuple[int, int], Ints] = {}
+        orders: dict[tuple[int, int, int], Ints] = {}
         for seat in (0, 1):
             for segment, nodes in enumerate(self._nodes[seat]):
                 level = int(form.levels[segment])
-                key = (level, len(nodes))
+                key = (seat, level, len(nodes))
                 if key not in orders:
-                    blocks = [np.repeat(np.arange(len(nodes)), n) for n in self._block_rows(level)]
+                    blocks = [np.repeat(np.arange(len(nodes)), n) for n in self._block_rows(seat, level)]
                     orders[key] = np.concatenate([np.zeros(0, np.int64), *blocks])
                 parts.append(np.array([of_node(node) for node in nodes], np.int64)[orders[key]])
         return np.concatenate(parts)
 
-    def _block_rows(self, level: int) -> list[int]:
+    def _block_rows(self, seat: int, level: int) -> list[int]:
         """Rows of each block of a segment."""
         if self._form.buckets is not None:
-            return [int(self._form.table.rows[level])]
+            return [int(self._form.table.rows[seat, level])]
         sizes: list[int] = np.diff(self._form.cards.rounds[level].board_class).tolist()
         return sizes
 
@@ -92,7 +92,7 @@ class PokerInfosets(Infosets):
         seat, segment = divmod(at, len(form.segments.node))
         level, nodes, offset = int(form.levels[segment]), self._nodes[seat][segment], infoset - int(self._start[at])
         if form.buckets is not None:
-            node, row = divmod(offset, int(form.table.rows[level]))
+            node, row = divmod(offset, int(form.table.rows[seat, level]))
             return f"bucket {row}:{form.betting.text[nodes[node]]}"
         cards = form.cards.rounds[level]
         board = int(np.searchsorted(cards.board_class * len(nodes), offset, side="right")) - 1
@@ -125,7 +125,7 @@ class PokerInfosets(Infosets):
         place = nodes.index(node)
         if form.buckets is not None:
             row = int(cards.removeprefix("bucket "))
-            return start + place * int(form.table.rows[level]) + row
+            return start + place * int(form.table.rows[seat, level]) + row
         found = form.cards.find(level, cards)
         first = form.cards.rounds[level].board_class
         board = int(np.searchsorted(first, found, side="right")) - 1

@@ -30,7 +30,7 @@ def _sequences(form: PokerForm, seat: int, segment: int, level: int, board: int,
         return -1 - np.arange(lo, hi)
     action = int(table.action[node + slot])
     if form.buckets is not None:
-        return int(table.base[seat, segment]) + action * int(table.rows[level]) + form.buckets[level][lo:hi]
+        return int(table.base[seat, segment]) + action * int(table.rows[seat, level]) + form.buckets[seat][level][lo:hi]
     start = int(table.base[seat, segment]) + int(table.width[seat, segment]) * lo
     return start + action * (hi - lo) + np.arange(hi - lo)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kibitz.kernels.poker import Table
 
 Ints = NDArray[np.int64]
+Buckets = tuple[list[Ints], list[Ints]]  # for each seat and round: class -> bucket
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def segments_of(betting: BettingTree, rounds: int) -> Segments:
 
 
 def table_of(
-    betting: BettingTree, segments: Segments, deal: Deal, buckets: list[Ints] | None = None
+    betting: BettingTree, segments: Segments, deal: Deal, buckets: Buckets | None = None
 ) -> tuple[Table, dict[str, int]]:
     """(the arrays, sizes: "sequences" of both seats, "roots" of vectors over all classes at segments' roots)."""
     from kibitz.kernels.poker import EXIT, FOLD, SHOWDOWN, Table
@@ -77,7 +78,7 @@ def table_of(
     root = np.zeros(len(counts), np.int64)
     next_sequence, next_root = [1, 0], 0
     at = 0
-    rows = [int(b.max()) + 1 for b in buckets] if buckets is not None else [r.classes for r in deal.rounds]
+    rows = cards["rows"]
     per_seat: list[list[int]] = [[], []]
     for segment, nodes in enumerate(segments.node):
         level = int(np.searchsorted(segments.round_segment, segment, side="right") - 1)
@@ -116,11 +117,11 @@ def table_of(
         for seat in (0, 1):
             width[seat, segment] = made[seat]
             base[seat, segment] = next_sequence[0] if seat == 0 else 0
-            per_seat[seat].append(made[seat] * rows[level])
-        next_sequence[0] += made[0] * rows[level]
+            per_seat[seat].append(made[seat] * int(rows[seat, level]))
+        next_sequence[0] += made[0] * int(rows[0, level])
         first_class = int(cards["board_class"][cards["round_board"][level]])
         root[segment] = next_root - first_class
-        next_root += max(rows[level], deal.rounds[level].classes)
+        next_root += max(int(rows[:, level].max()), deal.rounds[level].classes)
         at += len(nodes)
     # Seat 1's sequences come after seat 0's, its empty one first.
     base[1] = next_sequence[0] + 1 + np.concatenate(([0], np.cumsum(per_seat[1])))[:-1]
@@ -135,7 +136,7 @@ def table_of(
     return table, {"sequences": sequences, "roots": next_root, "second": next_sequence[0]}
 
 
-def _cards(deal: Deal, buckets: list[Ints] | None) -> dict[str, Any]:
+def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
     """Boards, classes and hands of all rounds, numbered on."""
     rounds = deal.rounds
     board_start = np.concatenate(([0], np.cumsum([len(r.boards) for r in rounds]))).astype(np.int64)
@@ -151,6 +152,7 @@ def _cards(deal: Deal, buckets: list[Ints] | None) -> dict[str, Any]:
     for i, r in enumerate(rounds[1:]):
         up.append(r.up + class_start[i])
         carry.append(r.share / rounds[i].share[r.up])
+    none = np.zeros(0, np.uint32)
     found: dict[str, Any] = {
         "round_board": board_start,
         "board_class": _joined([r.board_class for r in rounds], class_start),
@@ -160,11 +162,13 @@ def _cards(deal: Deal, buckets: list[Ints] | None) -> dict[str, Any]:
         "size": np.concatenate([r.size for r in rounds]).astype(np.float32),
         "share": np.concatenate([r.share for r in rounds]),
         **_ties(rounds),
-        "row": np.concatenate(buckets or [np.zeros(0, np.int64)]).astype(np.uint32),
-        "rows": np.array([int(b.max()) + 1 for b in buckets] if buckets else [r.classes for r in rounds]),
+        "row": np.stack([np.concatenate(b) for b in buckets] if buckets else [none, none]).astype(np.uint32),
+        "rows": np.array(
+            [[int(b.max()) + 1 for b in of_seat] for of_seat in buckets] if buckets
+            else [[r.classes for r in rounds]] * 2, np.int64,
+        ),
     }
     if deal.definition.hole == 1:
-        none = np.zeros(0, np.uint32)
         hands = {"board_hand": np.zeros(1, np.int64), "hand_class": none, "hand_card": np.zeros((0, 2), np.uint8)}
         return {**found, **hands, "hand_low": none, "hand_high": none}
     return {

@@ -39,8 +39,8 @@ class Table(NamedTuple):
     tie: np.ndarray  # uint32[classes]  in the last round: its strength, counted on its board from the weakest
     board_tie: np.ndarray  # int64[boards+1]  first strength of a board in `tie_class`
     tie_class: np.ndarray  # uint32[strengths]  first class of a strength on its board; behind the last, all of them
-    row: np.ndarray  # uint32[classes]  bucket, with buckets; else empty
-    rows: np.ndarray  # int64[R]  buckets of a round
+    row: np.ndarray  # uint32[2, classes]  bucket for each seat, with buckets; else [2, 0]
+    rows: np.ndarray  # int64[2, R]  buckets of a round; without them its classes
     # Hands of two cards (empty for hands of one), in the last round by strength.
     board_hand: np.ndarray  # int64[boards+1]
     hand_class: np.ndarray  # uint32[hands]  counted from the board's first class
@@ -77,8 +77,8 @@ class Room(NamedTuple):
 def locate(table, seat, segment, board, level):
     """(where a seat's sequences of a block begin, how far its actions are apart, their first class)."""
     first = table.board_class[board]
-    if table.row.shape[0]:
-        return U64(table.base[seat, segment]), U64(table.rows[level])
+    if table.row.shape[1]:
+        return U64(table.base[seat, segment]), U64(table.rows[seat, level])
     before = first - table.board_class[table.round_board[level]]
     start = table.base[seat, segment] + table.width[seat, segment] * before
     return U64(start), U64(table.board_class[board + 1] - first)
@@ -102,9 +102,9 @@ def reaches(table, level, segment, board, seat, strategy, root, reach):
             above = U64(table.slot[seat, node + table.parent[node + k]])
             k = U64(k)
             at = start + U64(table.action[node + np.int64(k)]) * stride
-            if table.row.shape[0]:
+            if table.row.shape[1]:
                 for c in range(n):
-                    reach[k, c] = reach[above, c] * strategy[at + U64(table.row[first + c])]
+                    reach[k, c] = reach[above, c] * strategy[at + U64(table.row[seat, first + c])]
             else:
                 for c in range(n):
                     reach[k, c] = reach[above, c] * strategy[at + c]

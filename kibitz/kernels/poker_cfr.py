@@ -25,11 +25,11 @@ def keep_average(table, level, segment, board, seat, reach, average, weight):
         if table.slot[seat, node + k] == k:
             at = start + U64(table.action[node + k]) * stride
             k = U64(k)
-            if table.row.shape[0]:
+            if table.row.shape[1]:
                 # Classes of a row add up, each as often as it is dealt.
                 for c in range(n):
                     share = weight * average.dtype.type(table.share[first + c])
-                    average[at + U64(table.row[first + c])] += share * reach[k, c]
+                    average[at + U64(table.row[seat, first + c])] += share * reach[k, c]
             else:
                 for c in range(n):
                     average[at + c] += weight * reach[k, c]
@@ -229,7 +229,7 @@ def collect(table, level, segment, board, seat, strategy, reach, root_value, val
             continue
         action = U64(table.action[node + table.children[node + k, 0]])
         for c in range(n):
-            row = U64(table.row[first + c])
+            row = U64(table.row[seat, first + c])
             mean = kind(0.0)
             for a in range(U64(width)):
                 mean += strategy[start + (action + a) * stride + row] * value[U64(table.children[node + k, a]), c]
@@ -277,7 +277,7 @@ def descend(table, level, seat, strategy, average, weight, room, roots, thread, 
     boards = table.round_board[level + 1] - lo
     k0 = table.round_segment[level]
     segments = table.round_segment[level + 1] - k0
-    bucketed = table.row.shape[0] > 0  # boards of a segment then share rows: one thread does all of them
+    bucketed = table.row.shape[1] > 0  # boards of a segment then share rows: one thread does all of them
     first, last = portion(segments if bucketed else segments * boards, thread, threads)
     if bucketed:
         first, last = first * boards, last * boards
@@ -300,8 +300,8 @@ def respond(table, level, seat, regret, strategy, others, average, weight, disco
     boards = table.round_board[level + 1] - lo
     k0 = table.round_segment[level]
     segments = table.round_segment[level + 1] - k0
-    bucketed = table.row.shape[0] > 0
-    n = U64(table.rows[level])
+    bucketed = table.row.shape[1] > 0
+    n = U64(table.rows[seat, level])
     value, space, gathered = room.value, room.space, room.gathered
     first, last = portion(segments if bucketed else segments * boards, thread, threads)
     if bucketed:

@@ -19,7 +19,7 @@ def blocks_of(table, level, thread, threads):
     boards = table.round_board[level + 1] - lo
     k0 = table.round_segment[level]
     segments = table.round_segment[level + 1] - k0
-    if table.row.shape[0]:  # boards of a segment share rows
+    if table.row.shape[1]:  # boards of a segment share rows
         first, last = portion(segments, thread, threads)
         return k0, lo, boards, first * boards, last * boards
     first, last = portion(segments * boards, thread, threads)
@@ -27,10 +27,10 @@ def blocks_of(table, level, thread, threads):
 
 
 @bare_part
-def rows_of(table, level, board):
-    """How many rows a block has: classes of its board, or buckets of the round."""
-    if table.row.shape[0]:
-        return U64(table.rows[level])
+def rows_of(table, level, board, seat):
+    """How many rows a seat has in a block: classes of its board, or buckets of the round."""
+    if table.row.shape[1]:
+        return U64(table.rows[seat, level])
     return U64(table.board_class[board + 1] - table.board_class[board])
 
 
@@ -39,7 +39,7 @@ def normalise(table, seat, weights, strategy, thread, threads):
     """Weights by sequence -> probabilities; rows without weight are uniform. The two may be the same array."""
     for level in range(table.round_board.shape[0] - 1):
         k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
-        step = boards if table.row.shape[0] else 1
+        step = boards if table.row.shape[1] else 1
         for i in range(first, last, step):
             segment = k0 + i // boards
             board = lo + i % boards
@@ -50,7 +50,7 @@ def normalise(table, seat, weights, strategy, thread, threads):
                     continue
                 width = table.count[k]
                 at = start + U64(table.action[node + table.children[k, 0]]) * stride
-                for c in range(rows_of(table, level, board)):
+                for c in range(rows_of(table, level, board, seat)):
                     total = 0.0
                     for a in range(width):
                         total += weights[at + U64(a) * stride + c]
@@ -86,9 +86,9 @@ def write_plan(table, level, segment, board, seat, reach, plan):
         if table.slot[seat, node + k] == k:
             at = start + U64(table.action[node + k]) * stride
             u = U64(k)
-            if table.row.shape[0]:
+            if table.row.shape[1]:
                 for c in range(n):
-                    plan[at + U64(table.row[first + c])] = reach[u, c]
+                    plan[at + U64(table.row[seat, first + c])] = reach[u, c]
             else:
                 for c in range(n):
                     plan[at + c] = reach[u, c]
@@ -108,9 +108,9 @@ def read_plan(table, level, segment, board, seat, plan, roots, reach):
         if table.slot[seat, node + k] == k:
             at = start + U64(table.action[node + k]) * stride
             u = U64(k)
-            if table.row.shape[0]:
+            if table.row.shape[1]:
                 for c in range(n):
-                    reach[u, c] = plan[at + U64(table.row[first + c])]
+                    reach[u, c] = plan[at + U64(table.row[seat, first + c])]
             else:
                 for c in range(n):
                     reach[u, c] = plan[at + c]
@@ -166,9 +166,9 @@ def earn(table, level, segment, board, seat, reach, value, total, space, root_va
         if table.slot[seat, node + k] == k:
             at = start + U64(table.action[node + k]) * stride
             u = U64(k)
-            if table.row.shape[0]:
+            if table.row.shape[1]:
                 for c in range(n):
-                    worth[at + U64(table.row[first + c])] += table.share[first + c] * total[u, c]
+                    worth[at + U64(table.row[seat, first + c])] += table.share[first + c] * total[u, c]
             else:
                 for c in range(n):
                     worth[at + c] = table.share[first + c] * total[u, c]
@@ -178,17 +178,17 @@ def earn(table, level, segment, board, seat, reach, value, total, space, root_va
 def best(table, seat, row_up, worth, pure, root_best, room, thread, threads, gate):
     """Best response: what comes after is added to each sequence's worth, and the best action of each row to its parent.
 
-    row_up: int64[all rounds' buckets], the bucket before, with buckets. pure: by sequence, 1 for the first best action
-    and 0 for others, if it has room. root_best: by segment and row; at the first segment the answer by row.
+    row_up: int64[rounds, buckets], the seat's bucket before, with buckets. pure: by sequence, 1 for the first best
+    action and 0 for others, if it has room. root_best: by segment and row; at the first segment the answer by row.
     """
     for level in range(table.round_board.shape[0] - 2, -1, -1):
         k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
-        step = boards if table.row.shape[0] else 1
+        step = boards if table.row.shape[1] else 1
         for i in range(first, last, step):
             segment = k0 + i // boards
             board = lo + i % boards
             root = U64(table.segment_root[segment]) + U64(table.board_class[board])
-            n = rows_of(table, level, board)
+            n = rows_of(table, level, board, seat)
             for c in range(n):
                 root_best[root + c] = 0.0
             start, stride = locate(table, seat, segment, board, level)
@@ -198,15 +198,15 @@ def best(table, seat, row_up, worth, pure, root_best, room, thread, threads, gat
                 own = start + U64(max(table.action[node + slot], 0)) * stride
                 if table.turn[node + k] == EXIT:
                     there = U64(table.segment_root[table.exit[node + k]])
-                    if table.row.shape[0]:
+                    if table.row.shape[1]:
                         there += U64(table.board_class[table.round_board[level + 1]])
-                        low, high = U64(0), U64(table.rows[level + 1])
+                        low, high = U64(0), U64(table.rows[seat, level + 1])
                     else:
                         low = U64(table.board_class[table.board_child[board]])
                         high = U64(table.board_class[table.board_child[board + 1]])
                     for c in range(low, high):
                         up = (
-                            U64(row_up[level + 1, c]) if table.row.shape[0]
+                            U64(row_up[level + 1, c]) if table.row.shape[1]
                             else U64(table.up[c]) - U64(table.board_class[board])
                         )  # fmt: skip
                         if slot:
@@ -239,7 +239,7 @@ def to_columns(table, seat, source, target, shift, thread, threads):
     action by action; else the order is the same, but for `shift` (empty sequences have no column)."""
     for level in range(table.round_board.shape[0] - 1):
         k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
-        for i in range(first, last, boards if table.row.shape[0] else 1):
+        for i in range(first, last, boards if table.row.shape[1] else 1):
             turn_block(table, level, k0 + i // boards, lo + i % boards, seat, source, target, shift, True)
 
 
@@ -248,14 +248,14 @@ def to_sequences(table, seat, source, target, shift, thread, threads):
     """The other way."""
     for level in range(table.round_board.shape[0] - 1):
         k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
-        for i in range(first, last, boards if table.row.shape[0] else 1):
+        for i in range(first, last, boards if table.row.shape[1] else 1):
             turn_block(table, level, k0 + i // boards, lo + i % boards, seat, source, target, shift, False)
 
 
 @bare_part
 def turn_block(table, level, segment, board, seat, source, target, shift, columns):
     start, stride = locate(table, seat, segment, board, level)
-    n = rows_of(table, level, board)
+    n = rows_of(table, level, board, seat)
     node = table.segment_node[segment]
     for k in range(node, table.segment_node[segment + 1]):
         if table.turn[k] == seat:

@@ -13,19 +13,22 @@ from collections.abc import Callable
 from kibitz.errors import SpecError
 from kibitz.papers.common import Outcome, Plan
 
-__all__ = ["PAPERS", "Outcome", "Plan", "plan_of", "recompute"]
+__all__ = ["PAPERS", "PARTS", "Outcome", "Plan", "plan_of", "recompute"]
 
 # name -> one line for the command line; the module is resolved on first use
 PAPERS: dict[str, str] = {
     "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc for two and for three players",
     "waugh2009": "Waugh, Bard & Bowling 2009, Strategy Grafting: tables 1 and 2, the Leduc tournament",
     "toepen": "Toepen, the full game: a blueprint, search and exploitation, in duplicate matches",
+    "sandholm": "Sandholm, Sequential imperfect-information games (slides): GameShrink, Rhode Island hold'em",
     "le2021": "Le 2021, A Game-theoretic Approach to the Card Game Toepen: tables 3.1 and 3.2, figures 4.1 to 4.5",
 }
 STITCHING = ("gibson2011", "waugh2009")  # what `kibitz paper all` recomputes: the papers of docs/stitching.md
 TABLES: dict[str, tuple[str, ...]] = {
-    "gibson2011": ("1",), "waugh2009": ("1", "2"), "le2021": ("3.1", "3.2"), "toepen": (),
+    "gibson2011": ("1",), "waugh2009": ("1", "2"), "le2021": ("3.1", "3.2"), "toepen": (), "sandholm": (),
 }  # fmt: skip
+# Papers of several parts, each of which can be asked for by itself.
+PARTS: dict[str, tuple[str, ...]] = {"sandholm": ("gameshrink", "rhode-island")}
 
 
 def plan_of(name: str, quick: bool = False) -> Plan:
@@ -36,6 +39,10 @@ def plan_of(name: str, quick: bool = False) -> Plan:
         from kibitz.papers import le2021
 
         return le2021.QUICK if quick else le2021.PLAN
+    if name == "sandholm":
+        from kibitz.papers import sandholm
+
+        return sandholm.QUICK if quick else sandholm.PLAN
     if name == "toepen":
         from kibitz.papers import toepen
 

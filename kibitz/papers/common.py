@@ -51,6 +51,7 @@ class Plan:
     iterations: int = 1000  # three players: iterations of CFR+ for every game that is solved
     jobs: int | None = None  # processes that work on starts side by side; default: a core each, 1: none of their own
     weights: tuple[float, ...] = WEIGHTS  # of starts, for two players; three players have WEIGHT alone
+    part: str = ""  # of a paper that has several; empty: all of them
 
     def __post_init__(self) -> None:
         if self.starts < 1:

@@ -14,7 +14,7 @@ class Line:
     """One line of a panel: the mean over repetitions, with a band of one standard deviation to either side."""
 
     name: str
-    at: tuple[int, ...]  # iterations
+    at: tuple[float, ...]  # iterations, or what the figure counts
     mean: tuple[float, ...]
     sd: tuple[float, ...]
     dashed: bool = False
@@ -41,6 +41,7 @@ class Curves:
     palette: tuple[str, ...] = ()  # names in the order of colours, so that figures agree
     note: str = ""  # under the figure: what the kinds of lines are
     text: str = ""  # a paragraph beside it
+    across: str = "iterations"  # what is counted to the right
 
 
 def line(name: str, at: Sequence[int], values: NDArray[np.float64], dashed: bool = False, like: str = "") -> Line:

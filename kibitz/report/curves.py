@@ -70,7 +70,7 @@ def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> 
         axes.annotate(name, (0.02, height), xycoords=("axes fraction", "data"), xytext=(0, -10 if below else 3),
                       textcoords="offset points", fontsize=8, color=GREY)  # fmt: skip
     axes.set_title(panel.title, loc="left", fontsize=10)
-    axes.set_xlabel("iterations", fontsize=9)
+    axes.set_xlabel(picture.across, fontsize=9)
     axes.grid(which="major", color="#e3e3e3", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

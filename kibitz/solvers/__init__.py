@@ -23,6 +23,8 @@ SOLVERS: dict[str, tuple[str, str]] = {
     "cfr+": ("kibitz.solvers.cfr:cfr_plus", "regret matching+, linear averaging [Tammelin 2014]"),
     "lcfr": ("kibitz.solvers.cfr:lcfr", "linear CFR: iteration t counts t times [Brown & Sandholm 2019]"),
     "dcfr": ("kibitz.solvers.cfr:dcfr", "discounted CFR(alpha, beta, gamma) [Brown & Sandholm 2019]"),
+    "dcfr+": ("kibitz.solvers.cfr:dcfr_plus", "dcfr whose regrets stay at 0 or above [Xu et al. 2024]"),
+    "pdcfr+": ("kibitz.solvers.cfr:pdcfr_plus", "predictive dcfr+ [Xu et al. 2024]"),
     "pcfr+": ("kibitz.solvers.cfr:pcfr_plus", "predictive CFR+, quadratic averaging [Farina et al. 2021]"),
     "mccfr": ("kibitz.solvers.mccfr:mccfr", "sampling=external, outcome or chance [Lanctot et al. 2009]"),
     "lp": ("kibitz.solvers.lp:lp", "exact: the sequence-form linear programme, by HiGHS [von Stengel 1996]"),

@@ -65,6 +65,22 @@ def dcfr(
     return _rule(updates, "uniform", delay, alpha=float(alpha), beta=float(beta), gamma=float(gamma))
 
 
+def dcfr_plus(alpha: float = 1.5, gamma: float = 4.0, updates: str = "alternating", delay: int = 0) -> Make:
+    return _discounted_plus(alpha, gamma, updates, delay, 0.0)
+
+
+def pdcfr_plus(alpha: float = 2.3, gamma: float = 5.0, updates: str = "alternating", delay: int = 0) -> Make:
+    return _discounted_plus(alpha, gamma, updates, delay, 1.0)
+
+
+def _discounted_plus(alpha: float, gamma: float, updates: str, delay: int, prediction: float) -> Make:
+    """Departs from [Xu et al. 2024]: t^alpha / (t^alpha + 1) of regrets are kept, as in dcfr; there 1 is 1.5."""
+    if not 0 <= gamma <= MOST_GAMMA:
+        raise SpecError(f"gamma={gamma} must be from 0 to {MOST_GAMMA}: beyond, weights of the average overflow")
+    rule = {"alpha": float(alpha), "beta": float(alpha), "gamma": float(gamma), "floor": 0.0}
+    return _rule(updates, "uniform", delay, **rule, prediction=prediction)
+
+
 def pcfr_plus(updates: str = "alternating", averaging: str = "quadratic", delay: int = 0) -> Make:
     return _rule(updates, averaging, delay, floor=0.0, prediction=1.0)
 

@@ -1,0 +1,179 @@
+"""The tables of Texas hold'em: what each holds, and how its pieces are worked out (`tables.py` makes and keeps them).
+
+A hand and board up to names of suits belongs to one board up to names of suits, so boards are what is cut into pieces:
+1,755 of three cards, 16,432 of four, 134,459 of five. On each, all hands meet all others at once, for every way to
+complete it (`kernels/strength.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.isomorphism import Indexer
+from kibitz.cards.tables import Arrays, Fill, Recipe
+from kibitz.errors import GameError
+
+Ints = NDArray[np.int64]
+
+BINS = 50
+MOST_BINS = 990
+STREETS = {"preflop": 2, "flop": 5, "turn": 6, "river": 7}  # cards seen
+WHEN = {"preflop": "before the flop", "flop": "on the flop", "turn": "on the turn", "river": "on the river"}
+# Boards in a piece, so that one takes a fraction of a second: by cards seen. Before the flop, boards of five are cut.
+SLICE = {2: 4096, 5: 16, 6: 128, 7: 1024}
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of a table: preflop, flop, turn, river, classes, or a street's histogram as turn-histogram-50."""
+    street, _, bins = name.partition("-histogram-")
+    if bins.isdecimal():
+        return histogram_recipe(street, int(bins))
+    if name not in _RECIPES:
+        raise GameError(f"there is no table {name!r}: choose of {', '.join([*_RECIPES, 'turn-histogram-50'])}")
+    return _RECIPES[name]()
+
+
+def histogram_recipe(street: str, bins: int = BINS) -> Recipe:
+    """The recipe of a table of histograms, of HS on the river, for all hands on a street."""
+    bins = checked_bins(bins)
+    if street not in ("preflop", "flop", "turn"):
+        raise GameError(f"histograms are of preflop, flop and turn, not of {street!r}")
+    seen = STREETS[street]
+    dtype, work = {2: ("<i8", 5.0), 5: ("<u2", 50.0), 6: ("|u1", 26.0)}[seen]
+    arrays = {"histogram": (dtype, (_numbers(seen), bins))}
+    make = partial(_preflop_pieces, bins) if seen == 2 else partial(_board_pieces, seen)
+    about = f"where the strengths of hands {WHEN[street]} end on the river, in {bins} bins"
+    return Recipe(f"{street}-histogram-{bins}", about, 1, arrays, _pieces(seen), make, work)
+
+
+def all_recipes(bins: int = BINS) -> list[Recipe]:
+    """Every table, the small ones first."""
+    streets = ("preflop", "flop", "turn")
+    return [*(recipe(name) for name in _RECIPES), *(histogram_recipe(street, bins) for street in streets)]
+
+
+def _numbers(seen: int) -> int:
+    return Indexer([2] if seen == 2 else [2, seen - 2]).size
+
+
+def _pieces(seen: int) -> int:
+    return -(-Indexer([5 if seen == 2 else seen - 2]).size // SLICE[seen])
+
+
+def _preflop() -> Recipe:
+    arrays = dict.fromkeys(("wins", "ties", "squares"), ("<i8", (169,)))
+    about = "how strong hands are before the flop"
+    return Recipe("preflop", about, 1, arrays, _pieces(2), partial(_preflop_pieces, 0), 4.0)
+
+
+def _flop() -> Recipe:
+    size = (_numbers(5),)
+    arrays = {"ahead": ("<u2", size), "wins": ("<u4", size), "ties": ("<u4", size), "squares": ("<u4", size)}
+    return Recipe("flop", "how strong hands are on the flop", 1, arrays, _pieces(5), partial(_board_pieces, 5), 45.0)
+
+
+def _turn() -> Recipe:
+    size = (_numbers(6),)
+    arrays = {"ahead": ("<u2", size), "wins": ("<u2", size), "ties": ("<u2", size), "squares": ("<u4", size)}
+    return Recipe("turn", "how strong hands are on the turn", 1, arrays, _pieces(6), partial(_board_pieces, 6), 23.0)
+
+
+def _river() -> Recipe:
+    arrays = {"ahead": ("<u2", (_numbers(7),))}
+    return Recipe("river", "how strong hands are on the river", 1, arrays, _pieces(7), partial(_board_pieces, 7), 46.0)
+
+
+def _classes() -> Recipe:
+    arrays = {"wins": ("<i4", (169, 169))}
+    about = "the 169 hands before the flop against each other"
+    return Recipe("classes", about, 1, arrays, _pieces(2), _class_pieces, 22.0)
+
+
+_RECIPES: dict[str, Callable[[], Recipe]] = {
+    "preflop": _preflop, "classes": _classes, "flop": _flop, "turn": _turn, "river": _river,
+}  # fmt: skip
+
+
+def _board_pieces(seen: int, arrays: Arrays, lock: threading.Lock) -> Fill:
+    """Boards up to names of suits, a slice a piece; a hand and board up to names of suits belongs to one of them."""
+    from kibitz.kernels import strength as kernels
+
+    boards, plan = _boards(seen - 2), Indexer([2, seen - 2])._plan
+
+    def fill(piece: int) -> None:
+        part = boards[piece * SLICE[seen] : (piece + 1) * SLICE[seen]]
+        if "histogram" in arrays:
+            kernels.fill_histograms(part, plan, arrays["histogram"])
+        elif seen == 7:
+            kernels.fill_river(part, plan, arrays["ahead"])
+        else:
+            kernels.fill_sums(part, plan, *(arrays[name] for name in ("ahead", "wins", "ties", "squares")))
+
+    return fill
+
+
+def _preflop_pieces(bins: int, arrays: Arrays, lock: threading.Lock) -> Fill:
+    """Sums over all hands of a class: each of its hands has had the same when all boards are done."""
+    from kibitz.kernels.strength import add_preflop
+
+    boards, weight, known = _boards(5), board_weights(), class_of()
+
+    def fill(piece: int) -> None:
+        part = slice(piece * SLICE[2], (piece + 1) * SLICE[2])
+        found = {name: np.zeros(169, np.int64) for name in ("wins", "ties", "squares")}
+        found["histogram"] = np.zeros((169, bins), np.int64)
+        add_preflop(boards[part], weight[part], known, *found.values())
+        with lock:
+            for name, array in arrays.items():
+                array += found[name]
+
+    return fill
+
+
+def _class_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
+    from kibitz.kernels.strength import add_classes
+
+    boards, weight, known = _boards(5), board_weights().astype(np.int32), class_of()
+
+    def fill(piece: int) -> None:
+        part = slice(piece * SLICE[2], (piece + 1) * SLICE[2])
+        wins = np.zeros((169, 169), np.int32)
+        add_classes(boards[part], weight[part], known, wins)
+        with lock:
+            arrays["wins"] += wins
+
+    return fill
+
+
+def _boards(cards: int) -> NDArray[np.uint8]:
+    """A board of each number of Indexer([cards])."""
+    made = Indexer([cards])
+    return made.unindex(np.arange(made.size)).astype(np.uint8)
+
+
+def board_weights() -> Ints:
+    """How many boards of five each number of Indexer([5]) stands for: renamings of suits that differ."""
+    boards = _boards(5).astype(np.uint64)
+    bits = [
+        np.bitwise_or.reduce(np.uint64(1) << (boards // 4 * 4 + np.array(suits, np.uint64)[boards % 4]), axis=1)
+        for suits in permutations(range(4))
+    ]
+    same = sum((each == bits[0]).astype(np.int64) for each in bits)
+    return np.asarray(24 // same, np.int64)
+
+
+def class_of() -> NDArray[np.uint64]:
+    """[1326]  the class of each hand in the kernels' order."""
+    return Indexer([2]).index([(a, b) for b in range(52) for a in range(b)]).astype(np.uint64)
+
+
+def checked_bins(bins: int) -> int:
+    if isinstance(bins, bool) or int(bins) != bins or not 1 <= bins <= MOST_BINS:
+        raise GameError(f"bins={bins} should be a whole number from 1 to {MOST_BINS}")
+    return int(bins)

@@ -1,0 +1,283 @@
+"""Tables that are made once and kept in the user's cache: in pieces, on all cores, whole or not at all.
+
+    <cache>/cards/NAME/         an artefact of `store`: manifest.json and flat arrays, mapped into memory when opened
+    <cache>/cards/NAME.part/    the pieces of a table that is being made: an artefact too, written every so often
+    <cache>/cards/NAME.lock     who makes a table holds it; others wait and then find the table made
+
+The cache is $KIBITZ_CACHE or the user's cache directory (`kernels/jit.py`, `cache_home`). A process reads a table whole
+when it first opens it and compares its sha256 (at more than a gigabyte a second); after that it is a map of the file. A
+table that is damaged, or of other shapes than its recipe says, is made anew and never used. A run that is stopped or
+killed goes on from its last part. Pieces do not depend on each other, so the bytes are the same for any number of
+threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import store
+from kibitz.errors import ArtefactError
+
+Array = NDArray[Any]
+Arrays = dict[str, Array]
+Fill = Callable[[int], None]  # works out one piece
+Tell = Callable[["Recipe", int, int], None]  # pieces done, and how many there are
+
+KIND, PART = "card-table", "card-table-part"
+EVERY = 20.0  # seconds between parts on disk: what a killed process loses
+MEMORY_SHARE, DISK_SHARE = 0.8, 0.9  # of what is free
+POLL = 0.05  # seconds between looks at the threads
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a table holds and how it is made. `make(arrays, lock)` returns what fills piece k of `pieces`.
+
+    A piece that other pieces do not touch is written as it is worked out; sums are added while holding the lock.
+    """
+
+    name: str
+    about: str
+    version: int  # of the definition: tables of another are made anew
+    arrays: Mapping[str, tuple[str, tuple[int, ...]]]  # name -> dtype, shape
+    pieces: int
+    make: Callable[[Arrays, threading.Lock], Fill]
+    work: float = 0.0  # seconds that one core takes, about
+
+    @property
+    def bytes(self) -> int:
+        return sum(np.dtype(dtype).itemsize * int(np.prod(shape)) for dtype, shape in self.arrays.values())
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return {"table": self.name, "version": self.version}
+
+    def fits(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> bool:
+        shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+        return shapes == {name: (np.dtype(d).str, s) for name, (d, s) in self.arrays.items()} and meta == self.meta
+
+
+def home() -> Path:
+    """Where tables lie."""
+    from kibitz.kernels.jit import cache_home
+
+    return cache_home() / "cards"
+
+
+_open: dict[Path, Arrays] = {}  # tables that this process has read and found whole
+
+
+def is_open(recipe: Recipe) -> bool:
+    return home() / recipe.name in _open
+
+
+def opened(recipe: Recipe, tell: Tell | None = None) -> Arrays:
+    """The arrays of a table, read-only; it is made first if there is none. `tell` hears how that goes."""
+    path = home() / recipe.name
+    if path not in _open:
+        found = whole(recipe)
+        if found is None:
+            build(recipe, tell=tell)
+            found = whole(recipe)
+            if found is None:
+                raise ArtefactError(f"{path} was made and is damaged already: check the disk that it lies on")
+        _open[path] = found
+    return _open[path]
+
+
+def whole(recipe: Recipe) -> Arrays | None:
+    """The table as it lies on disk, mapped, if it is there and every byte is what was written."""
+    try:
+        found = store.load(home() / recipe.name, KIND, mmap=True)
+    except ArtefactError:
+        return None
+    return found.arrays if recipe.fits(found.arrays, found.meta) else None
+
+
+def state(recipe: Recipe) -> str:
+    """made, damaged, part or missing."""
+    path = home() / recipe.name
+    if os.path.lexists(path):
+        return "made" if whole(recipe) is not None else "damaged"
+    return "part" if os.path.lexists(_part_of(path)) else "missing"
+
+
+# Making
+
+
+def build(
+    recipe: Recipe, threads: int | None = None, tell: Tell | None = None, every: float = EVERY, anew: bool = False
+) -> bool:
+    """Make a table, going on from where an earlier run stopped. Returns False if it was there already.
+
+    Ctrl-C stops it after the pieces in hand, which are kept. `anew` makes it even if it is there.
+    """
+    path = home() / recipe.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tell = tell or _to_stderr
+    with _locked(path.with_name(f"{recipe.name}.lock")):
+        if anew:
+            _remove(path)
+        if whole(recipe) is not None:
+            return False
+        _open.pop(path, None)
+        _remove(path)  # damaged, of another version, or not there
+        check_room(recipe)
+        arrays, done = _begun(recipe)
+        _fill(recipe, arrays, done, threads or cores(), tell, every)
+        store.save(path, KIND, arrays, recipe.meta)
+        _remove(_part_of(path))
+    return True
+
+
+def check_room(recipe: Recipe) -> None:
+    """Refuse a table that memory or disk has no room for, before any work is done for it."""
+    where = home()
+    free = free_memory()
+    if recipe.bytes > MEMORY_SHARE * free:
+        raise ArtefactError(
+            f"the table {recipe.name} takes {recipe.bytes / 1e9:.2f} GB of memory while it is made, and "
+            f"{free / 1e9:.2f} GB are free; close other programs, or make it on a larger machine and copy {where}"
+        )
+    held = sum(file.stat().st_size for file in _part_of(where / recipe.name).glob("*.bin"))
+    needed = 2 * recipe.bytes - held  # a new file lies beside the old one until it is whole
+    room = shutil.disk_usage(where).free
+    if needed > DISK_SHARE * room:
+        raise ArtefactError(
+            f"the table {recipe.name} needs {needed / 1e9:.2f} GB on disk while it is made, and {where} has "
+            f"{room / 1e9:.2f} GB; make room, or set KIBITZ_CACHE to a directory that has it"
+        )
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def free_memory() -> int:
+    """Bytes that a program may take without others being swapped."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_]]:
+    """The arrays of a table that was begun, and which pieces are done; empty ones if there is none to go on with."""
+    with contextlib.suppress(ArtefactError):
+        part = store.load(_part_of(home() / recipe.name), PART)
+        done = part.arrays.pop("done", np.zeros(0, np.bool_))
+        if recipe.fits(part.arrays, part.meta) and done.dtype == np.bool_ and done.shape == (recipe.pieces,):
+            return part.arrays, done
+    _remove(_part_of(home() / recipe.name))
+    arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()}
+    return arrays, np.zeros(recipe.pieces, np.bool_)
+
+
+def _fill(
+    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float
+) -> None:
+    """Work out all pieces that are not done. Nobody works while a part is written."""
+    lock = threading.Lock()
+    piece = recipe.make(arrays, lock)
+    part = _part_of(home() / recipe.name)
+    while not done.all():
+        stopped = _wave(recipe, piece, done, threads, tell, lock, time.monotonic() + every)
+        if stopped or not done.all():
+            store.save(part, PART, {**arrays, "done": done}, recipe.meta)
+        if stopped:
+            raise KeyboardInterrupt
+    tell(recipe, recipe.pieces, recipe.pieces)
+
+
+def _wave(
+    recipe: Recipe, piece: Fill, done: NDArray[np.bool_], threads: int, tell: Tell, lock: threading.Lock, until: float
+) -> bool:
+    """Work on pieces until a time; True if Ctrl-C ended it."""
+    left = iter(np.flatnonzero(~done).tolist())
+    stop = threading.Event()
+    ended: list[BaseException | None] = []
+
+    def work() -> None:
+        failed: BaseException | None = None
+        try:
+            while not stop.is_set() and time.monotonic() < until:
+                with lock:
+                    k = next(left, None)
+                if k is None:
+                    break
+                piece(k)
+                done[k] = True
+        except BaseException as error:
+            failed = error
+            stop.set()
+        ended.append(failed)
+
+    for _ in range(threads):
+        threading.Thread(target=work, daemon=True).start()
+    interrupted = False
+    # Not by joining them: a join that Ctrl-C interrupts takes a thread for ended that is still at work.
+    while True:
+        try:
+            while len(ended) < threads:
+                tell(recipe, int(done.sum()), recipe.pieces)
+                time.sleep(POLL)
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+            stop.set()
+    for failed in ended:
+        if failed is not None:
+            raise failed
+    return interrupted
+
+
+# Small things
+
+
+def _to_stderr(recipe: Recipe, done: int, pieces: int) -> None:
+    """For programs: a line when a table is begun, and one when it is made."""
+    if done == pieces:
+        print(f"kibitz: the table {recipe.name} is made and kept in {home()}", file=sys.stderr)
+    elif recipe.name not in _told:
+        _told.add(recipe.name)
+        print(
+            f"kibitz: making the table {recipe.name} ({recipe.about}; {recipe.bytes / 1e6:,.1f} MB, about "
+            f"{recipe.work:.0f} s of one core), once",
+            file=sys.stderr,
+        )
+
+
+_told: set[str] = set()
+
+
+def _part_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
+
+
+def _remove(path: Path) -> None:
+    """Whatever stands where only our tables stand."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # goes with the process, however that ends
+        yield

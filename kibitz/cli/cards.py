@@ -1,0 +1,327 @@
+"""kibitz cards: how strong hands of Texas hold'em are, against a random hand and against each other, and the tables."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli.common import INTERRUPTED, Json, console, print_json
+from kibitz.cli.watch import Watch
+from kibitz.errors import GameError, SolverError
+
+if TYPE_CHECKING:
+    from kibitz.cards.tables import Recipe, Tell
+
+cards = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+ROWS = 10  # of the histogram that is printed
+BAR = 40  # characters of its longest bar
+STATES = {
+    "made": "made, sha256 right",
+    "damaged": "damaged: will be made anew",
+    "part": "begun",
+    "missing": "not made",
+}
+
+Board = Annotated[
+    str, typer.Option("--board", metavar="CARDS", help="Cards on the table, such as 'Qs 7c 2d'.", show_default=False)
+]
+Bins = Annotated[int, typer.Option("--bins", metavar="N", help="Bins of the histograms.")]
+
+
+@cards.callback()
+def about() -> None:
+    """Say how strong hands of Texas hold'em are, and make the tables for it.
+
+    The strength of a hand on the river, HS, is its chance against a random hand, ties counting half; before the river
+    E[HS] and E[HS²] are means over all boards that can still come. All figures are exact.
+
+    \b
+    Examples:
+      kibitz cards show 'Ah Kd' --board 'Qs 7c 2d'
+      kibitz cards equity AhKd QsQc
+      kibitz cards build
+    """
+
+
+@cards.command()
+def show(
+    hand: Annotated[str, typer.Argument(metavar="HAND", help="Two cards, such as 'Ah Kd'.", show_default=False)],
+    board: Board = "",
+    bins: Bins = 50,
+    json: Json = False,
+) -> None:
+    """Show how strong a hand is: HS, E[HS], E[HS²], wins and ties, and where its strength ends on the river.
+
+    On a board it is worked out on the spot. Before the flop a small table is made on first use, in a few seconds.
+
+    \b
+    Examples:
+      kibitz cards show 'Ah Kd'
+      kibitz cards show 'Ah Kd' --board 'Qs 7c 2d'
+      kibitz cards show 'Th 9h' --board '8h 7h 2c Ad' --json
+    """
+    from kibitz import cards as of
+    from kibitz.cards.recipes import histogram_recipe, recipe
+
+    held, shown = of.parse(hand), of.parse(board)
+    with Watch(not json) as watch:
+        watch.phase("compiling: the first use takes a while, the next ones do not")
+        if not len(shown) and len(held) == 2:
+            for made in (recipe("preflop"), histogram_recipe("preflop")):
+                _open(made, watch)
+        found, count = of.strength(held, shown), of.counts(held, shown)
+        ends = of.histogram(held, shown, bins)
+    wins, ties, losses = (int(each) for each in count)
+    now = float(found.hs)
+    data: dict[str, Any] = {
+        "hand": of.names(held),
+        "board": of.names(shown),
+        "category": of.category(int(of.evaluate([*held, *shown]))) if len(shown) else None,
+        "hs": None if now != now else now,
+        "ehs": float(found.ehs),
+        "ehs2": float(found.ehs2),
+        "wins": wins,
+        "ties": ties,
+        "losses": losses,
+        "boards": int(ends.sum()),
+        "histogram": ends.tolist(),
+    }
+    if json:
+        print_json(data)
+    else:
+        _print_hand(data)
+
+
+@cards.command()
+def equity(
+    hand: Annotated[str, typer.Argument(metavar="HAND", help="Two cards, AhKd, or AKs.", show_default=False)],
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The hand it meets.", show_default=False)],
+    board: Board = "",
+    samples: Annotated[
+        int | None, typer.Option("--samples", metavar="N", help="Random boards instead of all that can come.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the random boards.")] = 0,
+    json: Json = False,
+) -> None:
+    """Play a hand against another over all boards that can still come, and count wins, ties and losses.
+
+    AKs is all hands of an ace and a king of one suit, AKo of two suits, QQ all pairs of queens. Two of these are looked
+    up in a table, which is made on first use in some seconds.
+
+    \b
+    Examples:
+      kibitz cards equity AhKd QsQc
+      kibitz cards equity AhKd QQ --board 'Qs 7c 2d'
+      kibitz cards equity AKs QQ --json
+    """
+    from kibitz import cards as of
+    from kibitz.cards.recipes import recipe
+
+    shown = of.parse(board)
+    kinds = [_is_class(text) for text in (hand, other)]
+    with Watch(not json) as watch:
+        watch.phase("compiling: the first use takes a while, the next ones do not")
+        if all(kinds):
+            if len(shown) or samples is not None:
+                raise GameError("on a board, or with --samples, one of the two hands has to be cards, such as AhKd")
+            _open(recipe("classes"), watch)
+            found = of.class_equity(hand, other)
+        elif kinds[0]:
+            found = of.equity(of.parse(other), _free(hand, [*of.parse(other), *shown]), shown, samples, seed)
+            found = of.Equity(found.losses, found.ties, found.wins)
+        else:
+            mine = of.parse(hand)
+            others = _free(other, [*mine, *shown]) if kinds[1] else of.parse(other)
+            found = of.equity(mine, others, shown, samples, seed)
+    data: dict[str, Any] = {
+        "hand": hand if kinds[0] else of.names(of.parse(hand)),
+        "other": other if kinds[1] else of.names(of.parse(other)),
+        "board": of.names(shown),
+        "equity": found.equity,
+        "wins": found.wins,
+        "ties": found.ties,
+        "losses": found.losses,
+        "samples": samples,
+    }
+    if json:
+        print_json(data)
+    else:
+        _print_equity(data)
+
+
+@cards.command()
+def build(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="TABLE", help="This table; may be given again. A wrong name lists them."),
+    ] = None,
+    bins: Bins = 50,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", help="Cores to use; the table is the same. Default: all.")
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Make tables even if they are there.")] = False,
+    json: Json = False,
+) -> None:
+    """Make the tables of hand strength, and keep them in the cache directory ($KIBITZ_CACHE).
+
+    All of them take 1.2 GB and about two minutes on two cores. Each is also made when something first needs it. Ctrl-C
+    keeps what is done, and the same command goes on from there.
+
+    \b
+    Examples:
+      kibitz cards build
+      kibitz cards build --only river --only turn
+      kibitz cards build --only flop-histogram-30
+    """
+    from kibitz.cards import tables
+    from kibitz.cards.recipes import all_recipes, recipe
+    from kibitz.report.text import duration, size
+
+    if threads is not None and not 1 <= threads <= 1024:
+        raise SolverError(f"--threads {threads} should be from 1 to 1024")
+    wanted = [recipe(name) for name in only] if only else all_recipes(bins)
+    told: list[dict[str, Any]] = []
+    for made in wanted:
+        began = time.perf_counter()
+        try:
+            with Watch(not json) as watch:
+                watch.phase(f"making {made.name} (the first use compiles)")
+                new = tables.build(made, threads, _telling(watch), anew=anew)
+        except KeyboardInterrupt:
+            typer.echo("stopped; what is done is kept: the same command goes on from there", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        seconds = time.perf_counter() - began
+        told.append({"table": made.name, "bytes": made.bytes, "made": new, "seconds": seconds})
+        if not json:
+            how = f"made in {duration(seconds)}" if new else "was there already"
+            typer.echo(f"{made.name:<24}{size(made.bytes):>8}  {how}")
+    if json:
+        print_json({"home": str(tables.home()), "tables": told})
+
+
+@cards.command()
+def info(bins: Bins = 50, json: Json = False) -> None:
+    """List the tables: which are made, how large they are, where they lie, and whether every byte is as it was written.
+
+    \b
+    Examples:
+      kibitz cards info
+      kibitz cards info --json
+    """
+    from rich import box
+    from rich.table import Table
+
+    from kibitz.cards import tables
+    from kibitz.cards.recipes import all_recipes
+    from kibitz.report.text import size
+
+    rows: list[dict[str, Any]] = [
+        {"table": made.name, "about": made.about, "bytes": made.bytes, "state": tables.state(made)}
+        for made in all_recipes(bins)
+    ]
+    if json:
+        print_json({"home": str(tables.home()), "tables": rows})
+        return
+    page = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("table", "size", "state", "what it is"):
+        page.add_column(name, justify="right" if name == "size" else "left", overflow="fold")
+    for row in rows:
+        page.add_row(row["table"], size(row["bytes"]), STATES[row["state"]], row["about"])
+    console().print(page)
+    typer.echo(f"\nThey lie in {tables.home()}. `kibitz cards build` makes those that are not there.")
+
+
+# Tables
+
+
+def _open(made: Recipe, watch: Watch) -> None:
+    from kibitz.cards import tables
+
+    tables.opened(made, _telling(watch))
+
+
+def _telling(watch: Watch) -> Tell:
+    """Progress of a table as words on the line that is shown."""
+    began: list[tuple[float, int]] = []
+
+    def tell(made: Recipe, done: int, pieces: int) -> None:
+        from kibitz.report.text import duration
+
+        if not began:
+            began.append((time.perf_counter(), done))
+        start, first = began[0]
+        used = time.perf_counter() - start
+        left = f", about {duration(used * (pieces - done) / (done - first))} left" if done > first else ""
+        watch.phase(f"making {made.name}: {100 * done // pieces}%, {duration(used)} used{left}")
+
+    return tell
+
+
+# Hands
+
+
+def _is_class(text: str) -> bool:
+    """Whether a text is AKs, AKo or QQ, and not cards."""
+    from kibitz.cards import SUITS
+
+    plain = text.strip().replace("10", "T")
+    return len(plain) == 3 or (len(plain) == 2 and plain[-1].lower() not in SUITS)
+
+
+def _free(kind: str, taken: list[int]) -> Any:
+    """The hands of a class that hold none of some cards."""
+    import numpy as np
+
+    from kibitz.cards import class_hands
+
+    hands = class_hands(kind)
+    free = hands[~np.isin(hands, taken).any(axis=1)]
+    if not len(free):
+        raise GameError(f"no hand {kind} is left beside the cards that are known")
+    return free
+
+
+def _print_hand(data: dict[str, Any]) -> None:
+    from kibitz.report.text import bar, pairs, percent
+
+    page = console()
+    met = data["wins"] + data["ties"] + data["losses"]
+    rows = [("hand", data["hand"])]
+    if data["board"]:
+        rows += [("board", data["board"]), ("now", data["category"])]
+    if data["hs"] is not None:
+        rows.append(("HS", f"{data['hs']:.6f}  against a random hand as it is, ties counting half"))
+    if data["boards"] > 1:
+        rows.append(("E[HS]", f"{data['ehs']:.6f}  against a random hand on the river, over {data['boards']:,} boards"))
+        rows.append(("E[HS²]", f"{data['ehs2']:.6f}"))
+    for name in ("wins", "ties", "losses"):
+        rows.append((name, f"{data[name]:>13,}  {percent(data[name] / met)}"))
+    page.print(pairs(rows))
+    if data["boards"] == 1:
+        return
+    count = len(data["histogram"])
+    step = -(-count // ROWS)
+    sums = [sum(data["histogram"][k : k + step]) for k in range(0, count, step)]
+    most = max(sums)
+    typer.echo("\nHS on the river")
+    for k, total in enumerate(sums):
+        low, high = k * step / count, min(1.0, (k + 1) * step / count)
+        drawn = bar(total / most, BAR) if page.encoding.startswith("utf") else "#" * round(BAR * total / most)
+        typer.echo(f"  {low:.2f} to {high:.2f}  {percent(total / data['boards']):>6}  {drawn}".rstrip())
+
+
+def _print_equity(data: dict[str, Any]) -> None:
+    from kibitz.report.text import pairs, percent, plain
+
+    met = data["wins"] + data["ties"] + data["losses"]
+    rows = [("hand", plain(data["hand"])), ("against", plain(data["other"]))]
+    if data["board"]:
+        rows.append(("board", data["board"]))
+    how = "a sample of" if data["samples"] else "all of"
+    rows.append(("equity", f"{data['equity']:.6f}  the share of the pot over {how} {met:,} showdowns"))
+    for name in ("wins", "ties", "losses"):
+        rows.append((name, f"{data[name]:>13,}  {percent(data[name] / met)}"))
+    console().print(pairs(rows))
