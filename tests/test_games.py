@@ -19,6 +19,8 @@ from kibitz.games.matrix import Matrix
 
 PENNIES = "matrix(payoffs=[[1, -1], [-1, 1]], names=[heads, tails])"
 SMALL = [
+    "poker(file=kuhn)",
+    "rhode_island(ranks=2, suits=2)",
     "kuhn",
     "kuhn(players=3)",
     "leduc(suit_isomorphism=true)",

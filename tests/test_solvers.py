@@ -27,9 +27,11 @@ KIND = {  # solver -> the definition it should be
     "lcfr": {"gamma": 1.0, "alpha": 1.0, "beta": 1.0},
     "dcfr": {"gamma": 2.0, "alpha": 1.5, "beta": 0.0},
     "pcfr+": {"gamma": 2.0, "floor": 0.0, "prediction": 1.0},
+    "dcfr+": {"gamma": 4.0, "alpha": 1.5, "beta": 1.5, "floor": 0.0},
+    "pdcfr+": {"gamma": 5.0, "alpha": 2.3, "beta": 2.3, "floor": 0.0, "prediction": 1.0},
 }
 VARIANTS = [
-    "cfr", "cfr+", "lcfr", "dcfr", "pcfr+",
+    "cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "dcfr+", "pdcfr+", "dcfr+(alpha=2, gamma=3, updates=simultaneous)",
     "cfr(updates=simultaneous)", "cfr+(updates=simultaneous)", "pcfr+(updates=simultaneous)",
     "lcfr(updates=simultaneous)", "dcfr(updates=simultaneous)",
     "cfr(averaging=quadratic, delay=3)", "cfr+(averaging=uniform)", "cfr+(averaging=quadratic, delay=5)",

@@ -11,9 +11,10 @@ that are not in the hand or on the board; E[HS] and E[HS²] are means over all o
 random hand. All figures come from whole numbers: wins and ties are counted, and HS on the river is a number of 1,980.
 
 A few hands on a board are worked out on the spot. Many are looked up in tables (`recipes.py`), which are made when they
-are first needed, in two minutes for all, and lie in the order of `Indexer`, of [2], [2, 3], [2, 4] and [2, 5]. They are
-what [Gilpin & Sandholm 2007] keep in databases: `flop` is db5; `classes` and `equity` are what is needed of db223;
-handval, a table of all hands of seven cards, is not needed: a hand is evaluated sooner than its place is found.
+are first needed, in four minutes of a core for all of them, and lie in the order of `Indexer`: of [2], [2, 3], [2, 4]
+and [2, 5]. They are what [Gilpin & Sandholm 2007] keep in databases: `flop` is db5; `classes` and `equity` are what is
+needed of db223; handval, a table of all hands of seven cards, is not needed, as a hand is evaluated sooner than its
+place is found.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ def games(json: Json = False) -> None:
     for text, what in (
         ("'openspiel:liars_dice(numdice=1)'", "any OpenSpiel game (needs kibitz[openspiel])"),
         ("path/to/game.efg", "a Gambit file"),
+        ("path/to/holdem.game", "a poker game in the format of the computer poker competition"),
         ("'my_game.py:MyGame(size=3)'", "a class of yours with the rules: see docs/own_game.md"),
     ):
         typer.echo(f"  {text:<36}{what}")
