@@ -45,6 +45,8 @@ peers:
 	$(PEERS)/bin/python -m pip install --quiet -U pip numpy scipy open_spiel cvxpy LiteEFG pygambit
 	$(PEERS)/bin/python -m pip install --quiet --pre --no-deps noregret==0.0.0.dev17
 	$(PEERS)/bin/python -m pip install --quiet gurobipy ordered-set orjson tqdm pokerkit
+	$(PEERS)/bin/python -m pip install --quiet phevaluator treys future pyparsing 'cython<3.1' setuptools wheel
+	$(PEERS)/bin/python -m pip install --quiet --no-build-isolation eval7
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

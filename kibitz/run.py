@@ -32,9 +32,9 @@ from kibitz.form.poker import is_poker, poker_form
 from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.form.rows import RowMap
 from kibitz.form.sequence import form_of, normalise
-from kibitz.form.threads import cores
 from kibitz.games import Game
 from kibitz.games import game as make_game
+from kibitz.machine import cores
 from kibitz.profile import Profile
 from kibitz.solvers import Solver, Task, make
 from kibitz.spec import parse

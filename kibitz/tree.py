@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import GameError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
+from kibitz.machine import free_memory
 
 MAX_DEPTH = 10_000
 CHANCE_TOLERANCE = 1e-9
@@ -309,13 +310,7 @@ def _new_actions(actions: tuple[Action, ...], number: int, key: object) -> int:
 
 
 def _room() -> int:
-    import os
-
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        free = 8 << 30
-    return max(1 << 20, free // BYTES_PER_HISTORY)
+    return max(1 << 20, free_memory() // BYTES_PER_HISTORY)
 
 
 def _path(game: Game, out: _Layout, node: int) -> str:

@@ -15,7 +15,7 @@ ROOT = Path(kibitz.__file__).parent
 # Layers, lowest first: a module may import from its own layer's package and from lower layers.
 LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
-    ("errors",),
+    ("errors", "machine"),
     ("spec", "store"),
     ("cards",),
     ("games",),

@@ -14,7 +14,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import kibitz
@@ -62,7 +62,7 @@ GAMES = {
     "rhode island of 2 by 3": rhode(2, 3, 1),
     "hands of two": limit(2, 3, 2, (0, 1), raises=2),
     "hands of two, three suits": limit(3, 2, 2, (0, 1)),
-    "hands of two, flop": limit(2, 4, 2, (0, 3)),
+    "hands of two, flop": limit(4, 2, 2, (3,)),
     "reverse blinds": limit(2, 3, 1, (0, 1), raises=2, blinds=(2, 1), first=1),
     "no limit": no_limit(2, 3, 1, (0, 1, 1), stacks=(4, 6)),
     "no limit, hands of two": no_limit(2, 3, 2, (0, 1), stacks=(5, 5)),
@@ -73,10 +73,11 @@ GAMES = {
     "board first": limit(3, 2, 1, (1, 1)),
     "one suit": limit(1, 5, 1, (0, 1, 1)),
     "four suits": limit(4, 1, 1, (0, 1)),
-    "rounds without cards": limit(3, 2, 1, (0, 0, 1, 0)),
+    "rounds without cards": limit(2, 3, 1, (0, 0, 1)),
     "no raises at all": limit(2, 3, 1, (0, 1), raises=0),
 }  # fmt: skip
 LARGER = {
+    "hands of two, flop of two suits": limit(2, 4, 2, (0, 3)),
     "rhode island of 3 by 2, whole": rhode(3, 2, 3),
     "rhode island of 2 by 3, whole": rhode(2, 3, 3),
     "rhode island of 4 by 2": rhode(4, 2, 1),
@@ -113,7 +114,7 @@ class Pair:
             return fast.find(seat, label)
         level = label.count("/")
         cards, _, betting = label.partition(":")
-        bucket = self.form.buckets[level][self.form.cards.find(level, cards)]
+        bucket = self.form.buckets[seat][level][self.form.cards.find(level, cards)]
         return fast.find(seat, f"bucket {bucket}:{betting}")
 
     def rows_of(self, fast):
@@ -244,7 +245,7 @@ def affordable(definition, most):
         return False
 
 
-@settings(max_examples=25, deadline=None, database=None)
+@settings(max_examples=25, deadline=None, database=None, phases=[Phase.generate])
 @given(definitions().filter(lambda d: affordable(d, 4_000)), st.integers(0, 2**32))
 def test_values_of_random_games(definition, seed):
     both = Pair(definition)
@@ -255,7 +256,7 @@ def test_values_of_random_games(definition, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None, database=None)
+@settings(max_examples=100, deadline=None, database=None, phases=[Phase.generate])
 @given(definitions().filter(lambda d: affordable(d, 30_000)), st.integers(0, 2**32))
 def test_values_of_more_random_games(definition, seed):
     both = Pair(definition)
@@ -446,19 +447,22 @@ def test_matrices_are_the_operator(name):
 # Solvers, on
 
 
-def test_single_precision_is_close():
-    for name in ("leduc", "hands of two", "no limit"):
-        both = pair(name)
-        for spec in ("cfr", "cfr+", "pcfr+", "lcfr", "dcfr"):
-            single, double = (cfr_on(both.form, spec, dtype=dtype) for dtype in (np.float32, np.float64))
-            single.step(10)
-            double.step(10)
-            plans = [both.form.plan(both.form.to_strategy(s.probabilities())) for s in (single, double)]
-            np.testing.assert_allclose(*plans, rtol=0, atol=2e-4)
-            single.step(190)
-            double.step(190)
-            assert single.measure().nash_conv == pytest.approx(double.measure().nash_conv, rel=0.1, abs=1e-5)
-            assert single.probabilities().dtype == np.float64
+@pytest.mark.parametrize("spec", ["cfr", "cfr+", "pcfr+", "lcfr", "dcfr(updates=simultaneous)"])
+def test_single_precision_is_close(spec):
+    for name in ("leduc", "no limit", "hands of two", "rhode island of 2 by 3"):
+        form = pair(name).form
+        single, double = (cfr_on(form, spec, dtype=dtype) for dtype in (np.float32, np.float64))
+        single.step(10)
+        double.step(10)
+        if name in ("leduc", "no limit"):  # in the others actions are tied, and rounding decides
+            plans = [form.plan(form.to_strategy(s.probabilities())) for s in (single, double)]
+            np.testing.assert_allclose(*plans, rtol=0, atol=1e-4)
+        assert single.measure().nash_conv == pytest.approx(double.measure().nash_conv, rel=0.1, abs=1e-6)
+        single.step(190)
+        double.step(190)
+        assert single.measure().nash_conv == pytest.approx(double.measure().nash_conv, rel=0.5, abs=1e-6)
+        assert single.probabilities().dtype == np.float64
+        assert make(spec, Task(None, form)).state["regret"].dtype == np.float32  # what solvers use
 
 
 @pytest.mark.parametrize("buckets", [False, True])
@@ -496,7 +500,8 @@ def test_a_resumed_run_is_the_run(tmp_path, spec):
 def test_every_solver_solves(solver):
     for name in ("leduc", "hands of two"):
         both = pair(name)
-        profile = solve(both.game, solver, iterations=60, report=(report := Report()))
+        report = Report()
+        profile = solve(both.game, solver, iterations=1_000 if solver == "mccfr" else 60, report=report)
         on_tree = solver == "mccfr"  # which walks one
         assert isinstance(profile.infosets, PokerInfosets) != on_tree
         lifted = profile.probabilities if on_tree else both.lift(profile.probabilities)
@@ -504,8 +509,8 @@ def test_every_solver_solves(solver):
         assert gap == pytest.approx(both.slow.measure(lifted).nash_conv, rel=0, abs=1e-11)
         assert profile.meta["nash_conv"] == pytest.approx(gap, rel=1e-9, abs=1e-9)
         uniform = both.slow.measure(both.slow.uniform()).nash_conv
-        most = {"lp": 1e-8, "auto": 1e-8, "br": np.inf, "fp": 0.5 * uniform}.get(solver, 0.3 * uniform)
-        assert gap < most
+        most = {"lp": 1e-8, "auto": 1e-8, "br": np.inf, "fp": 0.5 * uniform, "mccfr": uniform}
+        assert gap < most.get(solver, 0.3 * uniform)
         assert report.looks[-1].iteration == profile.meta["iterations"]
 
 
@@ -593,19 +598,22 @@ def some_buckets(form, seed, most=3):
 
 @cache
 def coarse(name, seed=1):
+    """A game in coarse buckets, the same for both seats where the seed is odd."""
     plain = pair(name)
-    return Pair(plain.game.definition, some_buckets(plain.form, seed), plain)
+    both = [some_buckets(plain.form, seed), some_buckets(plain.form, seed + 1, 2)]
+    return Pair(plain.game.definition, both[0] if seed % 2 else tuple(both), plain)
 
 
 BUCKETED = ["kuhn", "leduc", "rhode island of 2 by 3", "hands of two", "reverse blinds", "no limit", "board first",
             "rounds without cards", "all in by the blinds"]  # fmt: skip
 
 
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", BUCKETED)
-def test_buckets_are_the_abstract_game(name):
-    both = coarse(name)
+def test_buckets_are_the_abstract_game(name, seed):
+    both = coarse(name, seed)
     assert both.form.perfect_recall and both.slow.perfect_recall
-    assert both.form.points < pair(name).form.points
+    assert both.form.points <= pair(name).form.points
     assert np.unique(both.of).tolist() == list(range(both.form.points))
     compare_values(both, both.form.uniform())
     compare_values(both, random_probabilities(both.form, 1))
@@ -618,11 +626,12 @@ def test_buckets_are_the_abstract_game(name):
     assert fast.value == pytest.approx(slow.value, rel=0, abs=1e-8 * both.scale)
 
 
-@settings(max_examples=8, deadline=None, database=None)
+@settings(max_examples=8, deadline=None, database=None, phases=[Phase.generate])
 @given(definitions().filter(lambda d: affordable(d, 3_000)), st.integers(0, 2**32), st.integers(1, 3))
 def test_buckets_of_random_games(definition, seed, most):
     plain = Pair(definition)
-    both = Pair(definition, some_buckets(plain.form, seed, most), plain)
+    buckets = tuple(some_buckets(plain.form, seed + seat, most) for seat in (0, 1))
+    both = Pair(definition, buckets, plain)
     compare_values(both, random_probabilities(both.form, seed))
     compare_matrices(both, seed)
     compare_cfr(both, random.Random(seed).choice(VARIANTS), stops=(1, 2, 5))
@@ -671,8 +680,7 @@ FORGETFUL = ["leduc", "hands of two", "no limit", "board first", "rounds without
 def forgetful(name):
     """Buckets that do not tell the bucket before."""
     plain = pair(name)
-    rng = np.random.default_rng(4)
-    buckets = [np.unique(rng.integers(3, size=r.classes), return_inverse=True)[1] for r in plain.form.cards.rounds]
+    buckets = [np.arange(r.classes) % (2 + (number == 0)) for number, r in enumerate(plain.form.cards.rounds)]
     return Pair(plain.game.definition, buckets, plain)
 
 
@@ -755,6 +763,41 @@ def test_wrong_labels_of_buckets_are_refused(wrong):
     infosets = coarse("leduc").form.infosets
     with pytest.raises(GameError):
         infosets.find(0, wrong)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("name", ["leduc", "hands of two", "no limit", "rounds without cards"])
+def test_strategies_of_buckets_are_played_in_the_game(name, seed):
+    plain, both = pair(name), coarse(name, seed)
+    small = plain.form.bucketed(both.form.buckets)
+    assert small.tree_digest == both.form.tree_digest and small.cards is plain.form.cards
+    probabilities = random_probabilities(small, 3)
+    lifted = plain.form.to_probabilities(plain.form.lift(small, small.to_strategy(probabilities)))
+    # By way of the trees: abstract columns, their real ones, and these of the classes.
+    wanted = both.derived.lift(both.lift(probabilities))
+    np.testing.assert_allclose(plain.lift(lifted), wanted, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(
+        plain.form.measure(lifted).value, small.measure(probabilities).value, rtol=0, atol=1e-12 * plain.scale
+    )
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_sizes_are_those_of_the_tree(name):
+    both = pair(name)
+    assert both.form.histories == both.tree.histories
+    slow, (own, _), (other, _) = both.slow, both.form.constraints(0), both.form.constraints(1)
+    plain = 1 + slow.seat_point[1] + slow.seat_sequence[2] - slow.seat_sequence[1]
+    assert both.form.programme_size == (plain, own.shape[0] + other.shape[1])
+    assert both.form.zero_sum and both.slow.zero_sum and both.form.seats == 2 and both.form.perfect_recall
+    if both.game.definition.ranks > 1:  # else all hands are tied
+        assert both.form.scale == pytest.approx(slow.scale)
+
+
+def test_rhode_island_has_the_size_of_the_paper():
+    assert PokerForm(rhode_island()).programme_size[0] == 91_224_226  # [Gilpin & Sandholm 2007]
 
 
 # Refusals

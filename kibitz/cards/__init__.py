@@ -11,6 +11,8 @@ A card is an integer, rank * 4 + suit: deuces are 0 to 3, aces 48 to 51; suits a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -84,23 +86,44 @@ def evaluate(cards: ArrayLike) -> Ints:
 
     Values compare across numbers of cards: a hand of seven is worth its best five.
     """
-    from kibitz.kernels.ranking import values
-
-    return _evaluated(cards, (5, 6, 7), values)
+    kernels = _kernels()
+    return _evaluated(cards, (5, 6, 7), kernels.value, kernels.values)
 
 
 def evaluate_three(cards: ArrayLike) -> Ints:
     """Values of hands of three cards, as in Rhode Island hold'em. cards: integers [..., 3]; returns [...]."""
-    from kibitz.kernels.ranking import values_of_three
+    kernels = _kernels()
+    return _evaluated(cards, (3,), kernels.three_value, kernels.values_of_three)
 
-    return _evaluated(cards, (3,), values_of_three)
+
+@cache
+def _kernels() -> Any:
+    from kibitz.kernels import ranking
+
+    return ranking
 
 
-def _evaluated(cards: ArrayLike, sizes: tuple[int, ...], kernel: Any) -> Ints:
+def _evaluated(cards: ArrayLike, sizes: tuple[int, ...], one: Any, many: Any) -> Ints:
+    single = cards.tolist() if isinstance(cards, np.ndarray) and cards.ndim == 1 else cards
+    word = _word(single, sizes) if isinstance(single, list | tuple) else 0
+    if word:
+        return np.asarray(one(word), np.int64)
     hands = flat_hands(cards, sizes)
     found = np.empty(len(hands), np.uint32)
-    kernel(hands, found)
+    many(hands, found)
     return found.astype(np.int64).reshape(np.shape(cards)[:-1])
+
+
+def _word(cards: Sequence[Any], sizes: tuple[int, ...]) -> int:
+    """One hand as kernels hold it, four masks of ranks; 0 if it is not simply that: someone else says what is wrong."""
+    if len(cards) not in sizes:
+        return 0
+    word = 0
+    for card in cards:
+        if type(card) is not int or not 0 <= card < 52:
+            return 0
+        word |= 1 << (card >> 2) + ((card & 3) << 4)
+    return word if word.bit_count() == len(cards) else 0
 
 
 def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:

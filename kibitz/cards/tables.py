@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.errors import ArtefactError
+from kibitz.machine import cores, free_memory
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
@@ -160,19 +161,6 @@ def check_room(recipe: Recipe) -> None:
             f"the table {recipe.name} needs {needed / 1e9:.2f} GB on disk while it is made, and {where} has "
             f"{room / 1e9:.2f} GB; make room, or set KIBITZ_CACHE to a directory that has it"
         )
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def free_memory() -> int:
-    """Bytes that a program may take without others being swapped."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, IndexError, StopIteration):
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_]]:

@@ -22,10 +22,11 @@ from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.form.poker_space import PokerSpace
 from kibitz.form.poker_table import Buckets, segments_of, table_of
 from kibitz.form.sequence import Measure
-from kibitz.form.threads import cores, together
+from kibitz.form.threads import together
 from kibitz.games import acpc
 from kibitz.games.betting import BettingTree
 from kibitz.games.protocol import CHANCE
+from kibitz.machine import cores, free_memory
 
 if TYPE_CHECKING:
     from kibitz.games.poker import Poker
@@ -36,7 +37,6 @@ Ints = NDArray[np.int64]
 # Bytes by sequence that a solve by CFR takes: three arrays of float32; for a look at the gap plans of both seats and
 # the worth of one's sequences in float64; and in the end the profile.
 BYTES_PER_SEQUENCE = 3 * 4 + 8 + 4 + 8 + 8
-MOST_BYTES = 1 << 36
 MOST_CLASSES = 20_000_000  # that boards and hands are enumerated for
 
 
@@ -53,9 +53,9 @@ class PokerForm:
         *,
         buckets: Buckets | list[Ints] | None = None,
         cards: Deal | None = None,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int | None = None,
     ) -> None:
-        """buckets: for each round, class -> bucket; classes of a bucket share rows. A pair of them is for a seat each."""
+        """buckets: for each round, class -> bucket; classes of a bucket share rows. A pair of lists: one a seat."""
         definition = game.definition
         if definition.players != 2:
             raise GameError(
@@ -63,6 +63,7 @@ class PokerForm:
                 "solve its tree (kibitz.tree_of) where that fits, or sample it"
             )
         self.game, self.definition, self.spec = game, definition, game.spec
+        most_bytes = free_memory() if most_bytes is None else most_bytes
         betting: BettingTree = game.betting
         self.betting, self.segments = betting, segments_of(betting, definition.rounds)
         if cards is None:
@@ -90,8 +91,9 @@ class PokerForm:
         if needed > most_bytes or max(classes) > MOST_CLASSES:
             raise GameError(
                 f"{self.spec or 'this game'} has {word}{sequences:,} sequences up to the names of suits, which take "
-                f"about {needed / 1e9:,.1f} GB to solve; {most_bytes / 1e9:,.1f} GB and {MOST_CLASSES:,} hands on "
-                "boards are the most here: take a smaller deck (ranks=, suits=) or an abstraction"
+                f"about {needed / 1e9:,.1f} GB to solve; {most_bytes / 1e9:,.1f} GB are free here, and at most "
+                f"{MOST_CLASSES:,} hands on boards are enumerated: take a smaller deck (numRanks, numSuits), fewer "
+                "rounds, or an abstraction"
             )
 
     @cached_property

@@ -135,6 +135,17 @@ def value_of_three(hand):
 
 
 @kernel
+def value(hand):
+    """The value of one hand of five to seven cards, as a word of four masks (below 2^63)."""
+    return value_of(U64(hand))
+
+
+@kernel
+def three_value(hand):
+    return value_of_three(U64(hand))
+
+
+@kernel
 def values(cards, out):
     """Values of hands of five to seven cards. cards: uint8[n, k]; out: uint32[n]."""
     for i in range(cards.shape[0]):

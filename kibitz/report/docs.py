@@ -48,14 +48,20 @@ def page() -> str:
     """The whole page."""
     top = said("--help")
     names = commands(top)
-    calls = [(name, "--help") for name in names] + [("games",), ("solvers",)]
+    calls: list[tuple[str, ...]] = [(name, "--help") for name in names]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        texts = list(pool.map(lambda call: said(*call), calls))
+        helps = dict(zip(names, pool.map(lambda call: said(*call), calls), strict=True))
+        # What a group's commands say, and what some commands print.
+        more: dict[str, list[tuple[str, ...]]] = {
+            name: [(name, each, "--help") for each in commands(text)] for name, text in helps.items()
+        }
+        more |= {name: [(name,)] for name in ("games", "solvers")}
+        rest = [call for each in more.values() for call in each]
+        texts = dict(zip(rest, pool.map(lambda call: said(*call), rest), strict=True))
     parts = [HEAD, _block("kibitz --help", top)]
-    for name, text in zip(names, texts, strict=False):
+    for name, text in helps.items():
         parts.append(f"## kibitz {name}\n\n{_block(f'kibitz {name} --help', text)}")
-        if (name,) in calls:
-            parts.append(_block(f"kibitz {name}", texts[calls.index((name,))]))
+        parts += [_block(" ".join(("kibitz", *call)), texts[call]) for call in more[name]]
     return "\n".join(parts)
 
 

@@ -32,6 +32,7 @@ from kibitz.errors import ArtefactError, KibitzError, SolverError
 from kibitz.games import game as make_game
 from kibitz.games.toepen import Toepen
 from kibitz.games.toepen_arrays import rules_of
+from kibitz.machine import free_memory
 
 if TYPE_CHECKING:
     from kibitz.profile import Profile
@@ -327,15 +328,6 @@ def check_memory(memory: int) -> None:
             f"{memory / 1e9:.1f} GB of memory are asked for, but {free / 1e9:.1f} GB are free: "
             f"give at most {math.floor(MEMORY_SHARE * free / 1e8) / 10:.1f}GB"
         )
-
-
-def free_memory() -> int:
-    """Bytes that a program may take without others being swapped."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, IndexError, StopIteration):
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def table_of(rows: int) -> Any:
