@@ -96,6 +96,7 @@ class Pair:
         self.game = Poker(definition)
         self.tree = plain.tree if plain else tree_of(self.game)
         self.form = PokerForm(self.game, buckets=buckets)
+        self.class_of = plain.class_of if plain else cache(self.form.cards.find)
         fast = self.form.infosets
         if buckets is not None:
             self.derived = abstract_game(self.tree, self.rows_of(fast))
@@ -114,7 +115,7 @@ class Pair:
             return fast.find(seat, label)
         level = label.count("/")
         cards, _, betting = label.partition(":")
-        bucket = self.form.buckets[seat][level][self.form.cards.find(level, cards)]
+        bucket = self.form.buckets[seat][level][self.class_of(level, cards)]
         return fast.find(seat, f"bucket {bucket}:{betting}")
 
     def rows_of(self, fast):
@@ -203,6 +204,21 @@ def test_values_are_those_of_the_tree(name):
         compare_values(both, random_probabilities(both.form, seed))
 
 
+def test_weights_become_probabilities():
+    both = pair("leduc")
+    form, slow = both.form, both.slow
+    np.testing.assert_array_equal(both.lift(form.uniform()), slow.uniform())
+    np.testing.assert_array_equal(form.to_probabilities(np.zeros(form.sequences)), form.uniform())
+    mine = random_probabilities(form, 4)
+    np.testing.assert_allclose(form.to_probabilities(form.to_strategy(mine)), mine, rtol=1e-15)
+    weights = form.to_strategy(mine)
+    for scale in (1e-30, 7.0, 1e30):
+        np.testing.assert_allclose(form.to_probabilities(scale * weights), mine, rtol=1e-14)
+        assert form.measure_weights(scale * weights).nash_conv == pytest.approx(form.measure(mine).nash_conv, rel=1e-12)
+    single = form.measure_weights(weights.astype(np.float32))
+    assert single.nash_conv == pytest.approx(form.measure(mine).nash_conv, rel=1e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LARGER)
 def test_values_of_larger_games(name):
@@ -256,8 +272,8 @@ def test_values_of_random_games(definition, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None, database=None, phases=[Phase.generate])
-@given(definitions().filter(lambda d: affordable(d, 30_000)), st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None, database=None, phases=[Phase.generate])
+@given(definitions().filter(lambda d: affordable(d, 20_000)), st.integers(0, 2**32))
 def test_values_of_more_random_games(definition, seed):
     both = Pair(definition)
     compare_values(both, random_probabilities(both.form, seed))
@@ -296,9 +312,9 @@ def test_labels_find_their_infosets(name):
         assert (seat, label) not in seen
         seen.add((seat, label))
         assert infosets.find(seat, label) == i
-        with pytest.raises(GameError):
-            infosets.find(1 - seat, label)
     for i in range(0, n, max(1, n // 60)):
+        with pytest.raises(GameError):
+            infosets.find(1 - infosets.seat_of(i), infosets.labels[i])
         for label in other_names(form.definition, infosets.labels[i]):
             assert infosets.find(infosets.seat_of(i), label) == i
 
@@ -467,12 +483,12 @@ def test_single_precision_is_close(spec):
 
 @pytest.mark.parametrize("buckets", [False, True])
 @pytest.mark.parametrize("spec", ["cfr+", "pcfr+(delay=3)", "dcfr(updates=simultaneous)", "cfr(delay=9)"])
-@pytest.mark.parametrize("name", ["leduc", "hands of two", "no limit"])
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "hands of two", "no limit"])
 def test_bytes_depend_on_iterations_alone(name, spec, buckets):
     form = (coarse if buckets else pair)(name).form
     for dtype in (np.float32, np.float64):
         found = []
-        for threads, parts in [(1, [30]), (2, [30]), (3, [30]), (1, [1, 7, 22]), (3, [1, 1, 28]), (2, [29, 1])]:
+        for threads, parts in [(1, [30]), (2, [30]), (3, [30]), (1, [1, 7, 22]), (3, [1, 1, 28]), (5, [29, 1])]:
             solver = cfr_on(form, spec, dtype=dtype, threads=threads)
             for count in parts:
                 solver.step(count)
@@ -647,7 +663,7 @@ def test_a_bucket_for_each_class_changes_nothing(name):
     there = np.empty(plain.points, np.int64)
     for i, (seat, label) in enumerate(labels_of(plain.infosets)):
         cards, _, betting = label.partition(":")
-        there[i] = form.infosets.find(seat, f"bucket {plain.cards.find(label.count('/'), cards)}:{betting}")
+        there[i] = form.infosets.find(seat, f"bucket {pair(name).class_of(label.count('/'), cards)}:{betting}")
     assert sorted(there) == list(range(plain.points))
     first = form.infosets.first[there]
     owner = plain.infosets.row_of_column
@@ -833,7 +849,7 @@ def test_what_does_not_fit_is_refused_before_it_is_made():
     taken, (_, peak) = time.perf_counter() - began, tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert taken < 3.0 and peak < 30_000_000
-    found = re.search(r"at least ([\d,]+) sequences.* ([\d,.]+) GB to solve.*ranks=", str(caught.value))
+    found = re.search(r"at least ([\d,]+) sequences.* ([\d,.]+) GB to solve", str(caught.value))
     sequences, size = (float(word.replace(",", "")) for word in found.groups())
     assert sequences > 1e12 and size > 1e4
     with pytest.raises(GameError, match="GB to solve"):
@@ -995,10 +1011,7 @@ def test_profiles_of_buckets_do_not_come_back_as_another(tmp_path, name):
     try:
         profile.save(tmp_path / "x.profile")
         again = Profile.load(tmp_path / "x.profile")
-    except (GameError, SolverError) as error:
-        assert "bucket" in str(error)
-        return
-    except ArtefactError as error:
-        assert "bucket" in str(error)
+    except (GameError, SolverError, ArtefactError) as error:
+        assert "bucket" in str(error).replace(str(tmp_path), "")
         return
     assert again.infosets.labels[:] == profile.infosets.labels[:]

@@ -58,7 +58,7 @@ class Run:
         return 1e3 * self.seconds[-1] / max(1, self.iteration[-1])
 
 
-def run_solver(solver: str, until: float, seconds: float, name: str = GAME) -> Run:
+def run_solver(solver: str, until: float, seconds: float, name: str) -> Run:
     """Solve the game in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "looks.jsonl"
@@ -92,7 +92,7 @@ def recompute(plan: Plan, told: OnStart) -> Part:
         told("solving rhode island", k, len(solvers))
         first = solver == BEST
         until = plan.until if first else max(plan.until, 0.01)
-        runs.append(run_solver(solver, until, LONG if first else PATIENCE))
+        runs.append(run_solver(solver, until, LONG if first else PATIENCE, GAME))
     best = runs[0]
     low, high = best.interval
     plain, renamed = whole.programme_size

@@ -24,6 +24,7 @@ from kibitz import store
 from kibitz.errors import KibitzError
 from kibitz.report import peers
 from kibitz.report.bench_cards import cards_figure, cards_markdown
+from kibitz.report.bench_poker import poker_figure, poker_markdown
 from kibitz.report.peers import Work
 from kibitz.report.toepen import toepen_figure, toepen_markdown
 
@@ -35,7 +36,7 @@ SPECS = {
     "liars_dice6": "liars_dice",
     "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
 }
-ALONE = ("threads", "large", "start", "toepen", "cards")  # figures without peers, or with peers of their own
+ALONE = ("threads", "large", "start", "toepen", "cards", "poker")  # figures without peers, or with peers of their own
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
     "cfr+": tuple(SPECS),
@@ -293,6 +294,9 @@ def bench(
     if only in (None, "cards"):
         result["cards"] = cards_figure(seconds, quick, python)
         say("\n".join(cards_markdown(result["cards"])))
+    if only in (None, "poker"):
+        result["poker"] = poker_figure(quick)
+        say("\n".join(poker_markdown(result["poker"])))
     if only is not None and json_path is not None and Path(json_path).exists():
         result = _merged(json.loads(Path(json_path).read_text()), result, only)
     if json_path is not None:
@@ -401,4 +405,6 @@ def markdown(result: dict[str, Any]) -> str:
         lines += toepen_markdown(result["toepen"])
     if "cards" in result:
         lines += cards_markdown(result["cards"])
+    if "poker" in result:
+        lines += poker_markdown(result["poker"])
     return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""Sandholm's slides: sizes as published, which reading of GameShrink is lossless, and the whole game solved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kibitz
+from kibitz.abstractions.gameshrink import shrink
+from kibitz.abstractions.poker import shrunk_buckets
+from kibitz.abstractions.signals import Cards
+from kibitz.form.poker import poker_form
+from kibitz.papers import sandholm, sandholm_gameshrink, sandholm_rhode_island
+from kibitz.papers.common import Plan
+from kibitz.report.paper import write
+
+LEDUC = "poker(file=leduc)"
+SMALL = "rhode_island(ranks=3, suits=2)"
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return poker_form(kibitz.game("rhode_island"))
+
+
+def test_sizes_of_the_programme_are_the_published_ones(whole):
+    sequences, infosets = sandholm_gameshrink.sizes(whole)
+    assert (sequences, infosets) == ([10, 70, 490], [4, 28, 196])
+    shrunk = shrink(Cards.of(whole.definition), "win-count")
+    assert tuple(shrunk.classes) == sandholm_gameshrink.CLASSES
+    assert shrunk.lp_size(sequences, infosets) == sandholm_gameshrink.SHRUNK_ROWS == 1_237_238
+    assert whole.programme_size[0] == sandholm_gameshrink.ROWS == 91_224_226
+    assert whole.histories == 6_705_372_545  # a plain count of all histories; the slides' 3.1 billion count otherwise
+    buckets = shrunk_buckets(whole, shrunk)
+    assert [int(b.max()) + 1 for b in buckets] == [13, 205, 1_774]
+
+
+def test_strict_classes_are_what_the_form_holds_apart(whole):
+    """Boards by names of suits, and hands that are alike in the last round: together that is the strict reading."""
+    shrunk = shrink(Cards.of(whole.definition), "strict")
+    assert shrunk.classes == [13, 325, 7_969] == [cards.classes for cards in whole.cards.rounds]
+    for bucket in shrunk_buckets(whole, shrunk):
+        assert len(np.unique(bucket)) == len(bucket)
+
+
+def test_leduc_decides_exactly_which_reading_is_lossless():
+    lossy = sandholm_gameshrink.solve_exactly(LEDUC, "win-count")
+    strict = sandholm_gameshrink.solve_exactly(LEDUC, "strict")
+    assert lossy.classes == (3, 7) and strict.classes == (3, 9)
+    assert lossy.inside[0] < 1e-9 and lossy.outside[0] > 0.7
+    assert lossy.value == pytest.approx(-0.0687, abs=5e-5) and lossy.true == pytest.approx(-0.085606424078, abs=1e-9)
+    assert strict.inside[0] < 1e-9 and strict.outside[0] < 1e-9 and strict.value == pytest.approx(strict.true, abs=1e-9)
+
+
+def test_one_seat_within_classes_cannot_secure_the_value():
+    """Whichever equilibrium is found: an upper bound on what a seat secures lies below the value of the game."""
+    shrunk = shrink(Cards.of(kibitz.game(LEDUC).definition), "win-count")
+    value = -0.085606424078
+    for seat, known in ((0, -0.1260), (1, 0.0427)):
+        true = value if seat == 0 else -value
+        found = sandholm_gameshrink.one_seat(LEDUC, shrunk, seat, 3_000, (true, true))
+        assert found.least <= known + 1e-3 and found.most >= known - 1e-3
+        assert found.most - found.least < 0.01 and found.most < true - 0.03
+
+
+def test_strict_classes_cost_a_seat_nothing():
+    shrunk = shrink(Cards.of(kibitz.game(LEDUC).definition), "strict")
+    found = sandholm_gameshrink.one_seat(LEDUC, shrunk, 0, 3_000, (0.0, 0.0))
+    assert found.least <= -0.085606 <= found.most and found.most - found.least < 0.002
+
+
+def test_the_part_gameshrink(monkeypatch, tmp_path):
+    monkeypatch.setattr(sandholm_gameshrink, "GAME", SMALL)
+    monkeypatch.setattr(sandholm_gameshrink, "LOSSY", "rhode_island(ranks=3, suits=3)")
+    monkeypatch.setattr(sandholm_gameshrink, "THRESHOLDS", (0, 4))
+    told = []
+    plan = Plan(starts=1, iterations=60, until=1.0, part="gameshrink")
+    outcome = sandholm.recompute(plan, lambda what, done, of: told.append(what))
+    assert told and set(outcome.figures) == {"gameshrink"}
+    figures = outcome.figures["gameshrink"]
+    by = {(each["game"], each["reading"]): each for each in figures["solutions"]}
+    strict = by[SMALL, "strict"]
+    assert strict["inside"] == pytest.approx(strict["outside"], rel=1e-6)  # at every look, not at the end alone
+    lossy = by[SMALL, "win-count"]
+    assert lossy["outside"][-1] > 2 * lossy["inside"][-1]
+    assert figures["lossy"][0]["classes"] > figures["lossy"][-1]["classes"]
+    claims = {claim.text: claim.count for claim in outcome.claims}
+    assert claims["an equilibrium within the classes is one of the whole game (win-count: the published classes)"] == 0
+    assert claims["an equilibrium within strict classes is one of the whole game"] == 1
+    files = write(outcome, tmp_path)
+    assert {path.name for path in files} >= {"report.md", "report.html", "report.json", "gameshrink.png"}
+    assert "not lossless" in outcome.summary
+
+
+def test_the_part_rhode_island(monkeypatch, tmp_path):
+    monkeypatch.setattr(sandholm_rhode_island, "GAME", SMALL)
+    monkeypatch.setattr(sandholm_rhode_island, "OTHERS", ("cfr+",))
+    outcome = sandholm.recompute(Plan(starts=1, iterations=10, until=0.1, part="rhode-island"))
+    runs = outcome.figures["rhode-island"]["runs"]
+    assert [run["solver"] for run in runs] == ["dcfr+", "cfr+"]
+    assert all(run["gap"][-1] <= 0.1 and run["rss"] > 5e7 for run in runs)
+    low, high = outcome.figures["rhode-island"]["value"]
+    assert low <= -0.415782 <= high and high - low <= 0.1  # the value by the linear programme
+    assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "rhode-island.png"}
+
+
+def test_a_part_that_is_not_there_is_refused():
+    from typer.testing import CliRunner
+
+    from kibitz.cli import app
+
+    found = CliRunner().invoke(app, ["paper", "sandholm", "--part", "tournaments"])
+    assert found.exit_code == 2 and "gameshrink and rhode-island" in found.output
