@@ -180,6 +180,12 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
     if not isinstance(players, int) or not 1 <= players <= 100:
         raise GameError(f"a game has 1 to 100 players, not {players!r}")
     limit = limit or _room()
+    least = getattr(game, "least_histories", 0)  # a game may know how large it is at least
+    if least > limit:
+        raise GameError(
+            f"{getattr(game, 'spec', '') or 'the game'} has at least {least:,} histories, and {limit:,} fit into "
+            f"memory at about {BYTES_PER_HISTORY} bytes each; shrink its parameters, or abstract it"
+        )
     compiled = getattr(game, "arrays", None)
     arrays = None if compiled is None else compiled(limit)
     if arrays is not None:

@@ -24,6 +24,7 @@ from kibitz.games.acpc import Definition, read
 from kibitz.games.kuhn import Kuhn
 from kibitz.games.leduc import Leduc
 from kibitz.games.poker import Poker, cards_of, strength, text_of, winnings
+from kibitz.tree import tree_of
 
 
 def play(rules, text):
@@ -445,3 +446,17 @@ def test_betting_of_a_fold():
     assert (bets.turn, bets.paid, bets.folded) == (0, (5, 10, 0), (False, False, True))
     bets = betting.act(three, bets, "fold")
     assert (bets.turn, bets.paid) == (TERMINAL, (5, 10, 0))
+
+
+@pytest.mark.parametrize("text", ["poker(file=kuhn)", "poker(file=leduc)", "rhode_island(ranks=2, suits=2)"])
+def test_histories_are_counted_without_a_tree(text):
+    game = kibitz.game(text)
+    assert game.least_histories == tree_of(game).histories
+
+
+def test_the_histories_of_large_games():
+    assert kibitz.game("rhode_island").least_histories == 6_705_372_545
+    deals = 1326 * 1225 * 1128 * 15_180 * 43 * 42  # at least one a deal where the betting is not counted
+    assert kibitz.game("poker(file=holdem.limit.3p)").least_histories == deals
+    with pytest.raises(GameError, match="at least"):
+        tree_of(kibitz.game("poker(file=holdem.limit.3p)"))

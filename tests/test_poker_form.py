@@ -9,12 +9,12 @@ import time
 import tracemalloc
 from dataclasses import replace
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
 from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import kibitz
@@ -227,42 +227,57 @@ def test_values_of_larger_games(name):
         compare_values(both, random_probabilities(both.form, seed))
 
 
-@st.composite
-def definitions(draw):
-    """Two-player games of any kind, most of them too large for a tree."""
-    suits, ranks, hole = draw(st.integers(1, 4)), draw(st.integers(1, 5)), draw(st.integers(1, 2))
-    board = tuple(draw(st.lists(st.integers(0, 2), min_size=1, max_size=3)))
-    n = len(board)
-    blinds = draw(st.tuples(st.integers(0, 3), st.integers(0, 3)))
-    stacks = draw(st.tuples(st.integers(3, 6), st.integers(3, 6)))
-    first = tuple(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)))
-    raises = tuple(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
-    deck, shown = suits * ranks, hole + sum(board)
-    if 2 * hole + sum(board) > deck or shown not in RANKED:
-        return None
-    if draw(st.booleans()):
-        sizes = tuple(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)))
-        ends = draw(st.sampled_from([None, stacks]))
-        return Definition(True, 2, n, ends, blinds, sizes, first, raises, suits, ranks, hole, board)
-    return Definition(False, 2, n, stacks, blinds, (), first, raises, suits, ranks, hole, board)
-
-
-def affordable(definition, most):
-    """Whether a tree has at most about so many histories, more than a handful."""
-    if definition is None:
-        return False
-    left, ways = definition.suits * definition.ranks, 1
-    for cards in (definition.hole, definition.hole, *definition.board):
-        ways *= comb(left, cards)
+def deals_of(suits, ranks, hole, board):
+    """In how many ways all cards can be dealt; 0 where that or a showdown cannot be."""
+    left, ways = suits * ranks, int(hole + sum(board) in RANKED)
+    for cards in (hole, hole, *board):
+        ways *= comb(max(0, left), cards)
         left -= cards
+    return ways
+
+
+DECKS = [
+    (suits, ranks, hole, board)
+    for suits, ranks, hole in product((1, 2, 3, 4), (1, 2, 3, 4, 5), (1, 2))
+    for rounds in (1, 2, 3)
+    for board in product((0, 1, 2, 3), repeat=rounds)
+    if 1 < deals_of(suits, ranks, hole, board) <= 1_000 and (rounds > 1 or board == (1,))
+]
+
+
+QUIET = settings(
+    deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.filter_too_much]
+)
+
+
+@st.composite
+def definitions(draw, most):
+    """Two-player games of any kind, of at most about so many histories and with some betting."""
+    suits, ranks, hole, board = draw(st.sampled_from(DECKS))
+    n = len(board)
+
+    def seats(low, high):
+        return draw(st.tuples(st.integers(low, high), st.integers(low, high)))
+
+    def rounds(low, high):
+        return tuple(draw(st.lists(st.integers(low, high), min_size=n, max_size=n)))
+
+    blinds, stacks, first = seats(0, 3), seats(3, 6), rounds(0, 1)
+    if draw(st.booleans()):
+        ends = draw(st.sampled_from([None, stacks]))
+        found = Definition(True, 2, n, ends, blinds, rounds(1, 3), first, rounds(0, 2), suits, ranks, hole, board)
+    else:
+        found = Definition(False, 2, n, stacks, blinds, (), first, rounds(1, 3), suits, ranks, hole, board)
     try:
-        return 10 < ways * len(betting_tree(definition, most)) < most
+        nodes = len(betting_tree(found, most))
     except GameError:
-        return False
+        nodes = most
+    assume(nodes > 6 and nodes * deals_of(suits, ranks, hole, board) <= most)
+    return found
 
 
-@settings(max_examples=25, deadline=None, database=None, phases=[Phase.generate])
-@given(definitions().filter(lambda d: affordable(d, 4_000)), st.integers(0, 2**32))
+@settings(QUIET, max_examples=25)
+@given(definitions(4_000), st.integers(0, 2**32))
 def test_values_of_random_games(definition, seed):
     both = Pair(definition)
     compare_values(both, random_probabilities(both.form, seed))
@@ -272,8 +287,8 @@ def test_values_of_random_games(definition, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, database=None, phases=[Phase.generate])
-@given(definitions().filter(lambda d: affordable(d, 20_000)), st.integers(0, 2**32))
+@settings(QUIET, max_examples=60)
+@given(definitions(20_000), st.integers(0, 2**32))
 def test_values_of_more_random_games(definition, seed):
     both = Pair(definition)
     compare_values(both, random_probabilities(both.form, seed))
@@ -642,8 +657,8 @@ def test_buckets_are_the_abstract_game(name, seed):
     assert fast.value == pytest.approx(slow.value, rel=0, abs=1e-8 * both.scale)
 
 
-@settings(max_examples=8, deadline=None, database=None, phases=[Phase.generate])
-@given(definitions().filter(lambda d: affordable(d, 3_000)), st.integers(0, 2**32), st.integers(1, 3))
+@settings(QUIET, max_examples=8)
+@given(definitions(3_000), st.integers(0, 2**32), st.integers(1, 3))
 def test_buckets_of_random_games(definition, seed, most):
     plain = Pair(definition)
     buckets = tuple(some_buckets(plain.form, seed + seat, most) for seat in (0, 1))

@@ -25,7 +25,6 @@ from kibitz.form.sequence import Measure
 from kibitz.form.threads import together
 from kibitz.games import acpc
 from kibitz.games.betting import BettingTree
-from kibitz.games.protocol import CHANCE
 from kibitz.machine import cores, free_memory
 
 if TYPE_CHECKING:
@@ -154,24 +153,10 @@ class PokerForm:
         """Work of an iteration, in the measure of SequenceForm: more or less three per sequence."""
         return 3 * self.sequences
 
-    @cached_property
+    @property
     def histories(self) -> int:
-        """Histories of the whole tree, were it laid out: deals of cards times what is done with them."""
-        d = self.definition
-        left = d.ranks * d.suits
-        hands = math.comb(left, d.hole)
-        other = math.comb(left - d.hole, d.hole)
-        left -= 2 * d.hole
-        total, boards = 1 + hands, 1  # before any cards, and with one hand dealt
-        for level, cards in enumerate(d.board):
-            reached = self.betting.round == level
-            if cards:  # here the board cards come
-                waiting = int((reached & (self.betting.turn == CHANCE)).sum())
-                total += waiting * hands * other * boards
-                boards *= math.comb(left, cards)
-                left -= cards
-            total += int((reached & (self.betting.turn != CHANCE)).sum()) * hands * other * boards
-        return total
+        """Histories of the whole tree, were it laid out."""
+        return self.game.least_histories
 
     @cached_property
     def programme_size(self) -> tuple[int, int]:
@@ -407,7 +392,9 @@ class PokerForm:
 
 def is_poker(game: Any) -> TypeGuard[Poker]:
     """Whether a game has a poker form: poker by a definition, for two."""
-    return hasattr(game, "definition") and hasattr(game, "betting") and game.players == 2
+    from kibitz.games.poker import Poker
+
+    return isinstance(game, Poker) and game.players == 2
 
 
 def poker_form(game: Any) -> PokerForm:

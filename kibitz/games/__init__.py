@@ -25,7 +25,7 @@ GAMES: dict[str, tuple[str, str]] = {
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
     "toepen": ("kibitz.games.toepen:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
     "rhode_island": ("kibitz.games.poker:rhode_island", "Rhode Island hold'em: three rounds, hands of three cards"),
-    "poker": ("kibitz.games.poker:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players; file=..."),
+    "poker": ("kibitz.games.poker:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
     "matrix": ("kibitz.games.matrix:Matrix", "A payoff table: rows against columns, moves made at once"),
 }
 

@@ -66,6 +66,31 @@ class Poker:
         return betting.betting_tree(self.definition)
 
     @cached_property
+    def least_histories(self) -> int:
+        """Histories of the whole tree: all of them, or at least one a deal where the betting is too large to count."""
+        left, hands, total = self.definition.ranks * self.definition.suits, 1, 0
+        for _ in range(self.players):
+            total += hands  # before a seat's cards come
+            hands *= comb(left, self.definition.hole)
+            left -= self.definition.hole
+        deals = hands
+        try:
+            tree = self.betting
+        except GameError:
+            for cards in self.definition.board:
+                deals *= comb(left, cards)
+                left -= cards
+            return deals
+        for number, cards in enumerate(self.definition.board):
+            here, waiting = tree.round == number, tree.turn == CHANCE
+            if cards:
+                total += int((here & waiting).sum()) * deals
+                deals *= comb(left, cards)
+                left -= cards
+            total += int((here & ~waiting).sum()) * deals
+        return total
+
+    @cached_property
     def _start(self) -> Bets:
         return betting.start(self.definition)
 

@@ -19,6 +19,7 @@ Actions and outcomes are strings or integers: they are what a person reads. Two 
 A game may also have
 
     spec                 the string it was called by, which saved strategies carry
+    least_histories      a number that its histories reach or exceed, so that a tree without end is not begun
     sample(state, rng)   at CHANCE: one outcome by its probability, where there are too many for a list
     buckets()            abstractions of its own: {name: Buckets}, for kibitz.abstraction(game, name)
 """
