@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from kibitz import store
 from kibitz.abstractions import abstract_game
 from kibitz.abstractions import abstraction as make_abstraction
+from kibitz.abstractions.poker import poker_buckets
 from kibitz.errors import ArtefactError, SolverError
 from kibitz.evaluate import probabilities_of
 from kibitz.form import Form, PokerForm, SequenceForm
@@ -104,15 +105,12 @@ def solve(
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
     """
-    if abstraction is None and rows is None:
-        form = form_for(game, solver, start)
-    else:
-        form = form_of(_tree(game))
+    form = form_for(game, solver, start, of_tree=rows is not None)
     if abstraction is not None:
         if rows is not None or isinstance(start, Profile):
             raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")
         return _solve_abstract(
-            game, _tree(game), abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
+            game, form, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
             report=report,
         )  # fmt: skip
@@ -137,16 +135,24 @@ def solve(
     return profile_of(made, form, seed, report)
 
 
-def _solve_abstract(game: Any, tree: Tree, source: Any, solver: str, **options: Any) -> Profile:
+def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: Any) -> Profile:
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
-    chosen = make_abstraction(game, source)
-    derived = abstract_game(tree, chosen.row, chosen.closed)
-    answer = solve(derived.tree, solver, **options)
-    meta = {**answer.meta, "game": tree.spec, "tree": tree.digest, "abstraction": chosen.name}
-    meta["size"] = len(derived.tree.infosets.labels)
+    if isinstance(form, PokerForm):
+        name, buckets = poker_buckets(form, source)
+        small = form.bucketed(buckets)
+        answer = solve(small, solver, **options)
+        size = small.points
+        probabilities = form.to_probabilities(form.lift(small, small.to_strategy(answer.probabilities)))
+    else:
+        tree, chosen = _tree(game), make_abstraction(game, source)
+        derived = abstract_game(tree, chosen.row, chosen.closed)
+        answer = solve(derived.tree, solver, **options)
+        name, size = chosen.name, len(derived.tree.infosets.labels)
+        probabilities = chosen.even_out(derived.lift(answer.probabilities))
+    meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": name, "size": size}
     meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
     meta["abstract_value"] = meta.pop("value", None)
-    return Profile(tree.infosets, chosen.even_out(derived.lift(answer.probabilities)), meta)
+    return Profile(form.infosets, probabilities, meta)
 
 
 def _first(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
@@ -238,12 +244,12 @@ def _look(solver: Solver, form: Form, seconds: float) -> Look:
     return Look(solver.iteration, seconds, found.nash_conv, found.value.tolist(), found.best.tolist())
 
 
-def form_for(game: Game | Tree | Form | str, solver: str = "auto", start: Any = None) -> Form:
+def form_for(game: Game | Tree | Form | str, solver: str = "auto", start: Any = None, of_tree: bool = False) -> Form:
     """The form to solve a game on: a poker game for two needs no tree, unless the solver walks one."""
     if isinstance(game, SequenceForm | PokerForm):
         return game
     rules = game if isinstance(game, Tree) else make_game(game)
-    of_tree = isinstance(start, Profile) and not isinstance(start.infosets, PokerInfosets)
+    of_tree = of_tree or (isinstance(start, Profile) and not isinstance(start.infosets, PokerInfosets))
     if is_poker(rules) and parse(solver).name != "mccfr" and not of_tree:
         return poker_form(rules)
     return form_of(_tree(rules))

@@ -27,8 +27,8 @@ from kibitz.run import Look, checkpoint_meta
 from kibitz.solvers import SOLVERS
 
 COMMANDS = [
-    "demo", "games", "solvers", "info", "solve", "stitch", "train", "evaluate", "crosstable", "match", "play", "show",
-    "export", "paper", "bench", "cards",
+    "demo", "games", "solvers", "info", "shrink", "solve", "stitch", "train", "evaluate", "crosstable", "match", "play",
+    "show", "export", "paper", "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 SOLVE = sys.modules["kibitz.cli.solve"]  # the module: its name in kibitz.cli is the command's

@@ -97,3 +97,29 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):
     call("solve", "--resume", str(place), "--iterations", str(at + 25), "--out", str(out))
     whole = kibitz.solve("rhode_island(ranks=3, suits=2)", "dcfr+", iterations=at + 25)
     assert kibitz.Profile.load(out).sha256 == whole.sha256
+
+
+def test_shrink_and_solve_within_classes(tmp_path):
+    data = json.loads(call("shrink", "poker(file=leduc)", "--json"))
+    assert data["classes"] == [3, 9] and data["lossless"] and data["programme"]["shrunk"] < data["programme"]["whole"]
+    lossy = json.loads(call("shrink", "poker(file=leduc)", "--reading", "win-count", "--json"))
+    assert lossy["classes"] == [3, 7] and not lossy["lossless"]
+    assert "nothing is lost" in call("shrink", "poker(file=leduc)")
+    assert "lossy" in call("shrink", "poker(file=leduc)", "--threshold", "0,1")
+    assert "not poker for two" in call("shrink", "liars_dice(dice_sides=2)", code=2)
+    assert "whole number" in call("shrink", "poker(file=leduc)", "--threshold", "much", code=2)
+    assert "strict or win-count" in call("shrink", "poker(file=leduc)", "--reading", "loose", code=2)
+    solve = ("solve", "poker(file=leduc)", "--solver", "dcfr+", "--iterations", "2000", "--json", "--abstraction")
+    strict = json.loads(call(*solve, "gameshrink"))
+    assert strict["nash_conv"] == pytest.approx(strict["abstract_nash_conv"], abs=1e-9) and strict["nash_conv"] < 1e-3
+    found = json.loads(call(*solve, "gameshrink(reading=win-count)", "--out", str(tmp_path / "x.profile")))
+    assert found["abstract_nash_conv"] < 1e-3 and found["nash_conv"] > 0.7
+    assert json.loads(call("evaluate", str(tmp_path / "x.profile"), "--json"))["nash_conv"] == found["nash_conv"]
+    assert "gap in the game" in call(*solve[:-2], "--abstraction", "gameshrink")
+    assert "known are gameshrink" in call(*solve, "jumble", code=2)
+
+
+def test_an_abstraction_of_a_tree_by_name():
+    solve = ("solve", "leduc", "--solver", "cfr+", "--iterations", "200")
+    data = json.loads(call(*solve, "--abstraction", "JQ.K", "--json"))
+    assert data["abstraction"] == "JQ.K" and data["nash_conv"] > data["abstract_nash_conv"]

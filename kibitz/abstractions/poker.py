@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import spec as specs
 from kibitz.errors import SolverError
 
 if TYPE_CHECKING:
     from kibitz.abstractions.gameshrink import Shrunk
     from kibitz.form.poker import PokerForm
+    from kibitz.form.poker_table import Buckets
 
 Ints = NDArray[np.int64]
+
+
+def poker_buckets(form: PokerForm, source: Any) -> tuple[str, Buckets | list[Ints]]:
+    """(name, buckets) of an abstraction of a poker form.
+
+    source  "gameshrink", "gameshrink(reading=win-count, threshold=[0, 50, 2])", a Shrunk, or buckets: for each round,
+            class of hands -> bucket, for both seats or for each
+    """
+    from kibitz.abstractions.gameshrink import Shrunk, shrink
+    from kibitz.abstractions.signals import Cards
+
+    if isinstance(source, Shrunk):
+        return f"gameshrink(reading={source.reading})", shrunk_buckets(form, source)
+    if not isinstance(source, str):
+        return "buckets", source
+    spec = specs.parse(source)
+    if spec.name != "gameshrink":
+        raise specs.unknown("abstraction of a poker form", spec.name, ["gameshrink"])
+
+    def gameshrink(reading: str = "strict", threshold: Any = None) -> Shrunk:
+        return shrink(Cards.of(form.definition), reading, 0 if threshold is None else threshold)
+
+    return str(spec), shrunk_buckets(form, specs.call(gameshrink, spec))
 
 
 def shrunk_buckets(form: PokerForm, shrunk: Shrunk) -> list[Ints]:

@@ -23,6 +23,7 @@ from kibitz.cli.names import games, solvers
 from kibitz.cli.paper import paper
 from kibitz.cli.play import play
 from kibitz.cli.profiles import evaluate, show
+from kibitz.cli.shrink import shrink
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
 from kibitz.cli.train import train
@@ -39,7 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (
-    demo, games, solvers, info, solve, stitch, train, evaluate,
+    demo, games, solvers, info, shrink, solve, stitch, train, evaluate,
     crosstable, match, play, show, export, paper, bench,
 ):  # fmt: skip
     app.command()(command)

@@ -49,6 +49,7 @@ class Order:
     out: Path | None
     plot: Path | None
     log: Path | None
+    abstraction: str | None = None
     at: int | None = None  # the iteration of the checkpoint to go on from
 
 
@@ -76,6 +77,14 @@ def solve(
     ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", help="For solvers that sample. Default: 0.")
+    ] = None,
+    abstraction: Annotated[
+        str | None,
+        typer.Option(
+            "--abstraction",
+            metavar="NAME",
+            help="Solve the game within an abstraction, such as gameshrink for poker or JQ.K for leduc.",
+        ),
     ] = None,
     threads: Annotated[
         int | None,
@@ -111,10 +120,12 @@ def solve(
       kibitz solve leduc --solver cfr+ --until 1e-4 --out leduc.profile --plot leduc.png
       kibitz solve 'liars_dice(dice_sides=5)' --seconds 60 --checkpoint runs/dice.checkpoint
       kibitz solve --resume runs/dice.checkpoint --seconds 600
+      kibitz solve rhode_island --solver dcfr+ --until 0.01 --out ri.profile
     """
     order = Order(
-        game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot, log
-    )
+        game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot,
+        log, abstraction,
+    )  # fmt: skip
     if resume is not None:
         order = resumed(order, resume, solver, seed)
     elif game is None:
@@ -210,7 +221,7 @@ def _run(order: Order, shown: bool) -> tuple[Tree | PokerForm, Profile, Report]:
             profile = run(
                 tree, order.solver, iterations=order.iterations, until=order.until, seconds=order.seconds,
                 seed=order.seed, threads=order.threads, checkpoint=order.checkpoint, every=order.every,
-                resume=order.resume, on_look=log.look, report=report,
+                resume=order.resume, on_look=log.look, report=report, abstraction=order.abstraction,
             )  # fmt: skip
     return tree, profile, report
 
@@ -308,6 +319,7 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
         words.append(str(order.game))
     words += ["--resume", str(order.checkpoint)]
     for option, given in (
+        ("--abstraction", order.abstraction),
         ("--threads", order.threads),
         ("--out", order.out),
         ("--plot", order.plot),
@@ -321,6 +333,7 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
 def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> dict[str, Any]:
     """How a solve went, as plain data."""
     last = report.looks[-1]
+    real = gap_in_the_game(order, tree, profile, last)
 
     def path(given: Path | None) -> str | None:
         return None if given is None else str(given)
@@ -333,8 +346,9 @@ def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repo
         "seconds": report.seconds,
         "value": last.value,
         "best_response": last.best,
-        "nash_conv": last.gap,
-        "exploitability": last.gap / tree.players,
+        "nash_conv": real,
+        "exploitability": real / tree.players,
+        **({"abstraction": profile.meta["abstraction"], "abstract_nash_conv": last.gap} if order.abstraction else {}),
         "sha256": profile.sha256,
         "out": path(order.out),
         "checkpoint": path(order.checkpoint),
@@ -360,9 +374,13 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
         ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
         ("gap", f"{gap(last.gap)} (nash_conv: what best responses gain; 0 is an equilibrium)"),
     ]
+    if order.abstraction:
+        rows = [(f"{name} within", text) for name, text in rows]
+        real = gap(gap_in_the_game(order, tree, profile, last))
+        rows.append(("gap in the game", f"{real}, against best responses that see everything"))
     if note := caveat(tree):
         rows.append(("note", note))
-    elif not exact and last.best:
+    elif not exact and last.best and not order.abstraction:
         rows.insert(1, ("", f"so the game's value for seat 0 is {signed(-last.best[1])} to {signed(last.best[0])}"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
         if given is not None:
@@ -380,6 +398,13 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
         typer.echo("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
     else:
         typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}")
+
+
+def gap_in_the_game(order: Order, tree: Tree | PokerForm, profile: Profile, last: Look) -> float:
+    """The gap of the profile itself: with an abstraction that is not the one that looks have seen."""
+    from kibitz.evaluate import nash_conv
+
+    return nash_conv(tree, profile) if order.abstraction else last.gap
 
 
 def caveat(tree: Tree | PokerForm) -> str:

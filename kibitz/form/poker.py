@@ -159,6 +159,14 @@ class PokerForm:
         return self.game.least_histories
 
     @cached_property
+    def per_hand(self) -> tuple[list[int], list[int]]:
+        """By round, for each hand: sequences of one seat and infosets of the other, as linear programmes count them."""
+        turn, level = self.betting.turn, self.betting.round
+        rounds = range(self.definition.rounds)
+        sequences = [int(self._widths[(level == r) & (turn == 1)].sum()) for r in rounds]
+        return sequences, [int(((level == r) & (turn == 0)).sum()) for r in rounds]
+
+    @cached_property
     def programme_size(self) -> tuple[int, int]:
         """Rows (and as many columns) of the linear programme: of the game as it is, and up to the names of suits.
 
@@ -172,9 +180,7 @@ class PokerForm:
         for level, cards in enumerate(d.board):
             deals *= math.comb(left, cards)
             left -= cards
-            here = (self.betting.round == level) & (self.betting.turn == 0)
-            there = (self.betting.round == level) & (self.betting.turn == 1)
-            rows = int(here.sum()) + int(self._widths[there].sum())
+            rows = self.per_hand[0][level] + self.per_hand[1][level]
             plain += rows * deals
             renamed += rows * self.cards.rounds[level].classes
         return plain, renamed

@@ -48,17 +48,6 @@ class Inside:
     true: float  # of the whole game, exactly or as well as it is known
 
 
-def sizes(form: PokerForm) -> tuple[list[int], list[int]]:
-    """By round: sequences of one seat and infosets of the other for each hand, as programmes count them."""
-    sequences, infosets = [], []
-    for level in range(form.definition.rounds):
-        lo, hi = form.segments.round_segment[level : level + 2].tolist()
-        sequences.append(int(form.table.width[1, lo:hi].sum()))
-        nodes = form.betting.round == level
-        infosets.append(int((nodes & (form.betting.turn == 0)).sum()))
-    return sequences, infosets
-
-
 def _cards(name: str) -> Cards:
     return Cards.of(poker_form(game(name)).definition)
 
@@ -156,7 +145,7 @@ def recompute(plan: Plan, told: OnStart) -> Part:
     told("lossy classes", 0, 1)
     lossy = _lossy(max(50, plan.iterations))
     programme = _programme("rhode_island(ranks=2, suits=2)" if quick else EXACT[1], plan)
-    sequences, infosets = sizes(form)
+    sequences, infosets = form.per_hand
     suits = [13, 325, 9_997]
     return Part(
         about=(

@@ -24,7 +24,7 @@ def whole():
 
 
 def test_sizes_of_the_programme_are_the_published_ones(whole):
-    sequences, infosets = sandholm_gameshrink.sizes(whole)
+    sequences, infosets = whole.per_hand
     assert (sequences, infosets) == ([10, 70, 490], [4, 28, 196])
     shrunk = shrink(Cards.of(whole.definition), "win-count")
     assert tuple(shrunk.classes) == sandholm_gameshrink.CLASSES

@@ -1,0 +1,101 @@
+"""kibitz shrink: what of a poker game's cards may be merged."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli.common import GameText, Json, console, print_json, subject_of
+from kibitz.cli.watch import Watch
+from kibitz.errors import GameError, SpecError
+
+if TYPE_CHECKING:
+    from kibitz.form import PokerForm
+
+
+def shrink(
+    game: GameText,
+    reading: Annotated[
+        str, typer.Option("--reading", metavar="NAME", help="strict, which loses nothing, or win-count, which does.")
+    ] = "strict",
+    threshold: Annotated[
+        str,
+        typer.Option("--threshold", metavar="N", help="Deals that a merging may get wrong: a number, or one a round."),
+    ] = "0",
+    json: Json = False,
+) -> None:
+    """Find which hands on which boards of a poker game for two may be merged: GameShrink.
+
+    It walks what a seat can have seen, merges what leads to the same ends, and prints how many classes are left in each
+    round, with the size of the linear programme of the game within them. `kibitz solve GAME --abstraction gameshrink`
+    solves the game within the classes.
+
+    \b
+    Examples:
+      kibitz shrink rhode_island
+      kibitz shrink rhode_island --reading win-count
+      kibitz shrink rhode_island --reading win-count --threshold 0,50,2 --json
+    """
+    from kibitz.form import PokerForm
+
+    levels = _numbers(threshold)
+    with Watch(not json) as watch:
+        form = subject_of(game, watch)
+        if not isinstance(form, PokerForm):
+            raise GameError(f"{game} is not poker for two: GameShrink's command knows no other games' signals")
+        data = facts(form, reading, levels, watch)
+    if json:
+        print_json(data)
+    else:
+        _print(data)
+
+
+def _numbers(text: str) -> int | list[int]:
+    try:
+        found = [int(word) for word in text.split(",")]
+    except ValueError:
+        raise SpecError(f"--threshold {text} should be a whole number, or one for each round such as 0,50,2") from None
+    return found[0] if len(found) == 1 else found
+
+
+def facts(form: PokerForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
+    """The classes of a game, and the programmes before and after."""
+    from kibitz.abstractions import gameshrink
+    from kibitz.abstractions.signals import Cards
+
+    watch.phase("shrinking (the first use compiles)")
+    began = time.perf_counter()
+    cards = Cards.of(form.definition)
+    shrunk = gameshrink.shrink(cards, reading, threshold)
+    return {
+        "game": form.spec,
+        "reading": reading,
+        "threshold": list(shrunk.threshold),
+        "lossless": reading == "strict" and not any(shrunk.threshold),
+        "signals": cards.signal_nodes,
+        "suits": [r.classes for r in form.cards.rounds],
+        "classes": shrunk.classes,
+        "programme": {"whole": form.programme_size[0], "shrunk": shrunk.lp_size(*form.per_hand)},
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def _print(data: dict[str, Any]) -> None:
+    from kibitz.report.text import duration, pairs, plain
+
+    def rounds(counts: list[int]) -> str:
+        return " / ".join(f"{count:,}" for count in counts)
+
+    kept = "nothing is lost" if data["lossless"] else "lossy: an equilibrium within them is not one of the game"
+    programme = data["programme"]
+    rows = [
+        ("game", plain(data["game"])),
+        ("reading", data["reading"] + (f", threshold {rounds(data['threshold'])}" if any(data["threshold"]) else "")),
+        ("signal tree", f"{data['signals']:,} nodes"),
+        ("classes", f"{rounds(data['classes'])} by round ({kept})"),
+        ("programme", f"{programme['shrunk']:,} rows, of {programme['whole']:,} without merging anything"),
+        ("time", duration(data["seconds"])),
+    ]
+    console().print(pairs(rows))
