@@ -75,8 +75,8 @@ class PokerForm:
         for of_seat in self.buckets or ():
             self._check_buckets(of_seat)
         self.table, sizes = table_of(betting, self.segments, cards, self.buckets)
-        self.sequences, self.roots = sizes["sequences"], sizes["roots"]
-        self.seat_sequence = np.array([0, sizes["second"], self.sequences], np.int64)
+        self.sequences, self.roots = sizes.sequences, sizes.roots
+        self.seat_sequence = np.array([0, sizes.second, sizes.sequences], np.int64)
         ends = self.table.stake[0] != 0.0
         chance = np.repeat(cards.chance[self.levels], np.diff(self.table.segment_node))
         self.scale = float(np.abs(self.table.stake[0][ends] / chance[ends]).max(initial=1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,80 +60,89 @@ def segments_of(betting: BettingTree, rounds: int) -> Segments:
     return Segments(np.array(first, np.int64), found, exits)
 
 
+class Sizes(NamedTuple):
+    """How long arrays over a table are."""
+
+    sequences: int  # of both seats, their empty ones with them
+    second: int  # the empty sequence of seat 1: seat 0's are before it
+    roots: int  # vectors over all classes (or buckets) at the roots of all segments
+
+
 def table_of(
     betting: BettingTree, segments: Segments, deal: Deal, buckets: Buckets | None = None
-) -> tuple[Table, dict[str, int]]:
-    """(the arrays, sizes: "sequences" of both seats, "roots" of vectors over all classes at segments' roots)."""
-    from kibitz.kernels.poker import EXIT, FOLD, SHOWDOWN, Table
+) -> tuple[Table, Sizes]:
+    """The arrays that kernels read."""
+    from kibitz.kernels.poker import Table
 
-    cards = _cards(deal, buckets)
+    cards, nodes = _cards(deal, buckets), _nodes(betting, segments, deal)
+    level = np.repeat(np.arange(deal.definition.rounds), np.diff(segments.round_segment))  # of each segment
+    # Sequences of seat 0, then of seat 1, segment by segment; each seat's empty one comes first.
+    lengths = nodes["width"] * cards["rows"][:, level]
+    base = np.ones(lengths.shape, np.int64)
+    base[:, 1:] += np.cumsum(lengths, axis=1)[:, :-1]
+    second = 1 + int(lengths[0].sum())
+    base[1] += second
+    # At the root of a segment there is a vector over the classes of its round, which are numbered through all rounds.
+    wide = np.maximum(cards["rows"].max(axis=0), [r.classes for r in deal.rounds])[level]
+    first = cards["board_class"][cards["round_board"][level]]
+    root = np.cumsum(wide) - wide - first
+    table = Table(
+        **cards, **nodes, round_segment=segments.round_segment, segment_root=root.astype(np.int64), base=base
+    )
+    return table, Sizes(second + 1 + int(lengths[1].sum()), second, int(wide.sum()))
+
+
+def _nodes(betting: BettingTree, segments: Segments, deal: Deal) -> dict[str, Any]:
+    """Nodes of all segments, numbered on; within a segment they are counted from its first."""
+    from kibitz.kernels.poker import EXIT, FOLD, SHOWDOWN
+
     counts = [len(nodes) for nodes in segments.node]
-    total, most = sum(counts), max(2, *(len(names) for names in betting.actions)) if betting.actions else 2
-    turn = np.empty(total, np.int8)
+    total, most = sum(counts), max([2, *(len(names) for names in betting.actions)])
+    turn, exit_ = np.empty(total, np.int8), np.full(total, -1, np.int64)
     parent, action, count = (np.full(total, -1, np.int32) for _ in range(3))
-    children = np.zeros((total, most), np.int32)
-    stake, exit_ = np.zeros((2, total)), np.full(total, -1, np.int64)
-    slot = np.zeros((2, total), np.int32)
-    base, width = (np.zeros((2, len(counts)), np.int64) for _ in range(2))
-    root = np.zeros(len(counts), np.int64)
-    next_sequence, next_root = [1, 0], 0
+    children, slot = np.zeros((total, most), np.int32), np.zeros((2, total), np.int32)
+    stake, width = np.zeros((2, total)), np.zeros((2, len(counts)), np.int64)
     at = 0
-    rows = cards["rows"]
-    per_seat: list[list[int]] = [[], []]
     for segment, nodes in enumerate(segments.node):
-        level = int(np.searchsorted(segments.round_segment, segment, side="right") - 1)
         local = {int(node): k for k, node in enumerate(nodes)}
-        made = [0, 0]
-        for k, node in enumerate(nodes.tolist()):
-            here = at + k
-            above = local.get(int(betting.parent[node]), -1) if k else -1
-            parent[here] = above
-            if above >= 0:
-                mover = int(turn[at + above])
-                children[at + above, betting.action[node]] = k
+        for here, node in enumerate(nodes.tolist(), at):
+            if here > at:
+                above = local[int(betting.parent[node])]
+                parent[here] = above
+                children[at + above, betting.action[node]] = here - at
                 slot[:, here] = slot[:, at + above]
-                slot[mover, here] = k
+                slot[turn[at + above], here] = here - at
             if betting.turn[node] == CHANCE:
                 turn[here], exit_[here] = EXIT, segments.exit[node]
             elif betting.turn[node] == TERMINAL:
-                folded = betting.folded[node]
-                turn[here] = FOLD if folded.any() else SHOWDOWN
-                # At a showdown the larger payment comes back to whoever made it; the loser of a fold leaves his own.
-                paid = betting.paid[node]
-                amount = float(paid[int(folded.argmax())] if folded.any() else paid.min())
-                amount *= float(deal.chance[level])
-                lost = int(folded.argmax()) if folded.any() else -1
-                stake[:, here] = [-amount if seat == lost else amount for seat in (0, 1)]
+                turn[here] = FOLD if betting.folded[node].any() else SHOWDOWN
+                stake[:, here] = _stakes(betting, node) * deal.chance[betting.round[node]]
             else:
-                turn[here] = betting.turn[node]
-                count[here] = len(betting.actions[betting.actions_of[node]])
+                turn[here], count[here] = betting.turn[node], len(betting.actions[betting.actions_of[node]])
         # Actions of a seat are numbered node by node, so those of one node follow one another.
-        for k in range(len(nodes)):
-            seat = int(turn[at + k])
+        for here in range(at, at + len(nodes)):
+            seat = int(turn[here])
             if seat < 2:
-                for a in range(int(count[at + k])):
-                    action[at + children[at + k, a]] = made[seat] + a
-                made[seat] += int(count[at + k])
-        for seat in (0, 1):
-            width[seat, segment] = made[seat]
-            base[seat, segment] = next_sequence[0] if seat == 0 else 0
-            per_seat[seat].append(made[seat] * int(rows[seat, level]))
-        next_sequence[0] += made[0] * int(rows[0, level])
-        first_class = int(cards["board_class"][cards["round_board"][level]])
-        root[segment] = next_root - first_class
-        next_root += max(int(rows[:, level].max()), deal.rounds[level].classes)
+                offered = int(count[here])
+                action[at + children[here, :offered]] = width[seat, segment] + np.arange(offered)
+                width[seat, segment] += offered
         at += len(nodes)
-    # Seat 1's sequences come after seat 0's, its empty one first.
-    base[1] = next_sequence[0] + 1 + np.concatenate(([0], np.cumsum(per_seat[1])))[:-1]
-    sequences = next_sequence[0] + 1 + sum(per_seat[1])
-    table = Table(
-        **cards,
-        round_segment=segments.round_segment,
-        segment_node=np.concatenate(([0], np.cumsum(counts))).astype(np.int64), segment_root=root, base=base,
-        width=width, turn=turn, parent=parent, action=action, children=children, count=count, stake=stake,
-        exit=exit_, slot=slot,
-    )  # fmt: skip
-    return table, {"sequences": sequences, "roots": next_root, "second": next_sequence[0]}
+    return {
+        "segment_node": np.concatenate(([0], np.cumsum(counts))).astype(np.int64), "turn": turn, "parent": parent,
+        "action": action, "children": children, "count": count, "stake": stake, "exit": exit_, "slot": slot,
+        "width": width,
+    }  # fmt: skip
+
+
+def _stakes(betting: BettingTree, node: int) -> NDArray[np.float64]:
+    """What an end is worth to each seat: after a fold to have won or lost, at a showdown to win."""
+    paid, folded = betting.paid[node], betting.folded[node]
+    if not folded.any():
+        return np.full(2, float(paid.min()))  # what one paid above the other comes back
+    loser = int(folded.argmax())
+    found = np.full(2, float(paid[loser]))
+    found[loser] *= -1.0
+    return found
 
 
 def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:

@@ -74,6 +74,26 @@ class Room(NamedTuple):
 
 
 @bare_part
+def portion(total, thread, threads):
+    """The share of `total` things that a thread works on: (first, behind the last)."""
+    return total * thread // threads, total * (thread + 1) // threads
+
+
+@bare_part
+def blocks_of(table, level, thread, threads):
+    """Blocks of a round that a thread works on: (first segment, first board, boards, first block, behind the last)."""
+    lo = table.round_board[level]
+    boards = table.round_board[level + 1] - lo
+    k0 = table.round_segment[level]
+    segments = table.round_segment[level + 1] - k0
+    if table.row.shape[1]:  # boards of a segment share rows
+        first, last = portion(segments, thread, threads)
+        return k0, lo, boards, first * boards, last * boards
+    first, last = portion(segments * boards, thread, threads)
+    return k0, lo, boards, first, last
+
+
+@bare_part
 def locate(table, seat, segment, board, level):
     """(where a seat's sequences of a block begin, how far its actions are apart, their first class)."""
     first = table.board_class[board]

@@ -10,29 +10,44 @@ from __future__ import annotations
 from kibitz.kernels.barrier import meet
 from kibitz.kernels.cfr import discount
 from kibitz.kernels.jit import U64, bare_kernel, bare_part
-from kibitz.kernels.poker import FOLD, ends, hand_on, locate, reaches
+from kibitz.kernels.poker import FOLD, blocks_of, ends, hand_on, locate, portion, reaches
 
 
 @bare_part
-def keep_average(table, level, segment, board, seat, reach, average, weight):
-    """Add a seat's weighted plan in a block to its average."""
+def keep_average(table, level, segment, board, seat, reach, average, decay):
+    """Add a seat's plan in a block to its average, after what is there has been multiplied by `decay`.
+
+    With decay ((t-1)/t)^gamma plans weigh as t^gamma does, up to a common factor, and sums do not grow: large exponents
+    would leave single precision.
+    """
     first = U64(table.board_class[board])
     n = U64(table.board_class[board + 1]) - first
     start, stride = locate(table, seat, segment, board, level)
     node = table.segment_node[segment]
-    weight = average.dtype.type(weight)
+    decay = average.dtype.type(decay)
     for k in range(1, table.segment_node[segment + 1] - node):
         if table.slot[seat, node + k] == k:
             at = start + U64(table.action[node + k]) * stride
             k = U64(k)
             if table.row.shape[1]:
+                if board == table.round_board[level]:  # the first of the boards that share these rows
+                    for c in range(stride):
+                        average[at + c] *= decay
                 # Classes of a row add up, each as often as it is dealt.
                 for c in range(n):
-                    share = weight * average.dtype.type(table.share[first + c])
+                    share = average.dtype.type(table.share[first + c])
                     average[at + U64(table.row[seat, first + c])] += share * reach[k, c]
             else:
                 for c in range(n):
-                    average[at + c] += weight * reach[k, c]
+                    average[at + c] = average[at + c] * decay + reach[k, c]
+
+
+@bare_part
+def decay_of(rule, t):
+    """What older plans count for when plan t comes; below 0 if it does not count yet."""
+    if t <= rule.delay:
+        return -1.0
+    return ((t - 1.0 - rule.delay) / (t - rule.delay)) ** rule.gamma  # 0 ** 0 is 1
 
 
 @bare_part
@@ -265,54 +280,35 @@ def learn(table, segment, seat, n, gathered, lines, regret, strategy, discounts,
 
 
 @bare_part
-def portion(total, thread, threads):
-    """The share of `total` things that a thread works on: (first, behind the last)."""
-    return total * thread // threads, total * (thread + 1) // threads
-
-
-@bare_part
-def descend(table, level, seat, strategy, average, weight, room, roots, thread, threads):
-    """Reach of a seat in all blocks of a round, handed on to the next; with a weight the average is kept too."""
-    lo = table.round_board[level]
-    boards = table.round_board[level + 1] - lo
-    k0 = table.round_segment[level]
-    segments = table.round_segment[level + 1] - k0
-    bucketed = table.row.shape[1] > 0  # boards of a segment then share rows: one thread does all of them
-    first, last = portion(segments if bucketed else segments * boards, thread, threads)
-    if bucketed:
-        first, last = first * boards, last * boards
+def descend(table, level, seat, strategy, average, decay, room, roots, thread, threads):
+    """Reach of a seat in all blocks of a round, handed on to the next; unless decay < 0 the average is kept too."""
+    k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
     reach = room.reach
     for i in range(first, last):
         segment = k0 + i // boards
         board = lo + i % boards
         reaches(table, level, segment, board, seat, strategy, roots, reach)
-        if weight > 0.0:
-            keep_average(table, level, segment, board, seat, reach, average, weight)
+        if decay >= 0.0:
+            keep_average(table, level, segment, board, seat, reach, average, decay)
         if level + 1 < table.round_board.shape[0] - 1:
             hand_on(table, segment, board, seat, reach, roots)
 
 
 @bare_part
-def respond(table, level, seat, regret, strategy, others, average, weight, discounts, floor, prediction, tiny, room,
+def respond(table, level, seat, regret, strategy, others, average, decay, discounts, floor, prediction, tiny, room,
             roots, root_value, thread, threads):  # fmt: skip
-    """Values and new regrets of a seat in all blocks of a round; with a weight the other's average is kept too."""
-    lo = table.round_board[level]
-    boards = table.round_board[level + 1] - lo
-    k0 = table.round_segment[level]
-    segments = table.round_segment[level + 1] - k0
+    """Values and new regrets of a seat in all blocks of a round; unless decay < 0 the other's average is kept too."""
+    k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
     bucketed = table.row.shape[1] > 0
     n = U64(table.rows[seat, level])
     value, space, gathered = room.value, room.space, room.gathered
-    first, last = portion(segments if bucketed else segments * boards, thread, threads)
-    if bucketed:
-        first, last = first * boards, last * boards
     reach = room.reach
     for i in range(first, last):
         segment = k0 + i // boards
         board = lo + i % boards
         reaches(table, level, segment, board, 1 - seat, others, roots, reach)
-        if weight > 0.0:
-            keep_average(table, level, segment, board, 1 - seat, reach, average, weight)
+        if decay >= 0.0:
+            keep_average(table, level, segment, board, 1 - seat, reach, average, decay)
         if not bucketed:
             regret_block(table, level, segment, board, seat, regret, strategy, reach, root_value, value, space,
                          discounts, floor, prediction, tiny)  # fmt: skip
@@ -350,21 +346,21 @@ def iterate(table, rule, regret, strategy, average, kept, roots, root_value, roo
         for seat in range(2):
             # The average of the other: seat 0 has just been revised, seat 1 was in the iteration before.
             of = t - 1 if seat == 0 else t
-            weight = (of - rule.delay) ** rule.gamma if of > rule.delay else 0.0
+            decay = decay_of(rule, of)
             if not rule.alternating or of == done:  # that one is kept already
-                weight = 0.0
+                decay = -1.0
             others = strategy if rule.alternating else kept
             for level in range(rounds - 1):
-                descend(table, level, 1 - seat, others, average, weight, room, roots, thread, threads)
+                descend(table, level, 1 - seat, others, average, decay, room, roots, thread, threads)
                 meet(gate, threads)
             for level in range(rounds - 1, -1, -1):
                 respond(table, level, seat, regret, strategy, others, average,
-                        weight if level == rounds - 1 else 0.0, discounts, floor, prediction, small, room, roots,
+                        decay if level == rounds - 1 else -1.0, discounts, floor, prediction, small, room, roots,
                         root_value, thread, threads)  # fmt: skip
                 meet(gate, threads)
-        weight = (t - rule.delay) ** rule.gamma if t > rule.delay else 0.0
+        decay = decay_of(rule, t)
         for seat in range(2):
             if not rule.alternating or (seat == 1 and t == done + count):
                 for level in range(rounds):
-                    descend(table, level, seat, strategy, average, weight, room, roots, thread, threads)
+                    descend(table, level, seat, strategy, average, decay, room, roots, thread, threads)
                     meet(gate, threads)

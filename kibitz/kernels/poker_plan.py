@@ -8,22 +8,7 @@ from __future__ import annotations
 
 from kibitz.kernels.barrier import meet
 from kibitz.kernels.jit import U64, bare_kernel, bare_part
-from kibitz.kernels.poker import EXIT, FOLD, ends, hand_on, locate, reaches
-from kibitz.kernels.poker_cfr import portion
-
-
-@bare_part
-def blocks_of(table, level, thread, threads):
-    """Blocks of a round that a thread works on: (first segment, first board, boards, first block, behind the last)."""
-    lo = table.round_board[level]
-    boards = table.round_board[level + 1] - lo
-    k0 = table.round_segment[level]
-    segments = table.round_segment[level + 1] - k0
-    if table.row.shape[1]:  # boards of a segment share rows
-        first, last = portion(segments, thread, threads)
-        return k0, lo, boards, first * boards, last * boards
-    first, last = portion(segments * boards, thread, threads)
-    return k0, lo, boards, first, last
+from kibitz.kernels.poker import EXIT, FOLD, blocks_of, ends, hand_on, locate, reaches
 
 
 @bare_part

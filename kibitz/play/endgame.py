@@ -22,7 +22,6 @@ the endgame [CFR-D: Burch, Johanson & Bowling 2014]; the other seat's strategy t
 from __future__ import annotations
 
 import operator
-import threading
 import time
 from collections.abc import Sequence
 from functools import cached_property
@@ -32,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.errors import GameError, SolverError
+from kibitz.form.threads import together
 from kibitz.play.endgame_deck import MOST_CARDS, estimate, lanes_of, make_deck, make_plan
 from kibitz.play.endgame_rows import Rows, rows_of
 from kibitz.play.endgame_spot import Spot
@@ -175,12 +175,7 @@ class Endgame:
                 thread, threads, gate, ticket,
             )  # fmt: skip
 
-        others = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(1, threads)]
-        for each in others:
-            each.start()
-        work(0)
-        for each in others:
-            each.join()
+        together(work, threads)
         found: Floats = upper.x[self._places :][self._order]
         return found
 
