@@ -102,6 +102,11 @@ class Profile:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile to a directory, by convention NAME.profile; an older one there is replaced at once."""
+        if isinstance(self.infosets, PokerInfosets) and not self.infosets.plain:
+            raise GameError(
+                "a profile within buckets is not saved, as its buckets would be lost: lift it to the game first, "
+                "or solve with kibitz.solve(game, abstraction=...), which does"
+            )
         store.save(Path(path), KIND, self._arrays(), self._meta())
 
     @staticmethod

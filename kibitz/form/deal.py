@@ -82,7 +82,10 @@ class Deal:
         """The class of a hand and boards, by whatever names of suits."""
         from kibitz.games.poker import cards_of
 
-        groups = [sorted(cards_of(word)) for word in text.split()]
+        try:
+            groups = [sorted(cards_of(word)) for word in text.split()]
+        except KeyError:  # not cards at all
+            groups = []
         sizes = [self.definition.hole, *(cards for cards in self.definition.board[: level + 1] if cards)]
         deck = deck_of(self.definition)
         given = [card for group in groups for card in group]
@@ -128,6 +131,9 @@ def least_classes(definition: Definition) -> list[int]:
         deals *= math.comb(left, cards)
         left -= cards
         found.append(max(1, deals // math.factorial(definition.suits)))
+    if definition.hole == 1:  # on a board of the last round hands of one strength may be one class
+        before = found[-2] if len(found) > 1 else 1
+        found[-1] = max(before, found[-1] // math.comb(definition.ranks * definition.suits, 1))
     return found
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kibitz.errors import GameError, SolverError
 from kibitz.form.deal import Deal, deal, least_classes
@@ -69,11 +70,12 @@ class PokerForm:
             self._refuse(least_classes(definition), most_bytes, "at least ")
             cards = deal(definition)
         self.cards = cards
-        self.buckets: Buckets | None = (buckets, buckets) if isinstance(buckets, list) else buckets
-        if self.buckets is None:
+        self.buckets: Buckets | None = None
+        if buckets is None:
             self._refuse([r.classes for r in cards.rounds], most_bytes, "")
-        for of_seat in self.buckets or ():
-            self._check_buckets(of_seat)
+        else:
+            first, second = buckets if isinstance(buckets, tuple) else (buckets, buckets)
+            self.buckets = self._checked(first), self._checked(second)
         self.table, sizes = table_of(betting, self.segments, cards, self.buckets)
         self.sequences, self.roots = sizes.sequences, sizes.roots
         self.seat_sequence = np.array([0, sizes.second, sizes.sequences], np.int64)
@@ -90,7 +92,7 @@ class PokerForm:
         if needed > most_bytes or max(classes) > MOST_CLASSES:
             raise GameError(
                 f"{self.spec or 'this game'} has {word}{sequences:,} sequences up to the names of suits, which take "
-                f"about {needed / 1e9:,.1f} GB to solve; {most_bytes / 1e9:,.1f} GB are free here, and at most "
+                f"about {needed / 1e6:,.0f} MB to solve; {most_bytes / 1e6:,.0f} MB are free here, and at most "
                 f"{MOST_CLASSES:,} hands on boards are enumerated: take a smaller deck (numRanks, numSuits), fewer "
                 "rounds, or an abstraction"
             )
@@ -105,15 +107,19 @@ class PokerForm:
         """The round of each segment."""
         return np.repeat(np.arange(self.definition.rounds), np.diff(self.segments.round_segment))
 
-    def _check_buckets(self, buckets: list[Ints]) -> None:
+    def _checked(self, buckets: Sequence[ArrayLike]) -> list[Ints]:
+        """Buckets of a seat as arrays, if they are that."""
         if len(buckets) != len(self.cards.rounds):
             raise SolverError(f"buckets are given for each of the {len(self.cards.rounds)} rounds")
-        for number, (round_, of) in enumerate(zip(self.cards.rounds, buckets, strict=True)):
-            if of.shape != (round_.classes,) or of.min() < 0 or len(np.unique(of)) != of.max() + 1:
+        found = [np.asarray(of) for of in buckets]
+        for number, (round_, of) in enumerate(zip(self.cards.rounds, found, strict=True)):
+            whole = of.dtype.kind in "iu" and of.shape == (round_.classes,)
+            if not whole or of.min() < 0 or len(np.unique(of)) != of.max() + 1:
                 raise SolverError(
                     f"round {number} has {round_.classes:,} classes of hands; each needs a bucket, numbered from 0 on "
                     "without gaps"
                 )
+        return [of.astype(np.int64) for of in found]
 
     # What every form has.
 
@@ -263,7 +269,11 @@ class PokerForm:
                 found[place] = weights[first : first + width * rows].reshape(width, rows)[:, small.buckets[seat][level]]
         return found
 
-    # The payoff operator.
+    # The payoff operator. Plans by row exist only if a row says what came before it.
+
+    def _remember(self) -> None:
+        if not self.perfect_recall:
+            raise SolverError("buckets that forget the bucket before have no plans, values and best responses by row")
 
     def vectors(self, dtype: Any = np.float64) -> tuple[NDArray[Any], NDArray[Any]]:
         """Room at the roots of segments: (reach, 1 at the first segment; values)."""
@@ -291,6 +301,7 @@ class PokerForm:
     def _plan(self, strategy: Floats, plan: Floats) -> Floats:
         from kibitz.kernels.poker_plan import plan_of
 
+        self._remember()
         roots, _ = self.vectors()
         plan[self.seat_sequence[:-1]] = 1.0
         for seat in (0, 1):
@@ -306,6 +317,7 @@ class PokerForm:
     def _gradient(self, seat: int, plan: Floats, worth: Floats) -> None:
         from kibitz.kernels.poker_plan import gradient
 
+        self._remember()
         roots, values = self.vectors()
         self._share(gradient, seat, plan, worth, roots, values, meeting=True)
         first = self.cards.rounds[0]
@@ -318,8 +330,7 @@ class PokerForm:
         """
         from kibitz.kernels.poker_plan import best
 
-        if not self.perfect_recall:
-            raise SolverError("buckets that forget the bucket before have no best response of their own")
+        self._remember()
         above = self._row_up if self.buckets is not None else None
         row_up = np.zeros((1, 1), np.int64) if above is None else above[seat]
         values = np.zeros(self.roots)

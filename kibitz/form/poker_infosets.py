@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -36,6 +37,11 @@ class PokerInfosets(Infosets):
             _form=form, _nodes=nodes, _start=start, labels=_Labels(self), actions=list(form.betting.actions),
             seat_start=start[[0, counts.shape[1], -1]].astype(np.int32),
         )  # fmt: skip
+
+    @property
+    def plain(self) -> bool:
+        """Whether the definition says all: without buckets."""
+        return self._form.buckets is None
 
     @property
     def definition(self) -> str:
@@ -124,8 +130,11 @@ class PokerInfosets(Infosets):
         start = int(self._start[seat * len(form.segments.node) + segment])
         place = nodes.index(node)
         if form.buckets is not None:
-            row = int(cards.removeprefix("bucket "))
-            return start + place * int(form.table.rows[seat, level]) + row
+            rows = int(form.table.rows[seat, level])
+            number = re.fullmatch(r"bucket (\d{1,9})", cards)
+            if number is None or int(number[1]) >= rows:
+                raise GameError(f"{cards!r} is not a bucket of this round: they are 'bucket 0' to 'bucket {rows - 1}'")
+            return start + place * rows + int(number[1])
         found = form.cards.find(level, cards)
         first = form.cards.rounds[level].board_class
         board = int(np.searchsorted(first, found, side="right")) - 1
