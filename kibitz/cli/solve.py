@@ -332,6 +332,8 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
 
 def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> dict[str, Any]:
     """How a solve went, as plain data."""
+    from kibitz.machine import peak_memory
+
     last = report.looks[-1]
     real = gap_in_the_game(order, tree, profile, last)
 
@@ -349,6 +351,7 @@ def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repo
         "nash_conv": real,
         "exploitability": real / tree.players,
         **({"abstraction": profile.meta["abstraction"], "abstract_nash_conv": last.gap} if order.abstraction else {}),
+        "peak_bytes": peak_memory(),
         "sha256": profile.sha256,
         "out": path(order.out),
         "checkpoint": path(order.checkpoint),
@@ -360,7 +363,9 @@ def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repo
 
 
 def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> None:
-    from kibitz.report.text import duration, gap, pairs, plain, signed
+    from kibitz.form import PokerForm
+    from kibitz.machine import peak_memory
+    from kibitz.report.text import duration, gap, pairs, plain, signed, size
 
     out, last = console(), report.looks[-1]
     exact = report.solver is not None and report.solver.exact
@@ -382,6 +387,8 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
         rows.insert(1, ("", f"so the game's value for seat 0 is {signed(-last.best[1])} to {signed(last.best[0])}"))
+    if isinstance(tree, PokerForm):
+        rows.append(("memory", f"{size(peak_memory())} at most"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
         if given is not None:
             rows.append((name, str(given)))

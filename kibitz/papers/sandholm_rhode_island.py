@@ -7,7 +7,6 @@ responses of both seats in the whole game, not within an abstraction.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -43,7 +42,7 @@ class Run:
     gap: tuple[float, ...]
     value: float  # of seat 0, of the last profile
     interval: tuple[float, float]  # in which the value of the game lies
-    rss: int  # bytes, the most that the process held
+    rss: int  # bytes, the most that the process held in memory
 
     def reached(self, gap: float) -> tuple[int, float] | None:
         """(iterations, seconds) at the first look at which the gap was at most so much."""
@@ -65,20 +64,17 @@ def run_solver(solver: str, until: float, seconds: float, name: str) -> Run:
         command = [sys.executable, "-m", "kibitz.cli", "solve", name, "--solver", solver, "--until", repr(until),
                    "--seconds", repr(seconds), "--log", str(log), "--json"]  # fmt: skip
         with open(Path(folder) / "out", "w+") as out, open(Path(folder) / "err", "w+") as err:
-            child = subprocess.Popen(command, stdout=out, stderr=err)
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
+            code = subprocess.run(command, stdout=out, stderr=err, check=False).returncode
             err.seek(0)
-            if child.returncode:
+            if code:
                 raise SolverError(f"{' '.join(command[1:])} failed: {err.read().strip()[-500:]}")
             out.seek(0)
             found = json.loads(out.read())
         looks = [json.loads(line) for line in log.read_text().splitlines()]
     best = found["best_response"]
-    unit = 1 if sys.platform == "darwin" else 1024
     return Run(
         solver, tuple(look["iteration"] for look in looks), tuple(look["seconds"] for look in looks),
-        tuple(look["gap"] for look in looks), found["value"][0], (-best[1], best[0]), usage.ru_maxrss * unit,
+        tuple(look["gap"] for look in looks), found["value"][0], (-best[1], best[0]), found["peak_bytes"],
     )  # fmt: skip
 
 
