@@ -105,7 +105,9 @@ def solve(
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
     """
-    form = form_for(game, solver, start, of_tree=rows is not None)
+    # Abstractions by other names than GameShrink's are of trees.
+    named = isinstance(abstraction, str) and not abstraction.strip().startswith("gameshrink")
+    form = form_for(game, solver, start, of_tree=rows is not None or named)
     if abstraction is not None:
         if rows is not None or isinstance(start, Profile):
             raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")

@@ -105,7 +105,8 @@ def test_shrink_and_solve_within_classes(tmp_path):
     lossy = json.loads(call("shrink", "poker(file=leduc)", "--reading", "win-count", "--json"))
     assert lossy["classes"] == [3, 7] and not lossy["lossless"]
     assert "nothing is lost" in call("shrink", "poker(file=leduc)")
-    assert "lossy" in call("shrink", "poker(file=leduc)", "--threshold", "0,1")
+    assert "may lose" in call("shrink", "poker(file=leduc)", "--reading", "win-count", "--threshold", "0,1")
+    assert "nothing is lost" in call("shrink", "poker(file=kuhn)", "--reading", "win-count")  # here it is strict
     assert "not poker for two" in call("shrink", "liars_dice(dice_sides=2)", code=2)
     assert "whole number" in call("shrink", "poker(file=leduc)", "--threshold", "much", code=2)
     assert "strict or win-count" in call("shrink", "poker(file=leduc)", "--reading", "loose", code=2)
@@ -116,7 +117,9 @@ def test_shrink_and_solve_within_classes(tmp_path):
     assert found["abstract_nash_conv"] < 1e-3 and found["nash_conv"] > 0.7
     assert json.loads(call("evaluate", str(tmp_path / "x.profile"), "--json"))["nash_conv"] == found["nash_conv"]
     assert "gap in the game" in call(*solve[:-2], "--abstraction", "gameshrink")
-    assert "known are gameshrink" in call(*solve, "jumble", code=2)
+    assert "jumble" in call(*solve, "jumble", code=2)
+    named = json.loads(call(*solve, "suits"))  # an abstraction of the tree
+    assert named["abstraction"] == "suits" and named["nash_conv"] < 1e-2
 
 
 def test_an_abstraction_of_a_tree_by_name():

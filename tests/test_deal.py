@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb, factorial
@@ -292,3 +293,12 @@ def test_hands_of_three_are_refused():
     with pytest.raises(GameError, match="hands of 3 cards"):
         deal(definition(2, 5, 3, (0,)))
 
+
+
+def test_boards_that_take_too_long_are_refused():
+    """Few classes may come of many boards: what counts is how many have to be gone through."""
+    many = Definition(True, 2, 2, None, (1, 1), (1, 1), (0, 0), (0, 0), 4, 13, 1, (0, 6))
+    began = time.perf_counter()
+    with pytest.raises(GameError, match="boards would have to be gone through"):
+        deal(many)
+    assert time.perf_counter() - began < 1.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 import pytest
 
+from kibitz.abstractions.gameshrink import shrink
 from kibitz.abstractions.signals import PUBLIC, Cards, Walked, deals, signal_nodes, signals_of
 from kibitz.errors import GameError
 from kibitz.games import acpc
@@ -202,3 +204,28 @@ def test_a_definition_of_a_poker_game():
 def test_errors_say_what_is_wrong(make, text):
     with pytest.raises(GameError, match=text):
         make()
+
+
+class Unequal:
+    """A signal's chance is its weight over the sum of its siblings', which need not be the same everywhere."""
+
+    players = 2
+    order = ((0, 0), (0, 1), (1, 0))  # seat 0's first signal, seat 1's, and one more of seat 0
+
+    def signals(self, seen):
+        if len(seen) == 0:
+            return [("A", 1), ("B", 1)]
+        if len(seen) == 1:
+            return [("W", 1), ("L", 2 if seen == ("A",) else 1)]
+        return [("x", 1), ("y", 1)] if seen == ("A", "W") else [("x", 1)]
+
+    def outcome(self, seen):
+        return (1, 0) if seen[1] == "W" else (0, 1)
+
+
+def test_weights_are_chances_among_siblings():
+    chances = dict(deals(Unequal()))
+    assert sum(chances.values()) == 1
+    assert chances["A", "W", "x"] == Fraction(1, 12) and chances["B", "W", "x"] == Fraction(1, 4)
+    first = shrink(Unequal()).of(0, [(0, ("A",)), (0, ("B",))])
+    assert first[0] != first[1]  # one wins a third of the time, the other half of it

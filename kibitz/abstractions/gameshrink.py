@@ -17,7 +17,8 @@ nodes of the last round are of one kind; there are two readings.
 
 **"win-count"**: if they win, tie and lose against equally many hands of the opponent. That is the recursion of the
 paper on a tree in which the opponent's cards are the *last* signal. On Rhode Island hold'em it gives 13, 205 and
-1,774 classes, and so the published linear programme of 1,237,238 rows. **It is not lossless.** The opponent's cards
+1,774 classes, and so a linear programme of 1,237,238 rows, the published number. Whether the theorem of the paper
+covers such a tree is not judged here. **It is not lossless.** The opponent's cards
 are dealt before the board and bet on before it. Two boards that as many hands win on may differ in which hands those
 are, and hands are told apart by how they were bet: a matching of the opponent's hands must not depend on the board.
 Leduc hold'em shows it. A king on a board queen and a king on a board jack both win 2, tie 1 and lose 1; but on the
@@ -39,7 +40,8 @@ opponent comes there, depends on o through the chances of (D, who wins), as bets
 D: by (2) it is a function of C(o) and the betting. Before that, a decision is worth an average over the next round's
 signals by the chances of (1), and what folding brings, which depends on the chances of D: again a function of C(o)
 and the betting, and so is a best choice. Hence a best response in the whole game is found among strategies that see
-classes only, and an equilibrium within classes is one of the whole game. With more players the classes of all
+classes only, and an equilibrium within classes is one of the whole game. What is paid depends on the betting and on the
+order of the hands alone. With more players the classes of all
 opponents stand for D. Who wins must not be settled before the last round, except by folding.
 
 Renaming suits fulfils (1) and (2), so strict classes are never finer than hands up to the names of suits. They can be

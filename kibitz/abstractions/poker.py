@@ -28,7 +28,8 @@ def poker_buckets(form: PokerForm, source: Any) -> tuple[str, Buckets | list[Int
     from kibitz.abstractions.signals import Cards
 
     if isinstance(source, Shrunk):
-        return f"gameshrink(reading={source.reading})", shrunk_buckets(form, source)
+        lossy = f", threshold={specs.show(source.threshold)}" if any(source.threshold) else ""
+        return f"gameshrink(reading={source.reading}{lossy})", shrunk_buckets(form, source)
     if not isinstance(source, str):
         return "buckets", source
     spec = specs.parse(source)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Protocol, cast
@@ -101,10 +102,10 @@ def signals_of(source: Signals | OrderedGame) -> Signals:
     return cast(Signals, source) if hasattr(source, "nodes") else Walked(source)
 
 
-def deals(game: OrderedGame) -> Iterator[tuple[Seen, int]]:
-    """All complete deals with their weights, depth first."""
+def deals(game: OrderedGame) -> Iterator[tuple[Seen, Fraction]]:
+    """All complete deals with their chances, depth first: a signal's is its weight over the sum of its siblings'."""
     count = len(game.order)
-    stack: list[tuple[Seen, int]] = [((), 1)]
+    stack: list[tuple[Seen, Fraction]] = [((), Fraction(1))]
     while stack:
         seen, weight = stack.pop()
         if len(seen) == count:
@@ -113,10 +114,12 @@ def deals(game: OrderedGame) -> Iterator[tuple[Seen, int]]:
         follow = list(game.signals(seen))
         if not follow:
             raise GameError(f"after the signals {seen!r} no other can come, but {count} are to be revealed")
-        for signal, times in reversed(follow):
+        for signal, times in follow:
             if times != int(times) or times < 1:
                 raise GameError(f"signal {signal!r} after {seen!r} has weight {times}: weights are whole and above 0")
-            stack.append(((*seen, signal), weight * int(times)))
+        total = sum(int(times) for _, times in follow)
+        for signal, times in reversed(follow):
+            stack.append(((*seen, signal), weight * Fraction(int(times), total)))
 
 
 def signal_nodes(game: OrderedGame) -> int:
@@ -127,6 +130,16 @@ def signal_nodes(game: OrderedGame) -> int:
         found = [(*seen, signal) for seen in found for signal, _ in game.signals(seen)]
         count += len(found)
     return count
+
+
+def _whole(chances: list[tuple[Seen, Fraction]]) -> list[tuple[Seen, int]]:
+    """Deals with their chances as whole numbers, without a common divisor."""
+    scale = math.lcm(*(chance.denominator for _, chance in chances))
+    weights = [int(chance * scale) for _, chance in chances]
+    common = math.gcd(*weights)
+    if sum(weights) // common > np.iinfo(np.int64).max:
+        raise GameError("the chances of this game's deals have no common denominator of 63 bits; simplify its weights")
+    return [(deal, weight // common) for (deal, _), weight in zip(chances, weights, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +167,7 @@ class Walked:
                 "an ordered game has 2 seats or more and signals (round, seat) with rounds from 0 and seats from 0, or "
                 f"PUBLIC; this one has players={players} and order={order}"
             )
-        every = list(deals(self.game))
+        every = _whole(list(deals(self.game)))
         seen: list[list[list[Seen]]] = [
             [[self.view(seat, k, deal) for deal, _ in every] for seat in range(players)] for k in range(rounds)
         ]

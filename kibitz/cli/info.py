@@ -82,10 +82,10 @@ def _print_poker(data: dict[str, Any]) -> None:
         ("histories", f"{data['histories']:,} in the whole tree, which is not laid out: betting is solved times cards"),
         ("betting", f"{data['betting']:,} histories of betting alone"),
         ("boards", f"{rounds(data['boards'])} by round, up to the names of suits"),
-        ("hands on boards", f"{rounds(data['classes'])}, likewise"),
-        ("infosets", f"{sum(data['infosets']):,} up to the names of suits"),
+        ("hands on boards", f"{rounds(data['classes'])} classes by round"),
+        ("infosets", f"{sum(data['infosets']):,} within these classes"),
         ("sequences", f"{sum(data['sequences']):,}, likewise; a linear programme of the game as it is would have "
-                      f"{data['programme'][0]:,} rows and columns, one up to suits {data['programme'][1]:,}"),
+                      f"{data['programme'][0]:,} rows and columns, one within the classes {data['programme'][1]:,}"),
         ("payoffs", f"up to {data['payoff']:g} chips"),
         ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, besides Python's own"),
         ("laid out in", duration(data["layout"]["seconds"])),

@@ -73,9 +73,8 @@ def facts(form: PokerForm, reading: str, threshold: int | list[int], watch: Watc
         "game": form.spec,
         "reading": reading,
         "threshold": list(shrunk.threshold),
-        "lossless": reading == "strict" and not any(shrunk.threshold),
+        "lossless": shrunk.classes == gameshrink.shrink(cards, "strict").classes,
         "signals": cards.signal_nodes,
-        "suits": [r.classes for r in form.cards.rounds],
         "classes": shrunk.classes,
         "programme": {"whole": form.programme_size[0], "shrunk": shrunk.lp_size(*form.per_hand)},
         "seconds": time.perf_counter() - began,
@@ -88,7 +87,7 @@ def _print(data: dict[str, Any]) -> None:
     def rounds(counts: list[int]) -> str:
         return " / ".join(f"{count:,}" for count in counts)
 
-    kept = "nothing is lost" if data["lossless"] else "lossy: an equilibrium within them is not one of the game"
+    kept = "nothing is lost" if data["lossless"] else "may lose: an equilibrium within them need not be one of the game"
     programme = data["programme"]
     rows = [
         ("game", plain(data["game"])),

@@ -9,9 +9,11 @@ class needs is how many deals it stands for.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,10 @@ from kibitz.games.acpc import Definition
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Strength = Callable[[Any], Ints]
+
+MOST_BOARDS = 1_000_000  # gone through one by one, at some ten thousand a second
+MOST_HANDS = 50_000_000  # on boards of one round, at some 60 bytes each
 
 
 @dataclass(frozen=True)
@@ -63,9 +69,7 @@ class Deal:
     @property
     def hands(self) -> int:
         """Hands that a seat can be dealt."""
-        d = self.definition
-        return math.comb(d.ranks * d.suits, d.hole)
-
+        return math.comb(self.definition.ranks * self.definition.suits, self.definition.hole)
 
     def text(self, level: int, board: int, hand: NDArray[np.uint8]) -> str:
         """A hand and a board as labels have them: cards that came together high to low."""
@@ -124,7 +128,7 @@ def deck_of(definition: Definition) -> NDArray[np.uint8]:
 
 def least_classes(definition: Definition) -> list[int]:
     """For each round a number that the classes of hands reach or exceed: deals over renamings of suits."""
-    left, deals, found = definition.ranks * definition.suits, 1, []
+    left, found = definition.ranks * definition.suits, []
     deals = math.comb(left, definition.hole)
     left -= definition.hole
     for cards in definition.board:
@@ -137,8 +141,11 @@ def least_classes(definition: Definition) -> list[int]:
     return found
 
 
-def deal(definition: Definition) -> Deal:
-    """Enumerate the boards and hands of a game, up to the names of suits."""
+def deal(definition: Definition, alike: bool = True) -> Deal:
+    """Enumerate the boards and hands of a game, up to the names of suits.
+
+    alike: whether hands that are alike in the last round are one class too (`_alike`).
+    """
     from kibitz.games.poker import strength
 
     if definition.hole not in (1, 2):
@@ -150,6 +157,7 @@ def deal(definition: Definition) -> Deal:
     boards: list[tuple[tuple[int, ...], Ints, int, int]] = [((), np.arange(len(rename)), 0, 1)]
     total = [1]  # of each board: how many boards it stands for, over all rounds
     for number, cards in enumerate(definition.board):
+        _check_work(definition, number, len(boards))
         if cards:
             boards = [
                 (board + new, keeps, at, copies)
@@ -161,7 +169,7 @@ def deal(definition: Definition) -> Deal:
             boards = [(board, group, at, 1) for at, (board, group, _, _) in enumerate(boards)]
         last = number == definition.rounds - 1
         rounds.append(_round(deck, boards, total, rename, definition, rounds[-1] if rounds else None,
-                             strength if last else None))  # fmt: skip
+                             strength if last else None, alike))  # fmt: skip
     d, left = definition, len(deck) - definition.hole
     chance = [1.0 / math.comb(left, d.hole)]
     left -= d.hole
@@ -173,6 +181,19 @@ def deal(definition: Definition) -> Deal:
         else:
             chance[0] *= step
     return Deal(definition, tuple(rounds), np.array(chance))
+
+
+def _check_work(definition: Definition, number: int, boards: int) -> None:
+    """Refuse a round whose boards are too many to go through one by one."""
+    left = definition.ranks * definition.suits - sum(definition.board[:number])
+    ways = boards * math.comb(left, definition.board[number])
+    hands = ways * math.comb(left - definition.board[number], definition.hole) // math.factorial(definition.suits)
+    if ways > MOST_BOARDS or hands > MOST_HANDS:
+        raise GameError(
+            f"before round {number} {ways:,} boards would have to be gone through, with at least {hands:,} hands "
+            f"on those that differ; {MOST_BOARDS:,} and {MOST_HANDS:,} are the most: take fewer board cards or a "
+            "smaller deck"
+        )
 
 
 def _next(
@@ -194,7 +215,7 @@ def _next(
 
 def _round(
     deck: NDArray[np.uint8], boards: list[tuple[tuple[int, ...], Ints, int, int]], total: list[int],
-    rename: NDArray[np.uint8], definition: Definition, before: Round | None, strength: object,
+    rename: NDArray[np.uint8], definition: Definition, before: Round | None, strength: Strength | None, alike: bool,
 ) -> Round:  # fmt: skip
     """Hands on each board, their classes, and in the last round which beat which."""
     hole = definition.hole
@@ -218,10 +239,10 @@ def _round(
             cards = np.concatenate(
                 (every[hands], np.broadcast_to(np.array(board, np.uint8), (len(hands), len(board)))), axis=1
             )
-            worth = strength(cards)  # type: ignore[operator]
+            worth = strength(cards)
             worth_of_kind = np.empty(len(kinds), np.int64)
             worth_of_kind[of] = worth
-            if hole == 1:
+            if hole == 1 and alike:
                 kinds, of, worth_of_kind = _alike(kinds, of, worth_of_kind, earlier, above)
             order = np.argsort(worth_of_kind, kind="stable")
             kinds, worth_of_kind = kinds[order], worth_of_kind[order]
@@ -266,9 +287,8 @@ def _alike(
 ) -> tuple[Ints, Ints, Ints]:
     """In the last round, with hands of one card: classes that were one before and are of one strength stay one.
 
-    Such hands meet the same hands of the other and win against the same; each keeps one of its own class from the
-    other. So nothing is lost, whatever the suits: [Gilpin & Sandholm 2007] by the strict reading, which
-    `abstractions/gameshrink.py` finds in general.
+    Of two such hands each meets all that the other meets, and the other itself: a hand of the same class, and a tie. So
+    nothing is lost, whatever the suits; it is what GameShrink's strict reading finds (`abstractions/gameshrink.py`).
     """
     before = np.zeros(len(kinds), np.int64) if earlier is None else earlier[above][kinds]
     _, first, same = np.unique(np.stack((before, worth)), axis=1, return_index=True, return_inverse=True)

@@ -36,6 +36,7 @@ Ints = NDArray[np.int64]
 
 # Bytes by sequence that a solve by CFR takes: three arrays of float32; for a look at the gap plans of both seats and
 # the worth of one's sequences in float64; and in the end the profile.
+BYTES_PER_HAND = 60
 BYTES_PER_SEQUENCE = 3 * 4 + 8 + 4 + 8 + 8
 MOST_CLASSES = 20_000_000  # that boards and hands are enumerated for
 
@@ -60,7 +61,7 @@ class PokerForm:
         if definition.players != 2:
             raise GameError(
                 f"{game.spec or 'this game'} has {definition.players} players, and the poker form is for two: "
-                "solve its tree (kibitz.tree_of) where that fits, or sample it"
+                "solve its tree (kibitz.tree.tree_of) where that fits, or sample it"
             )
         self.game, self.definition, self.spec = game, definition, game.spec
         most_bytes = free_memory() if most_bytes is None else most_bytes
@@ -89,6 +90,8 @@ class PokerForm:
         np.add.at(actions, self.betting.round[self.betting.turn >= 0], self._widths[self.betting.turn >= 0])
         sequences = sum(int(a) * c for a, c in zip(actions, classes, strict=True))
         needed = BYTES_PER_SEQUENCE * sequences
+        if self.definition.hole == 2:  # hands are kept one by one, to know which cards they hold
+            needed += BYTES_PER_HAND * sum(classes)
         if needed > most_bytes or max(classes) > MOST_CLASSES:
             raise GameError(
                 f"{self.spec or 'this game'} has {word}{sequences:,} sequences up to the names of suits, which take "
@@ -174,7 +177,7 @@ class PokerForm:
 
     @cached_property
     def programme_size(self) -> tuple[int, int]:
-        """Rows (and as many columns) of the linear programme: of the game as it is, and up to the names of suits.
+        """Rows (and as many columns) of the linear programme: of the game as it is, and within the form's classes.
 
         One for the empty sequence and one for each sequence and infoset of the other seat, for both seats together
         (rows: infosets of one seat and sequences of the other) [Gilpin & Sandholm 2007].
@@ -408,10 +411,10 @@ class PokerForm:
 
 
 def is_poker(game: Any) -> TypeGuard[Poker]:
-    """Whether a game has a poker form: poker by a definition, for two."""
+    """Whether a game has a poker form: poker by a definition, for two, with hands of one card or two."""
     from kibitz.games.poker import Poker
 
-    return isinstance(game, Poker) and game.players == 2
+    return isinstance(game, Poker) and game.players == 2 and game.definition.hole <= 2
 
 
 def poker_form(game: Any) -> PokerForm:

@@ -79,6 +79,32 @@ def _meetings(form: PokerForm, level: int, board: int) -> tuple[Floats, Floats]:
     return member.T @ apart @ member, member.T @ sign @ member
 
 
+def payoff_entries(form: PokerForm) -> int:
+    """How many entries of the payoff matrix are not zero, without writing it.
+
+    At an end of betting the matrix is that of the cards: which classes (or buckets) can meet, or beat each other more
+    often than they are beaten, times the stake. So it is counted once for each round and kind of end.
+    """
+    from kibitz.kernels.poker import FOLD, SHOWDOWN
+
+    table, found = form.table, 0
+    for level, cards in enumerate(form.cards.rounds):
+        shape = int(table.rows[0, level]), int(table.rows[1, level])
+        meets, wins = np.zeros(shape), np.zeros(shape)
+        for board in range(len(cards.boards)):
+            first, last = int(cards.board_class[board]), int(cards.board_class[board + 1])
+            own, other = (form.buckets[seat][level] if form.buckets else np.arange(cards.classes) for seat in (0, 1))
+            place = np.ix_(own[first:last], other[first:last])
+            copies = float(cards.share[first] / cards.size[first])
+            for matrix, part in zip((meets, wins), _meetings(form, level, board), strict=True):
+                np.add.at(matrix, place, np.round(copies * part * form.cards.hands))
+        nodes = slice(*table.segment_node[form.segments.round_segment[level : level + 2]].tolist())
+        kinds = table.turn[nodes]
+        found += int((kinds == FOLD).sum()) * int(np.count_nonzero(meets))
+        found += int((kinds == SHOWDOWN).sum()) * int(np.count_nonzero(wins))
+    return found
+
+
 def payoff_matrix(form: PokerForm) -> Any:
     """Payoffs to seat 0 by the sequences of both seats, as a sparse matrix."""
     from scipy.sparse import csc_matrix

@@ -95,7 +95,7 @@ def blocks_of(table, level, thread, threads):
 
 @bare_part
 def locate(table, seat, segment, board, level):
-    """(where a seat's sequences of a block begin, how far its actions are apart, their first class)."""
+    """(where a seat's sequences of a block begin, how far its actions are apart)."""
     first = table.board_class[board]
     if table.row.shape[1]:
         return U64(table.base[seat, segment]), U64(table.rows[seat, level])

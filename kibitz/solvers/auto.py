@@ -21,5 +21,5 @@ def _choose(task: Task, spec: str) -> Solver:
     from kibitz.solvers.lp import refusal
 
     exact = not refusal(task) and task.form.entries <= MOST_ENTRIES
-    # On Rhode Island hold'em dcfr+ needs half the iterations of any other (`kibitz paper sandholm`).
+    # On Rhode Island hold'em dcfr+ needed the fewest iterations of those tried (`kibitz paper sandholm`).
     return make("lp" if exact else "dcfr+" if isinstance(task.form, PokerForm) else "cfr+", task)

@@ -27,12 +27,24 @@ def test_sizes_of_the_programme_are_the_published_ones(whole):
     sequences, infosets = whole.per_hand
     assert (sequences, infosets) == ([10, 70, 490], [4, 28, 196])
     shrunk = shrink(Cards.of(whole.definition), "win-count")
-    assert tuple(shrunk.classes) == sandholm_gameshrink.CLASSES
+    assert shrunk.classes == [13, 205, 1_774]
     assert shrunk.lp_size(sequences, infosets) == sandholm_gameshrink.SHRUNK_ROWS == 1_237_238
     assert whole.programme_size[0] == sandholm_gameshrink.ROWS == 91_224_226
     assert whole.histories == 6_705_372_545  # a plain count of all histories; the slides' 3.1 billion count otherwise
     buckets = shrunk_buckets(whole, shrunk)
     assert [int(b.max()) + 1 for b in buckets] == [13, 205, 1_774]
+
+
+def test_entries_of_the_programme(whole):
+    """Counted without writing the matrix as with it; and the slides' fifty million for win-count classes."""
+    small = poker_form(kibitz.game(SMALL))
+    for reading in ("win-count", "strict"):
+        shrunk = shrink(Cards.of(small.definition), reading)
+        form = sandholm_gameshrink.within(small, shrunk)
+        constraints = sum(form.constraints(seat)[0].nnz for seat in (0, 1))
+        assert sandholm_gameshrink.entries(small, shrunk) == form.payoff_matrix().nnz + constraints
+    found = sandholm_gameshrink.entries(whole, shrink(Cards.of(whole.definition), "win-count"))
+    assert found == 50_428_638 and round(found, -6) == sandholm_gameshrink.NON_ZEROS
 
 
 def test_strict_classes_are_what_the_form_holds_apart(whole):
@@ -85,7 +97,8 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
     assert lossy["outside"][-1] > 2 * lossy["inside"][-1]
     assert figures["lossy"][0]["classes"] > figures["lossy"][-1]["classes"]
     claims = {claim.text: claim.count for claim in outcome.claims}
-    assert claims["an equilibrium within the classes is one of the whole game (win-count: the published classes)"] == 0
+    text = "an equilibrium within the classes is one of the whole game (win-count, which has the published size)"
+    assert claims[text] == 0
     assert claims["an equilibrium within strict classes is one of the whole game"] == 1
     files = write(outcome, tmp_path)
     assert {path.name for path in files} >= {"report.md", "report.html", "report.json", "gameshrink.png"}
