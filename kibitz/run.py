@@ -105,9 +105,7 @@ def solve(
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
     """
-    # Abstractions by other names than GameShrink's are of trees.
-    named = isinstance(abstraction, str) and not abstraction.strip().startswith("gameshrink")
-    form = form_for(game, solver, start, of_tree=rows is not None or named)
+    form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None:
         if rows is not None or isinstance(start, Profile):
             raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")
@@ -246,13 +244,19 @@ def _look(solver: Solver, form: Form, seconds: float) -> Look:
     return Look(solver.iteration, seconds, found.nash_conv, found.value.tolist(), found.best.tolist())
 
 
-def form_for(game: Game | Tree | Form | str, solver: str = "auto", start: Any = None, of_tree: bool = False) -> Form:
-    """The form to solve a game on: a poker game for two needs no tree, unless the solver walks one."""
+def walks(solver: str, abstraction: Any = None) -> bool:
+    """Whether a tree is needed: by a solver that walks it, or by an abstraction with another name than GameShrink's."""
+    named = isinstance(abstraction, str) and not abstraction.strip().startswith("gameshrink")
+    return named or parse(solver).name == "mccfr"
+
+
+def form_for(game: Game | Tree | Form | str, start: Any = None, of_tree: bool = False) -> Form:
+    """The form to solve a game on: a poker game for two needs no tree."""
     if isinstance(game, SequenceForm | PokerForm):
         return game
     rules = game if isinstance(game, Tree) else make_game(game)
     of_tree = of_tree or (isinstance(start, Profile) and not isinstance(start.infosets, PokerInfosets))
-    if is_poker(rules) and parse(solver).name != "mccfr" and not of_tree:
+    if is_poker(rules) and not of_tree:
         return poker_form(rules)
     return form_of(_tree(rules))
 

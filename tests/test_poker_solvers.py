@@ -22,7 +22,7 @@ from kibitz.form.poker import PokerForm, poker_form
 from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.games.poker import Poker
 from kibitz.profile import Profile
-from kibitz.run import Report, form_for, solve
+from kibitz.run import Report, form_for, solve, walks
 from kibitz.solvers import SOLVERS, Task, make
 from kibitz.tree import tree_of
 
@@ -172,9 +172,9 @@ def test_weights_of_the_average_stay_numbers():
 
 def test_forms_are_chosen():
     game = Poker(GAMES["leduc"])
-    assert isinstance(form_for(game), PokerForm) and form_for(game) is form_for(game, "cfr+")
-    assert isinstance(form_for("poker(file=kuhn)", "lp"), PokerForm)
-    assert not isinstance(form_for(game, "mccfr"), PokerForm)
+    assert isinstance(form_for(game), PokerForm) and form_for(game) is form_for(game, None)
+    assert isinstance(form_for("poker(file=kuhn)"), PokerForm)
+    assert not isinstance(form_for(game, of_tree=walks("mccfr")), PokerForm)
     assert not isinstance(form_for(tree_of(game)), PokerForm)
     assert not isinstance(form_for("leduc"), PokerForm)
     form = PokerForm(game)

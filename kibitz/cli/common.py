@@ -136,16 +136,15 @@ def game_and_tree(text: str, watch: Watch) -> tuple[Game, Tree]:
     return rules, _named(tree, text)
 
 
-def subject_of(text: str, watch: Watch, solver: str = "auto") -> Tree | PokerForm:
+def subject_of(text: str, watch: Watch, of_tree: bool = False) -> Tree | PokerForm:
     """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed."""
     from kibitz.form.poker import is_poker, poker_form
-    from kibitz.spec import parse
     from kibitz.tree import tree_of
 
     watch.phase(f"laying out {text}")
     with told_by_line(text):
         rules = rules_of(text)
-        if is_poker(rules) and parse(solver).name != "mccfr":
+        if is_poker(rules) and not of_tree:
             return poker_form(rules)
         return _named(tree_of(rules, watch.histories), text)
 

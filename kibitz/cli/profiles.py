@@ -42,8 +42,7 @@ def evaluate(
         from kibitz.evaluate import report
         from kibitz.form.poker_infosets import PokerInfosets
 
-        walked = "auto" if isinstance(held.infosets, PokerInfosets) else "mccfr"
-        tree = subject_of(text, watch, walked)
+        tree = subject_of(text, watch, of_tree=not isinstance(held.infosets, PokerInfosets))
         watch.phase("measuring (the first use compiles)")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}

@@ -214,7 +214,9 @@ def _run(order: Order, shown: bool) -> tuple[Tree | PokerForm, Profile, Report]:
 
     report = Report()
     with Watch(shown) as watch:
-        tree = subject_of(str(order.game), watch, known(order.solver))
+        from kibitz.run import walks
+
+        tree = subject_of(str(order.game), watch, walks(known(order.solver), order.abstraction))
         spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
         watch.solving(f"solving {tree.spec} by {spec}", report)
         with _Log(order.log, report) as log:
