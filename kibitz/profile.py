@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError
-from kibitz.form.poker_infosets import PokerInfosets
+from kibitz.form.kinds import is_poker_infosets
 from kibitz.games.protocol import Action, Game
 from kibitz.tree import Infosets
 
@@ -77,7 +77,7 @@ class Profile:
     # Artefacts
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        if isinstance(self.infosets, PokerInfosets):  # the definition says all else
+        if is_poker_infosets(self.infosets):  # the definition says all else
             return {"probabilities": self.probabilities}
         text, offsets = store.pack_strings(self.infosets.labels)
         return {
@@ -90,7 +90,7 @@ class Profile:
         }
 
     def _meta(self) -> dict[str, Any]:
-        if isinstance(self.infosets, PokerInfosets):
+        if is_poker_infosets(self.infosets):
             return {**self.meta, "poker": self.infosets.definition, "actions": []}
         return {**self.meta, "actions": [list(a) for a in self.infosets.actions]}
 
@@ -102,7 +102,7 @@ class Profile:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile to a directory, by convention NAME.profile; an older one there is replaced at once."""
-        if isinstance(self.infosets, PokerInfosets) and not self.infosets.plain:
+        if is_poker_infosets(self.infosets) and not self.infosets.plain:
             raise GameError(
                 "a profile within buckets is not saved, as its buckets would be lost: lift it to the game first, "
                 "or solve with kibitz.solve(game, abstraction=...), which does"

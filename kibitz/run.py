@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,9 @@ from numpy.typing import NDArray
 from kibitz import store
 from kibitz.abstractions import abstract_game
 from kibitz.abstractions import abstraction as make_abstraction
-from kibitz.abstractions.poker import poker_buckets
 from kibitz.errors import ArtefactError, SolverError
 from kibitz.evaluate import probabilities_of
-from kibitz.form import Form, PokerForm, SequenceForm
-from kibitz.form.poker import is_poker, poker_form
-from kibitz.form.poker_infosets import PokerInfosets
+from kibitz.form.kinds import is_form, is_poker, is_poker_form, is_poker_infosets
 from kibitz.form.rows import RowMap
 from kibitz.form.sequence import form_of, normalise
 from kibitz.games import Game
@@ -40,6 +37,9 @@ from kibitz.profile import Profile
 from kibitz.solvers import Solver, Task, make
 from kibitz.spec import parse
 from kibitz.tree import Tree, tree_of
+
+if TYPE_CHECKING:
+    from kibitz.form import Form
 
 KIND = "checkpoint"
 STOPS = ("iterations", "until", "seconds")
@@ -117,7 +117,7 @@ def solve(
     _check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
-    tree = None if isinstance(form, PokerForm) or isinstance(game, SequenceForm) else _tree(game)
+    tree = None if is_poker_form(form) or is_form(game) else _tree(game)
     task = Task(tree, form, rows, first, seed, _threads(form, threads))
     made = make(solver, task)
     if iterations is None and until is None and seconds is None:
@@ -137,7 +137,9 @@ def solve(
 
 def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: Any) -> Profile:
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
-    if isinstance(form, PokerForm):
+    if is_poker_form(form):
+        from kibitz.abstractions.poker import poker_buckets
+
         name, buckets = poker_buckets(form, source)
         small = form.bucketed(buckets)
         answer = solve(small, solver, **options)
@@ -252,17 +254,19 @@ def walks(solver: str, abstraction: Any = None) -> bool:
 
 def form_for(game: Game | Tree | Form | str, start: Any = None, of_tree: bool = False) -> Form:
     """The form to solve a game on: a poker game for two needs no tree."""
-    if isinstance(game, SequenceForm | PokerForm):
+    if is_form(game):
         return game
     rules = game if isinstance(game, Tree) else make_game(game)
-    of_tree = of_tree or (isinstance(start, Profile) and not isinstance(start.infosets, PokerInfosets))
+    of_tree = of_tree or (isinstance(start, Profile) and not is_poker_infosets(start.infosets))
     if is_poker(rules) and not of_tree:
+        from kibitz.form.poker import poker_form
+
         return poker_form(rules)
     return form_of(_tree(rules))
 
 
 def _tree(game: Game | Tree | Form | str) -> Tree:
-    if isinstance(game, SequenceForm | PokerForm):
+    if is_form(game):
         raise SolverError("a form does not know its tree: give the game itself")
     return game if isinstance(game, Tree) else tree_of(make_game(game))
 

@@ -31,7 +31,8 @@ from poker_games import (
 
 import kibitz
 from kibitz.errors import GameError, SolverError
-from kibitz.form.poker import PokerForm, is_poker, poker_form
+from kibitz.form.kinds import is_poker
+from kibitz.form.poker import PokerForm, poker_form
 from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.games import acpc
 from kibitz.games.poker import Poker, poker, rhode_island

@@ -138,13 +138,15 @@ def game_and_tree(text: str, watch: Watch) -> tuple[Game, Tree]:
 
 def subject_of(text: str, watch: Watch, of_tree: bool = False) -> Tree | PokerForm:
     """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed."""
-    from kibitz.form.poker import is_poker, poker_form
+    from kibitz.form.kinds import is_poker
     from kibitz.tree import tree_of
 
     watch.phase(f"laying out {text}")
     with told_by_line(text):
         rules = rules_of(text)
         if is_poker(rules) and not of_tree:
+            from kibitz.form.poker import poker_form
+
             return poker_form(rules)
         return _named(tree_of(rules, watch.histories), text)
 

@@ -40,9 +40,9 @@ def evaluate(
     text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
     with Watch(not json) as watch:
         from kibitz.evaluate import report
-        from kibitz.form.poker_infosets import PokerInfosets
+        from kibitz.form.kinds import is_poker_infosets
 
-        tree = subject_of(text, watch, of_tree=not isinstance(held.infosets, PokerInfosets))
+        tree = subject_of(text, watch, of_tree=not is_poker_infosets(held.infosets))
         watch.phase("measuring (the first use compiles)")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}

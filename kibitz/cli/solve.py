@@ -244,13 +244,13 @@ def compiled(solver: str, watch: Watch, subject: Tree | PokerForm | None = None)
     Returns the solver; None for "auto", which does not know yet what it will be.
     """
     from kibitz import run
-    from kibitz.form import PokerForm
+    from kibitz.form.kinds import is_poker_form
     from kibitz.spec import parse
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
     watch.phase("compiling: the first use takes a while, the next ones do not")
-    run.solve("poker(file=kuhn)" if isinstance(subject, PokerForm) else "kuhn", solver, iterations=2)
+    run.solve("poker(file=kuhn)" if is_poker_form(subject) else "kuhn", solver, iterations=2)
     return solver
 
 
@@ -365,7 +365,7 @@ def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repo
 
 
 def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> None:
-    from kibitz.form import PokerForm
+    from kibitz.form.kinds import is_poker_form
     from kibitz.machine import peak_memory
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
 
@@ -389,7 +389,7 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
         rows.insert(1, ("", f"so the game's value for seat 0 is {signed(-last.best[1])} to {signed(last.best[0])}"))
-    if isinstance(tree, PokerForm):
+    if is_poker_form(tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
         if given is not None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
-from kibitz.form import Form, PokerForm, SequenceForm
-from kibitz.form.poker import is_poker, poker_form
-from kibitz.form.poker_infosets import PokerInfosets
+from kibitz.form.kinds import is_form, is_poker, is_poker_form, is_poker_infosets
 from kibitz.form.sequence import Measure, form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.tree import Tree, tree_of
+
+if TYPE_CHECKING:
+    from kibitz.form import Form
 
 __all__ = ["BestResponse", "Measure", "best_response", "exploitability", "measure", "nash_conv", "value"]
 
@@ -31,12 +32,14 @@ class BestResponse(NamedTuple):
 
 def _form(game: Game | Tree | Form | str, profile: Profile) -> Form:
     """The form of a game that a profile was made on: poker has two."""
-    if isinstance(game, PokerForm | SequenceForm):
+    if is_form(game):
         return game
     if isinstance(game, Tree):
         return form_of(game)
     rules = make_game(game)
-    if isinstance(profile.infosets, PokerInfosets) and is_poker(rules):
+    if is_poker_infosets(profile.infosets) and is_poker(rules):
+        from kibitz.form.poker import poker_form
+
         return poker_form(rules)
     return form_of(tree_of(rules))
 
@@ -46,7 +49,7 @@ def probabilities_of(form: Form, profile: Profile) -> Floats:
     same = profile.infosets is form.infosets or (
         profile.meta.get("tree") == form.tree_digest
         and profile.probabilities.shape == (form.columns,)
-        and (isinstance(form, PokerForm) or np.array_equal(profile.infosets.first, form.infosets.first))
+        and (is_poker_form(form) or np.array_equal(profile.infosets.first, form.infosets.first))
     )
     if not same:
         raise GameError(

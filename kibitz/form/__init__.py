@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kibitz.form.poker import PokerForm
-from kibitz.form.sequence import SequenceForm
+if TYPE_CHECKING:
+    from kibitz.form.poker import PokerForm
+    from kibitz.form.sequence import SequenceForm
+
+    Form: TypeAlias = SequenceForm | PokerForm
 
 __all__ = ["Form", "PokerForm", "SequenceForm"]
 
-Form: TypeAlias = SequenceForm | PokerForm
+
+def __getattr__(name: str) -> Any:
+    """Forms are imported when they are asked for."""
+    if name == "PokerForm":
+        from kibitz.form.poker import PokerForm
+
+        return PokerForm
+    if name == "SequenceForm":
+        from kibitz.form.sequence import SequenceForm
+
+        return SequenceForm
+    raise AttributeError(name)

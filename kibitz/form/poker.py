@@ -12,13 +12,14 @@ import hashlib
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.errors import GameError, SolverError
 from kibitz.form.deal import Deal, deal, least_classes
+from kibitz.form.kinds import is_poker
 from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.form.poker_space import PokerSpace
 from kibitz.form.poker_table import Buckets, segments_of, table_of
@@ -408,13 +409,6 @@ class PokerForm:
         from kibitz.form.poker_programme import payoff_matrix
 
         return payoff_matrix(self)
-
-
-def is_poker(game: Any) -> TypeGuard[Poker]:
-    """Whether a game has a poker form: poker by a definition, for two, with hands of one card or two."""
-    from kibitz.games.poker import Poker
-
-    return isinstance(game, Poker) and game.players == 2 and game.definition.hole <= 2
 
 
 def poker_form(game: Any) -> PokerForm:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import spec as specs
 from kibitz.errors import SolverError
-from kibitz.form import Form
 from kibitz.form.rows import RowMap
 from kibitz.tree import Tree
+
+if TYPE_CHECKING:
+    from kibitz.form import Form
 
 __all__ = ["SOLVERS", "Solver", "Task", "make"]
 

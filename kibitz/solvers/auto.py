@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kibitz.form import PokerForm
+from kibitz.form.kinds import is_poker_form
 from kibitz.solvers import Solver, Task
 
 # HiGHS solves a form of this many payoff entries in a second or two (Leduc 13 thousand, Goofspiel-5 39, Leduc with ten
@@ -22,4 +22,4 @@ def _choose(task: Task, spec: str) -> Solver:
 
     exact = not refusal(task) and task.form.entries <= MOST_ENTRIES
     # On Rhode Island hold'em dcfr+ needed the fewest iterations of those tried (`kibitz paper sandholm`).
-    return make("lp" if exact else "dcfr+" if isinstance(task.form, PokerForm) else "cfr+", task)
+    return make("lp" if exact else "dcfr+" if is_poker_form(task.form) else "cfr+", task)
