@@ -350,6 +350,7 @@ def counting(pieces=SIZE, log=None, wait=0.0, fails=None, version=1, name="count
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "_told", set())  # whichever tests came before
     monkeypatch.setenv("KIBITZ_CACHE", str(tmp_path))
     return tmp_path / "cards"
 

@@ -214,6 +214,7 @@ def _wave(
             stop.set()
         ended.append(failed)
 
+    tell(recipe, int(done.sum()), recipe.pieces)  # before the work, which may be over in a moment
     for _ in range(threads):
         threading.Thread(target=work, daemon=True).start()
     interrupted = False
