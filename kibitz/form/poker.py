@@ -241,7 +241,9 @@ class PokerForm:
 
     def _share(self, kernel: Any, *arguments: Any, meeting: bool = False) -> None:
         """Call a kernel on all cores; those that meet between rounds get room to work in and a gate to meet at."""
-        gate, threads = np.zeros(16, np.int64), cores()
+        from kibitz.kernels.barrier import GATE
+
+        gate, threads = np.zeros(GATE, np.int64), cores()
 
         def work(thread: int) -> None:
             if meeting:

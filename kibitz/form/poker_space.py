@@ -42,11 +42,12 @@ class PokerSpace:
 
     def iterate(self, rule: Rule, done: int, count: int, tiny: float, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
+        from kibitz.kernels.barrier import GATE
         from kibitz.kernels.poker_cfr import iterate
 
         if not rule.alternating and not len(self._kept):
             self._kept = np.zeros(self.form.sequences, self.dtype)
-        gate = np.zeros(16, np.int64)
+        gate = np.zeros(GATE, np.int64)
         together(
             lambda thread: iterate(
                 self.form.table, rule, self.regret, self.strategy, self.average, self._kept, self._roots, self._values,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.form.rows import RowMap, row_map
-from kibitz.form.threads import together
+from kibitz.form.threads import Pace, together
 
 if TYPE_CHECKING:
     from kibitz.form.sequence import Measure, SequenceForm
@@ -24,6 +24,7 @@ class Space:
         from kibitz.kernels.cfr import State
 
         self.form = form
+        self._pace: Pace | None = None
         # Infosets with several points (imperfect recall) share a row too.
         self.rows: RowMap | None = rows or (None if form.perfect_recall else row_map(form))
         if not form.points:  # nobody ever moves
@@ -68,17 +69,18 @@ class Space:
     def iterate(self, rule: Rule, done: int, count: int, tiny: float, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
         from kibitz.kernels import cfr as kernels
+        from kibitz.kernels.barrier import GATE
 
-        gate = np.zeros(16, np.int64)
-
-        def work(thread: int) -> None:
-            common = (rule, self._held, done, count, tiny, thread, threads, gate)
+        def iterate(done: int, count: int, threads: int) -> None:
+            common = (rule, self._held, done, count, tiny, threads, np.zeros(GATE, np.int64))
             if self.rows is None:
-                kernels.iterate(self.form.packed, *common)
+                together(lambda _: kernels.iterate(self.form.packed, *common), threads)
             else:
-                kernels.iterate_rows(self.form.packed, self.rows.kernel, *common)
+                together(lambda _: kernels.iterate_rows(self.form.packed, self.rows.kernel, *common), threads)
 
-        together(work, threads)
+        if self._pace is None or self._pace.most != threads:
+            self._pace = Pace(threads)
+        self._pace.run(iterate, done, count)
 
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""

@@ -1,8 +1,12 @@
-"""A spin barrier for kernels that run on several threads of one process.
+"""How the threads of one kernel share work and wait for each other.
 
-Each thread runs the same kernel with its own number and meets the others here. Meeting takes a fraction of a
-microsecond when every thread has a core, which is what lets two cores share an iteration of a few hundred
-microseconds. A thread that has waited a while yields its core, so that more threads than cores still finish.
+Each thread runs the same kernel and takes fixed pieces of work from a shared counter (`claim`), so that a thread whose
+core has a busy neighbour does fewer of them; which thread did a piece does not change a bit of the result. Between
+steps the threads meet at a barrier (`meet`). Meeting takes a fraction of a microsecond when every thread has a core,
+which is what lets two cores share an iteration of some tens of microseconds. A waiting thread only reads, so that it
+does not take the cache line from the ones that work, and soon gives its core away.
+
+A gate is int64[GATE], zero at first; its numbers lie in cache lines of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ from numba.extending import intrinsic
 from kibitz.kernels.jit import part
 
 _YIELD = types.ExternalFunction("SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32())
-SPINS_BEFORE_YIELD = 2000
+SPINS_BEFORE_YIELD = 500  # some microseconds: longer than a meeting takes, shorter than it takes to miss the core
+GATE = 48
+ARRIVED, ROUND, CLAIMED = 0, 16, 32
 
 
 def _address(context, builder, array_type, array, index):
@@ -42,23 +48,44 @@ def _read(typingctx, array, index):
 
     def codegen(context, builder, signature, args):
         place = _address(context, builder, signature.args[0], args[0], args[1])
-        return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 0), "seq_cst")
+        return builder.load_atomic(place, "acquire", 8)
 
     return types.int64(array, types.int64), codegen
 
 
+@intrinsic
+def _write(typingctx, array, index, value):
+    """Atomically array[index] = value, after all that the thread has written before."""
+
+    def codegen(context, builder, signature, args):
+        place = _address(context, builder, signature.args[0], args[0], args[1])
+        builder.store_atomic(args[2], place, "release", 8)
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(array, types.int64, types.int64), codegen
+
+
+@part
+def claim(gate, threads, last):
+    """The next piece of work of this step: after `last`, this thread's piece before (-1 at first)."""
+    if threads == 1:
+        return last + 1
+    return _fetch_add(gate, CLAIMED, 1)
+
+
 @part
 def meet(gate, threads):
-    """Return when all `threads` threads have called. gate: int64[16], zero at first: [0] arrivals, [8] rounds."""
+    """Return when all `threads` threads have called; the next step's pieces are then counted from 0."""
     if threads == 1:
         return
-    this_round = _read(gate, 8)
-    if _fetch_add(gate, 0, 1) == threads - 1:
-        _fetch_add(gate, 0, -threads)
-        _fetch_add(gate, 8, 1)
+    this_round = _read(gate, ROUND)
+    if _fetch_add(gate, ARRIVED, 1) == threads - 1:
+        _write(gate, ARRIVED, 0)
+        _write(gate, CLAIMED, 0)
+        _write(gate, ROUND, this_round + 1)
         return
     waited = 0
-    while _read(gate, 8) == this_round:
+    while _read(gate, ROUND) == this_round:
         waited += 1
         if waited > SPINS_BEFORE_YIELD:
             _YIELD()

@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.kernels.barrier import meet
+from kibitz.kernels.barrier import claim, meet
 from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel, part
 from kibitz.kernels.sequence import ascend, clear_bare, descend, gather_hanging, gradient, unpack
+
+BAND_PIECE = 256  # rows that a thread takes at a time
 
 
 class Rule(NamedTuple):
@@ -165,7 +167,7 @@ def discount(exponent, t):
 
 
 @kernel
-def iterate(packed, rule, state, done, count, tiny, thread, threads, gate):
+def iterate(packed, rule, state, done, count, tiny, threads, gate):
     """`count` iterations after `done`, each infoset with a row of its own; the same bytes for any `threads`."""
     form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
@@ -175,21 +177,27 @@ def iterate(packed, rule, state, done, count, tiny, thread, threads, gate):
         weight = (t - rule.delay) ** rule.gamma if t > rule.delay else 0.0  # 0 ** 0 is 1
         for seat in range(seats):
             crown = form.seat_chunk[seat]
-            end = form.seat_chunk[seat + 1]
+            chunks = form.seat_chunk[seat + 1] - crown - 1
             crowned = form.chunk_run[crown + 1] > form.chunk_run[crown]
-            for batch in range(form.seat_batch[seat] + thread, form.seat_batch[seat + 1], threads):
-                gradient(form, batch, state.plan, state.worth)
+            batches = form.seat_batch[seat + 1] - form.seat_batch[seat]
+            i = claim(gate, threads, -1)
+            while i < batches:
+                gradient(form, form.seat_batch[seat] + i, state.plan, state.worth)
+                i = claim(gate, threads, i)
             meet(gate, threads)
-            for chunk in range(crown + 1 + thread, end, threads):
+            i = claim(gate, threads, -1)
+            while i < chunks:
+                chunk = crown + 1 + i
                 clear_bare(form, chunk, state.worth)
                 ascend(form, chunk, state.strategy, state.worth, state.root_value)
                 revise(form, chunk, state, grow, keep, rule, tiny)
                 if rule.alternating and not crowned:
                     descend(form, chunk, state.strategy, state.plan)
                     accumulate(form, chunk, state.plan, state.average, weight)
+                i = claim(gate, threads, i)
+            meet(gate, threads)
             if crowned:
-                meet(gate, threads)
-                if thread == 0:
+                if claim(gate, threads, -1) == 0:
                     clear_bare(form, crown, state.worth)
                     gather_hanging(form, seat, state.worth, state.root_value)
                     ascend(form, crown, state.strategy, state.worth, state.root_value)
@@ -197,23 +205,28 @@ def iterate(packed, rule, state, done, count, tiny, thread, threads, gate):
                     if rule.alternating:
                         descend(form, crown, state.strategy, state.plan)
                         accumulate(form, crown, state.plan, state.average, weight)
+                meet(gate, threads)
                 if rule.alternating:
-                    meet(gate, threads)
-                    for chunk in range(crown + 1 + thread, end, threads):
-                        descend(form, chunk, state.strategy, state.plan)
-                        accumulate(form, chunk, state.plan, state.average, weight)
-            meet(gate, threads)
+                    follow(form, crown, chunks, state, weight, threads, gate)
         if not rule.alternating:
             for seat in range(seats):
                 crown = form.seat_chunk[seat]
-                if thread == 0:
+                if claim(gate, threads, -1) == 0:
                     descend(form, crown, state.strategy, state.plan)
                     accumulate(form, crown, state.plan, state.average, weight)
                 meet(gate, threads)
-                for chunk in range(crown + 1 + thread, form.seat_chunk[seat + 1], threads):
-                    descend(form, chunk, state.strategy, state.plan)
-                    accumulate(form, chunk, state.plan, state.average, weight)
-            meet(gate, threads)
+                follow(form, crown, form.seat_chunk[seat + 1] - crown - 1, state, weight, threads, gate)
+
+
+@part
+def follow(form, crown, chunks, state, weight, threads, gate):
+    """New plans of the chunks below a crown."""
+    i = claim(gate, threads, -1)
+    while i < chunks:
+        descend(form, crown + 1 + i, state.strategy, state.plan)
+        accumulate(form, crown + 1 + i, state.plan, state.average, weight)
+        i = claim(gate, threads, i)
+    meet(gate, threads)
 
 
 @part
@@ -249,7 +262,7 @@ def replan(form, rows, chunk, state, weight):
 
 
 @kernel
-def iterate_rows(packed, rows, rule, state, done, count, tiny, thread, threads, gate):
+def iterate_rows(packed, rows, rule, state, done, count, tiny, threads, gate):
     """As `iterate`, for points that share rows and rows that do not move."""
     form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
@@ -262,36 +275,55 @@ def iterate_rows(packed, rows, rule, state, done, count, tiny, thread, threads, 
             high_seat = phase + 1 if rule.alternating else seats
             for seat in range(low_seat, high_seat):
                 crown = form.seat_chunk[seat]
-                for batch in range(form.seat_batch[seat] + thread, form.seat_batch[seat + 1], threads):
-                    gradient(form, batch, state.plan, state.worth)
+                batches = form.seat_batch[seat + 1] - form.seat_batch[seat]
+                chunks = form.seat_chunk[seat + 1] - crown - 1
+                i = claim(gate, threads, -1)
+                while i < batches:
+                    gradient(form, form.seat_batch[seat] + i, state.plan, state.worth)
+                    i = claim(gate, threads, i)
                 meet(gate, threads)
-                for chunk in range(crown + 1 + thread, form.seat_chunk[seat + 1], threads):
-                    clear_bare(form, chunk, state.worth)
-                    ascend(form, chunk, state.strategy, state.worth, state.root_value)
+                i = claim(gate, threads, -1)
+                while i < chunks:
+                    clear_bare(form, crown + 1 + i, state.worth)
+                    ascend(form, crown + 1 + i, state.strategy, state.worth, state.root_value)
+                    i = claim(gate, threads, i)
                 meet(gate, threads)
-                if thread == 0:
+                if claim(gate, threads, -1) == 0:
                     clear_bare(form, crown, state.worth)
                     gather_hanging(form, seat, state.worth, state.root_value)
                     ascend(form, crown, state.strategy, state.worth, state.root_value)
-            meet(gate, threads)
+                meet(gate, threads)
             for band in range(rows.band_seat.shape[0]):
                 if low_seat <= rows.band_seat[band] < high_seat:
-                    count_rows = rows.band_rows[band]
-                    low = count_rows * thread // threads
-                    high = count_rows * (thread + 1) // threads
-                    width = rows.band_width[band]
-                    gather_columns(rows, band, low, high, state.worth, state.delta)
-                    match(
-                        width, rows.band_first[band] + low * width, high - low, state.delta, state.regret,
-                        state.matched, grow, keep, rule, tiny,
-                    )  # fmt: skip
-                    scatter_columns(rows, band, low, high, state)
-            meet(gate, threads)
+                    share_band(rows, band, state, grow, keep, rule, tiny, threads, gate)
             for seat in range(low_seat, high_seat):
                 crown = form.seat_chunk[seat]
-                if thread == 0:
+                chunks = form.seat_chunk[seat + 1] - crown - 1
+                if claim(gate, threads, -1) == 0:
                     replan(form, rows, crown, state, weight)
                 meet(gate, threads)
-                for chunk in range(crown + 1 + thread, form.seat_chunk[seat + 1], threads):
-                    replan(form, rows, chunk, state, weight)
-            meet(gate, threads)
+                i = claim(gate, threads, -1)
+                while i < chunks:
+                    replan(form, rows, crown + 1 + i, state, weight)
+                    i = claim(gate, threads, i)
+                meet(gate, threads)
+
+
+@part
+def share_band(rows, band, state, grow, keep, rule, tiny, threads, gate):
+    """Regret matching in the rows of a band, some hundred at a time."""
+    width = rows.band_width[band]
+    count = rows.band_rows[band]
+    pieces = (count + BAND_PIECE - 1) // BAND_PIECE
+    i = claim(gate, threads, -1)
+    while i < pieces:
+        low = i * BAND_PIECE
+        high = min(low + BAND_PIECE, count)
+        gather_columns(rows, band, low, high, state.worth, state.delta)
+        match(
+            width, rows.band_first[band] + low * width, high - low, state.delta, state.regret, state.matched,
+            grow, keep, rule, tiny,
+        )  # fmt: skip
+        scatter_columns(rows, band, low, high, state)
+        i = claim(gate, threads, i)
+    meet(gate, threads)

@@ -8,7 +8,7 @@ exclusion. What happens at a node is here, the last trick is in `kernels/endgame
 
 from __future__ import annotations
 
-from kibitz.kernels.barrier import _fetch_add, meet
+from kibitz.kernels.barrier import claim, meet
 from kibitz.kernels.endgame_last import decide, flow, measure_last, update_last
 from kibitz.kernels.endgame_plan import (
     ACTOR,
@@ -256,7 +256,7 @@ def up(node, seat, own, scale, deck, plan, upper, work):
 
 
 @kernel
-def passes(weights, own, other, seats, scale, declines, deck, plan, upper, fast, exact, thread, threads, gate, ticket):
+def passes(weights, own, other, seats, scale, declines, deck, plan, upper, fast, exact, thread, threads, gate):
     """For each weight a pass for seat 0 and one for seat 1 (those in `seats`, as bits).
 
     own, other  what a pass does to the rows of its seat and of the other. UPDATE and AVERAGE together solve, on the
@@ -264,7 +264,6 @@ def passes(weights, own, other, seats, scale, declines, deck, plan, upper, fast,
     weights     float64[T]: of the strategy in the average (AVERAGE), or the sum of all weights (NORMALISE, FINISH)
     scale       of regrets (WARM)
     declines    the seat that may decline to enter, or -1
-    ticket      int64[16], shared: chunks are handed out by counting. Results do not depend on who takes which.
     """
     work = U64(upper.room + thread * TEMPORARIES * upper.width)
     work_fast = U64(thread * TEMPORARIES * fast.width)
@@ -280,17 +279,17 @@ def passes(weights, own, other, seats, scale, declines, deck, plan, upper, fast,
         weight = weights[turn >> 1]
         fast.number[62] = weight  # as the table wants it (all threads write the same)
         if thread == 0:
-            ticket[0] = 0
             for h in range(size):
                 upper.x[h] = upper.root_range[1 - seat, h]
             if declines == 1 - seat:
                 flow(upper.strategy, upper.average, upper.x, U64(0), U64(0), size, choice, other, weight)
         # First the root's way down, by one thread; then the chunks; then the root's way up.
         for stage in range(3):
+            c = -1
             while stage == 1 or thread == 0:
                 low, high = 0, min(nodes, 1)
                 if stage == 1:
-                    c = _fetch_add(ticket, 0, 1)
+                    c = claim(gate, threads, c)
                     if c >= chunks:
                         break
                     low, high = plan.chunk[c, 0], plan.chunk[c + 1, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, U64, kernel, part
+from kibitz.kernels.jit import ONE, U64, maker, part
 from kibitz.kernels.ranking import value_of, with_card
 from kibitz.kernels.sampling import GOLDEN, mix
 from kibitz.kernels.strength import CARDS, ZERO, board_of
@@ -28,30 +28,35 @@ def meet(hand, ranks, others, dealt, taken, found):
             found[2] += 1
 
 
-@kernel
+@maker
 def versus(hand, others, board, found):
     """All boards, each against all others.
 
     hand: uint8[2]; others: uint8[m, 2], which share no card with hand and board; board: uint8[0 to 5]; found: int64[3]
     wins, ties, losses, added to.
     """
+    enumerate_boards(
+        hand, others, board, found, np.zeros((2, len(others)), np.uint64), np.zeros(52, np.uint64),
+        np.zeros(6, np.int64), np.zeros((2, 6), np.uint64),
+    )  # fmt: skip
+
+
+@part
+def enumerate_boards(hand, others, board, found, hands, live, at, path):
     mine, held = board_of(hand)
     shown, dead = board_of(board)
-    masks, dealt = np.zeros(len(others), np.uint64), np.zeros(len(others), np.uint64)
+    masks, dealt, ranks, taken = hands[0], hands[1], path[0], path[1]
     common = ~ZERO  # cards that all others hold are never on the board
     for o in range(len(others)):
         masks[o], dealt[o] = board_of(others[o])
         common &= dealt[o]
     dead |= held | common
-    live = np.zeros(52, np.uint64)
     cards = 0
     for card in range(CARDS):
         if not (dead >> card) & ONE:
             live[cards] = card
             cards += 1
     left = 5 - len(board)
-    at = np.zeros(6, np.int64)
-    ranks, taken = np.zeros(6, np.uint64), np.zeros(6, np.uint64)
     ranks[0] = shown
     k = 0
     while k >= 0:
@@ -71,12 +76,17 @@ def versus(hand, others, board, found):
         k += 1
 
 
-@kernel
+@maker
 def sampled(hand, others, board, count, seed, found):
     """Random boards, the others taken in turn; otherwise as `versus`."""
+    sample_boards(hand, others, board, count, seed, found, np.zeros((2, len(others)), np.uint64))
+
+
+@part
+def sample_boards(hand, others, board, count, seed, found, hands):
     mine, held = board_of(hand)
     shown, dead = board_of(board)
-    masks, dealt = np.zeros(len(others), np.uint64), np.zeros(len(others), np.uint64)
+    masks, dealt = hands[0], hands[1]
     for o in range(len(others)):
         masks[o], dealt[o] = board_of(others[o])
     dead |= held

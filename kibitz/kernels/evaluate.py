@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import U64, kernel, part
+from kibitz.kernels.jit import U64, kernel, maker, part
 from kibitz.kernels.sequence import clear_bare, descend, gather_hanging, gradient, respond, unpack
 
 
@@ -46,7 +46,7 @@ def seat_gradient(packed, seat, plan, worth):
     gradient_of(unpack(packed), seat, plan, worth)
 
 
-@kernel
+@maker
 def measure(packed, column, probability, choice, result):
     """result[0, i]: what seat i gets from the probabilities; result[1, i]: what it could get against the others.
 
@@ -55,11 +55,14 @@ def measure(packed, column, probability, choice, result):
     column: uint32[S], the infoset column that a sequence reads; probability: by infoset column;
     choice: int32[P], the best response's action at each point.
     """
+    rooms = np.empty((3, column.shape[0]))
+    return measure_in(packed, column, probability, choice, result, rooms, np.empty(choice.shape[0]))
+
+
+@part
+def measure_in(packed, column, probability, choice, result, rooms, root_value):
     form = unpack(packed)
-    strategy = np.empty(column.shape[0])
-    plan = np.empty(column.shape[0])
-    worth = np.empty(column.shape[0])
-    root_value = np.empty(choice.shape[0])
+    strategy, plan, worth = rooms[0], rooms[1], rooms[2]
     strategy_of(form, column, probability, strategy)
     plans_of(form, strategy, plan)
     for seat in range(form.seat_chunk.shape[0] - 1):
@@ -81,18 +84,21 @@ def measure(packed, column, probability, choice, result):
     return max(gap, 0.0)
 
 
-@kernel
+@maker
 def expected(packed, column, probability, value):
     """value[i] alone, without best responses."""
+    expected_in(packed, column, probability, value, np.empty((3, column.shape[0])))
+
+
+@part
+def expected_in(packed, column, probability, value, rooms):
     form = unpack(packed)
-    strategy = np.empty(column.shape[0])
-    plan = np.empty(column.shape[0])
-    worth = np.empty(column.shape[0])
+    strategy, plan, worth = rooms[0], rooms[1], rooms[2]
     strategy_of(form, column, probability, strategy)
     plans_of(form, strategy, plan)
     for seat in range(form.seat_chunk.shape[0] - 1):
         gradient_of(form, seat, plan, worth)
         total = 0.0
-        for s in range(form.chunk_seq[form.seat_chunk[seat]], form.chunk_seq[form.seat_chunk[seat + 1]]):
+        for s in range(U64(form.chunk_seq[form.seat_chunk[seat]]), U64(form.chunk_seq[form.seat_chunk[seat + 1]])):
             total += plan[s] * worth[s]
         value[seat] = total

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, U64, kernel, part
+from kibitz.kernels.jit import ONE, U64, kernel, maker, part
 
 FNV, PRIME = U64(0xCBF29CE484222325), U64(0x100000001B3)
 
@@ -43,7 +43,7 @@ def advance(at, size, left):
     return True
 
 
-@kernel
+@maker
 def extend(hands, cards, size, out):
     """All ways to add `size` unseen cards to each hand. hands: uint8[n, w]; out: uint8[n * ways, w + size]."""
     width = hands.shape[1]
@@ -80,7 +80,7 @@ def group_number(hand, first, size, choose, scratch):
     return number
 
 
-@kernel
+@maker
 def places(hands, groups, choose, out):
     """Numbers of hands, with gaps: groups are digits. hands: uint8[n, w]; groups: int64[G]; choose: int64[n + 1, k + 1]
 
@@ -96,7 +96,7 @@ def places(hands, groups, choose, out):
         out[i] = number
 
 
-@kernel
+@maker
 def opponents(hands, hole, cards, value, place, node, choose, other, outcome):
     """The hands that an opponent can hold against each hand, and who wins.
 
@@ -133,7 +133,7 @@ def common_divisor(a, b):
     return a
 
 
-@kernel
+@maker
 def number_distributions(first, code, weight, share, length, number):
     """Equal numbers for rows that are the same distribution over codes, in order of first appearance; how many.
 

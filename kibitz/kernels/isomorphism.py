@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, U64, kernel, part
+from kibitz.kernels.jit import ONE, U64, maker, part
 
 RANKS = U64(13)
 SUITS = U64(4)
@@ -136,7 +136,7 @@ def add_set(number, suit, now, used, scale):
 
 
 @part
-def cards_of(index, plan, code, number, out):
+def cards_of(index, plan, code, number, used, out):
     """A hand of a number, its suits named in the order of their codes; the inverse of `number_of`."""
     patterns = U64(len(plan.size))
     where = find(plan.first, index)
@@ -167,7 +167,8 @@ def cards_of(index, plan, code, number, out):
             rank -= choose(low + same - ONE - j, same - j)
         suit += same
     at = ZERO
-    used = np.zeros(4, np.uint64)
+    for s in range(SUITS):
+        used[s] = ZERO
     for r in range(U64(len(plan.rounds))):
         for s in range(SUITS):
             count = plan.count[code[s], r]
@@ -197,31 +198,40 @@ def cards_of(index, plan, code, number, out):
             used[s] |= now
 
 
-@kernel
+@maker
 def numbers(cards, plan, out):
     """cards: uint8[n, k]; out: uint64[n]."""
-    code = np.zeros(4, np.uint64)
-    number = np.zeros(4, np.uint64)
+    number_all(cards, plan, np.zeros(4, np.uint64), np.zeros(4, np.uint64), out)
+
+
+@part
+def number_all(cards, plan, code, number, out):
     for i in range(cards.shape[0]):
         out[i] = number_of(cards[i], plan, code, number)
 
 
-@kernel
+@maker
 def hands(indices, plan, out):
     """indices: uint64[n]; out: uint8[n, k]."""
-    code = np.zeros(4, np.uint64)
-    number = np.zeros(4, np.uint64)
+    deal_all(indices, plan, np.zeros(4, np.uint64), np.zeros(4, np.uint64), np.zeros(4, np.uint64), out)
+
+
+@part
+def deal_all(indices, plan, code, number, used, out):
     for i in range(len(indices)):
-        cards_of(indices[i], plan, code, number, out[i])
+        cards_of(indices[i], plan, code, number, used, out[i])
 
 
-@kernel
+@maker
 def round_trip(first, last, plan, cards):
     """The first number from first to last - 1 that does not come back, or last. cards: room for a hand."""
-    code = np.zeros(4, np.uint64)
-    number = np.zeros(4, np.uint64)
+    return trip(first, last, plan, np.zeros(4, np.uint64), np.zeros(4, np.uint64), np.zeros(4, np.uint64), cards)
+
+
+@part
+def trip(first, last, plan, code, number, used, cards):
     for i in range(first, last):
-        cards_of(U64(i), plan, code, number, cards)
+        cards_of(U64(i), plan, code, number, used, cards)
         if number_of(cards, plan, code, number) != U64(i):
             return i
     return last

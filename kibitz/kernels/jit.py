@@ -27,10 +27,12 @@ U64 = np.uint64
 # At exit Python would search Numba's million objects for cycles: a fifth of a second for nothing.
 atexit.register(gc.freeze)
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-# Without Numba's counting of references, which is an atomic operation or two wherever an array of a tuple is named:
-# most of the time of short loops. Such code cannot make arrays: it is given all it needs.
-_BARE: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+# Numba counts references to arrays: an atomic operation or two wherever an array of a tuple is named, which is most of
+# the time of short loops, on x86 above all. Kernels are compiled without (`_nrt`), so they cannot make arrays: they are
+# given all that they write to. Makers can, and leave the loops to parts. A part that is called from a maker must not
+# return arrays: nobody would have counted them. tests/test_kernels.py looks for both in the compiled code.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_MAKING: dict[str, Any] = {**_OPTIONS, "_nrt": True}
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -52,13 +54,13 @@ CACHE = cache_home() / "numba" / _digest()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile with Numba, cached on disk: what Python calls."""
+    """Compile with Numba, cached on disk: what Python calls. Makes no arrays."""
     return _cached(function, _OPTIONS)
 
 
-def bare_kernel(function: Callable[..., Any]) -> Any:
-    """As `kernel`, for code that makes no arrays and is faster without counts of references."""
-    return _cached(function, _BARE)
+def maker(function: Callable[..., Any]) -> Any:
+    """As `kernel`, for code that makes arrays; it counts references, so its hot loops are in parts."""
+    return _cached(function, _MAKING)
 
 
 def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -82,6 +84,6 @@ def fused_part(function: Callable[..., Any]) -> Any:
     return numba.njit(function, **_OPTIONS, **_INNER, fastmath={"contract"})
 
 
-def bare_part(function: Callable[..., Any]) -> Any:
-    """As `part`, for bare kernels."""
-    return numba.njit(function, **_BARE, **_INNER)
+def making_part(function: Callable[..., Any]) -> Any:
+    """A piece of makers that makes arrays."""
+    return numba.njit(function, **_MAKING, **_INNER)

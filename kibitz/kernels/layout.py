@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import kernel, part
+from kibitz.kernels.jit import kernel, maker, making_part
 
 
-@part
+@making_part
 def resized(old, count, room):
     """The first `count` numbers in an array of `room` (a plain loop: slices take seconds to compile)."""
     new = np.empty(room, np.int32)
@@ -20,7 +20,7 @@ def resized(old, count, room):
     return new
 
 
-@kernel
+@maker
 def trace(parent, turn, infoset, action, chance, width, seats):
     """Number points and sequences in the order in which the tree first meets them.
 
@@ -82,7 +82,7 @@ def trace(parent, turn, infoset, action, chance, width, seats):
     return sequence, reach, of_infoset, of_parent, resized(first, points, points), numbered
 
 
-@kernel
+@maker
 def components(row, column, rows, columns):
     """The connected component of each row of a sparse matrix, as its smallest row; row, column: int64 of each entry."""
     leader = np.arange(rows + columns)  # union-find with path halving; the smaller number leads
@@ -108,7 +108,7 @@ def components(row, column, rows, columns):
     return component
 
 
-@kernel
+@maker
 def arrange(above, work, most):
     """Cut the points of one seat into a crown (chunk 0) and chunks of about `most` work.
 
@@ -142,7 +142,7 @@ def arrange(above, work, most):
     return chunk, depth
 
 
-@kernel
+@maker
 def most_opened(parent, turn, opening_seats):
     """How many decisions, and children of theirs, one walk of MCCFR can open at most: (slots, edges).
 
@@ -187,7 +187,7 @@ def drop_below(parent, dropped):
             dropped[node] = True
 
 
-@kernel
+@maker
 def follow(parent, turn, infoset, action, first, code, fits, lengths):
     """The part of each history: j + 1 if the players' actions begin with list j, else 0.
 

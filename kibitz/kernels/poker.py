@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, U64, bare_part
+from kibitz.kernels.jit import ONE, U64, part
 
 CARDS = U64(52)
 FOLD, SHOWDOWN, EXIT = 2, 3, 4  # kinds of node beside the seats 0 and 1
@@ -73,13 +73,13 @@ class Room(NamedTuple):
     lines: np.ndarray  # int32[1, most actions]
 
 
-@bare_part
+@part
 def portion(total, thread, threads):
     """The share of `total` things that a thread works on: (first, behind the last)."""
     return total * thread // threads, total * (thread + 1) // threads
 
 
-@bare_part
+@part
 def blocks_of(table, level, thread, threads):
     """Blocks of a round that a thread works on: (first segment, first board, boards, first block, behind the last)."""
     lo = table.round_board[level]
@@ -93,7 +93,7 @@ def blocks_of(table, level, thread, threads):
     return k0, lo, boards, first, last
 
 
-@bare_part
+@part
 def locate(table, seat, segment, board, level):
     """(where a seat's sequences of a block begin, how far its actions are apart)."""
     first = table.board_class[board]
@@ -104,7 +104,7 @@ def locate(table, seat, segment, board, level):
     return U64(start), U64(table.board_class[board + 1] - first)
 
 
-@bare_part
+@part
 def reaches(table, level, segment, board, seat, strategy, root, reach):
     """reach[k, c]: how likely a seat comes to node k of a block with a hand of class c, as far as it decides.
 
@@ -130,7 +130,7 @@ def reaches(table, level, segment, board, seat, strategy, root, reach):
                     reach[k, c] = reach[above, c] * strategy[at + c]
 
 
-@bare_part
+@part
 def hand_on(table, segment, board, seat, reach, root):
     """Write the reach at each exit of a block to the segments that follow, on each board that continues."""
     node = table.segment_node[segment]
@@ -145,7 +145,7 @@ def hand_on(table, segment, board, seat, reach, root):
                 root[there + c] = reach[slot, U64(table.up[c]) - first]
 
 
-@bare_part
+@part
 def take_back(table, segment, k, board, root_value, value):
     """value[k]: of an exit, from the values at the roots of the boards that follow."""
     node = table.segment_node[segment]
@@ -160,7 +160,7 @@ def take_back(table, segment, k, board, root_value, value):
         value[k, U64(table.up[c]) - first] += value.dtype.type(table.carry[c]) * root_value[there + c]
 
 
-@bare_part
+@part
 def folded(first, n, size, stake, reach, slot, value, k):
     """value[k] where someone folded, with hands of one card: the stake times the other's reach with all other cards."""
     kind = value.dtype.type
@@ -172,7 +172,7 @@ def folded(first, n, size, stake, reach, slot, value, k):
         value[k, c] = chips * (total - reach[slot, c])
 
 
-@bare_part
+@part
 def shown(first, n, size, tie, tie_class, first_tie, ties, stake, reach, slot, value, k, space):
     """value[k] at a showdown, with hands of one card: the stake times the other's reach with the cards one beats, less
     that with those that beat one.
@@ -196,7 +196,7 @@ def shown(first, n, size, tie, tie_class, first_tie, ties, stake, reach, slot, v
         value[k, c] = space[worth + U64(tie[first + c])]
 
 
-@bare_part
+@part
 def folded_two(lo, hi, hand_class, hand_card, stake, reach, slot, value, k, space):
     """As `folded`, with hands of two cards, lo to hi - 1: the other holds neither. The hand itself holds both."""
     kind = value.dtype.type
@@ -215,7 +215,7 @@ def folded_two(lo, hi, hand_class, hand_card, stake, reach, slot, value, k, spac
         value[k, c] = chips * (total - gone)
 
 
-@bare_part
+@part
 def shown_two(lo, hi, hand_class, hand_card, hand_low, hand_high, stake, reach, slot, value, k, space):
     """As `shown`, with hands of two cards in order of strength: running sums of all, and by card."""
     kind = value.dtype.type
@@ -248,7 +248,7 @@ def shown_two(lo, hi, hand_class, hand_card, hand_low, hand_high, stake, reach, 
             h += ties
 
 
-@bare_part
+@part
 def ends(table, segment, board, seat, reach, root_value, value, space):
     """value[k] of all nodes where betting of a block ends, against the other's reach."""
     first = U64(table.board_class[board])

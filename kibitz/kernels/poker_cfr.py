@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from kibitz.kernels.barrier import meet
 from kibitz.kernels.cfr import discount
-from kibitz.kernels.jit import U64, bare_kernel, bare_part
+from kibitz.kernels.jit import U64, kernel, part
 from kibitz.kernels.poker import FOLD, blocks_of, ends, hand_on, locate, portion, reaches
 
 
-@bare_part
+@part
 def keep_average(table, level, segment, board, seat, reach, average, decay):
     """Add a seat's plan in a block to its average, after what is there has been multiplied by `decay`.
 
@@ -42,7 +42,7 @@ def keep_average(table, level, segment, board, seat, reach, average, decay):
                     average[at + c] = average[at + c] * decay + reach[k, c]
 
 
-@bare_part
+@part
 def decay_of(rule, t):
     """What older plans count for when plan t comes; below 0 if it does not count yet."""
     if t <= rule.delay:
@@ -50,7 +50,7 @@ def decay_of(rule, t):
     return ((t - 1.0 - rule.delay) / (t - rule.delay)) ** rule.gamma  # 0 ** 0 is 1
 
 
-@bare_part
+@part
 def revise_two(n, delta, x, y, regret, strategy, at, stride, discounts, floor, prediction, tiny):
     """Regret matching in n rows with two actions, whose columns lie `stride` apart and whose regrets of this iteration
     are lines x and y of delta."""
@@ -75,7 +75,7 @@ def revise_two(n, delta, x, y, regret, strategy, at, stride, discounts, floor, p
         strategy[b + c] = rb * scale if total > tiny else half
 
 
-@bare_part
+@part
 def revise_three(n, delta, x, y, z, regret, strategy, at, stride, discounts, floor, prediction, tiny):
     """As `revise_two`, with three actions."""
     kind = regret.dtype.type
@@ -107,7 +107,7 @@ def revise_three(n, delta, x, y, z, regret, strategy, at, stride, discounts, flo
         strategy[d + c] = rc * scale if total > tiny else third
 
 
-@bare_part
+@part
 def revise_many(n, delta, lines, node, width, regret, strategy, at, stride, discounts, floor, prediction, tiny):
     """As `revise_two`, with any number of actions; lines[node] has the lines of delta."""
     kind = regret.dtype.type
@@ -130,7 +130,7 @@ def revise_many(n, delta, lines, node, width, regret, strategy, at, stride, disc
             strategy[s] = strategy[s] / total if total > tiny else even
 
 
-@bare_part
+@part
 def weigh(n, value, k, children, node, width, strategy, at, stride):
     """Value of n rows of the seat itself, to line k; the lines of its actions are left with what the rows regret."""
     x = U64(children[node, 0])
@@ -168,7 +168,7 @@ def weigh(n, value, k, children, node, width, strategy, at, stride):
                 value[U64(children[node, a]), c] -= mean
 
 
-@bare_part
+@part
 def add_up(n, value, k, children, node, width):
     """Value of n rows of the other seat: its reach is in the values of its actions, so they add up."""
     x = U64(children[node, 0])
@@ -190,7 +190,7 @@ def add_up(n, value, k, children, node, width):
             value[k, c] += value[x, c]
 
 
-@bare_part
+@part
 def regret_block(table, level, segment, board, seat, regret, strategy, reach, root_value, value, space, discounts,
                  floor, prediction, tiny):  # fmt: skip
     """Values of a block, from its end to its root, and regret matching at the seat's nodes on the way."""
@@ -224,7 +224,7 @@ def regret_block(table, level, segment, board, seat, regret, strategy, reach, ro
         root_value[here + c] = value[U64(0), c]
 
 
-@bare_part
+@part
 def collect(table, level, segment, board, seat, strategy, reach, root_value, value, space, gathered):
     """With buckets: values of a block; its regrets are added to those of rows, each class as often as it is dealt."""
     first = U64(table.board_class[board])
@@ -257,7 +257,7 @@ def collect(table, level, segment, board, seat, strategy, reach, root_value, val
         root_value[here + c] = value[U64(0), c]
 
 
-@bare_part
+@part
 def learn(table, segment, seat, n, gathered, lines, regret, strategy, discounts, floor, prediction, tiny):
     """With buckets: regret matching in the rows of a segment, from the regrets of all its boards."""
     start = U64(table.base[seat, segment])
@@ -279,7 +279,7 @@ def learn(table, segment, seat, n, gathered, lines, regret, strategy, discounts,
                 revise_many(n, gathered, lines, 0, width, regret, strategy, at, n, discounts, floor, prediction, tiny)
 
 
-@bare_part
+@part
 def descend(table, level, seat, strategy, average, decay, room, roots, thread, threads):
     """Reach of a seat in all blocks of a round, handed on to the next; unless decay < 0 the average is kept too."""
     k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
@@ -294,7 +294,7 @@ def descend(table, level, seat, strategy, average, decay, room, roots, thread, t
             hand_on(table, segment, board, seat, reach, roots)
 
 
-@bare_part
+@part
 def respond(table, level, seat, regret, strategy, others, average, decay, discounts, floor, prediction, tiny, room,
             roots, root_value, thread, threads):  # fmt: skip
     """Values and new regrets of a seat in all blocks of a round; unless decay < 0 the other's average is kept too."""
@@ -323,7 +323,7 @@ def respond(table, level, seat, regret, strategy, others, average, decay, discou
                   tiny)  # fmt: skip
 
 
-@bare_kernel
+@kernel
 def iterate(table, rule, regret, strategy, average, kept, roots, root_value, room, done, count, tiny, thread, threads,
             gate):  # fmt: skip
     """`count` iterations after `done`; the same bytes for any number of threads and however they are divided.

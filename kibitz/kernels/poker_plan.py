@@ -7,11 +7,11 @@ plan times worth, summed, is the value of the game.
 from __future__ import annotations
 
 from kibitz.kernels.barrier import meet
-from kibitz.kernels.jit import U64, bare_kernel, bare_part
+from kibitz.kernels.jit import U64, kernel, part
 from kibitz.kernels.poker import EXIT, FOLD, blocks_of, ends, hand_on, locate, reaches
 
 
-@bare_part
+@part
 def rows_of(table, level, board, seat):
     """How many rows a seat has in a block: classes of its board, or buckets of the round."""
     if table.row.shape[1]:
@@ -19,7 +19,7 @@ def rows_of(table, level, board, seat):
     return U64(table.board_class[board + 1] - table.board_class[board])
 
 
-@bare_kernel
+@kernel
 def normalise(table, seat, weights, strategy, thread, threads):
     """Weights by sequence -> probabilities; rows without weight are uniform. The two may be the same array."""
     for level in range(table.round_board.shape[0] - 1):
@@ -44,7 +44,7 @@ def normalise(table, seat, weights, strategy, thread, threads):
                         strategy[s] = weights[s] / total if total > 0.0 else 1.0 / width
 
 
-@bare_kernel
+@kernel
 def plan_of(table, seat, strategy, plan, roots, room, thread, threads, gate):
     """The plan that a strategy makes. Without buckets the two may be the same array."""
     rounds = table.round_board.shape[0] - 1
@@ -61,7 +61,7 @@ def plan_of(table, seat, strategy, plan, roots, room, thread, threads, gate):
         meet(gate, threads)
 
 
-@bare_part
+@part
 def write_plan(table, level, segment, board, seat, reach, plan):
     first = U64(table.board_class[board])
     n = U64(table.board_class[board + 1]) - first
@@ -79,7 +79,7 @@ def write_plan(table, level, segment, board, seat, reach, plan):
                     plan[at + c] = reach[u, c]
 
 
-@bare_part
+@part
 def read_plan(table, level, segment, board, seat, plan, roots, reach):
     """The reach of a seat in a block, from its plan."""
     first = U64(table.board_class[board])
@@ -101,7 +101,7 @@ def read_plan(table, level, segment, board, seat, plan, roots, reach):
                     reach[u, c] = plan[at + c]
 
 
-@bare_kernel
+@kernel
 def gradient(table, seat, plan, worth, roots, root_value, room, thread, threads, gate):
     """worth[s]: what each sequence of a seat earns where play ends after it, against the other's plan.
 
@@ -126,7 +126,7 @@ def gradient(table, seat, plan, worth, roots, root_value, room, thread, threads,
         meet(gate, threads)
 
 
-@bare_part
+@part
 def earn(table, level, segment, board, seat, reach, value, total, space, root_value, worth):
     """The worth of a seat's sequences in a block, and in root_value of what comes before them."""
     first = U64(table.board_class[board])
@@ -159,7 +159,7 @@ def earn(table, level, segment, board, seat, reach, value, total, space, root_va
                     worth[at + c] = table.share[first + c] * total[u, c]
 
 
-@bare_kernel
+@kernel
 def best(table, seat, row_up, worth, pure, root_best, room, thread, threads, gate):
     """Best response: what comes after is added to each sequence's worth, and the best action of each row to its parent.
 
@@ -218,7 +218,7 @@ def best(table, seat, row_up, worth, pure, root_best, room, thread, threads, gat
         meet(gate, threads)
 
 
-@bare_kernel
+@kernel
 def to_columns(table, seat, source, target, shift, thread, threads):
     """Figures by sequence -> by infoset column. In a block the actions of a node lie class by class instead of
     action by action; else the order is the same, but for `shift` (empty sequences have no column)."""
@@ -228,7 +228,7 @@ def to_columns(table, seat, source, target, shift, thread, threads):
             turn_block(table, level, k0 + i // boards, lo + i % boards, seat, source, target, shift, True)
 
 
-@bare_kernel
+@kernel
 def to_sequences(table, seat, source, target, shift, thread, threads):
     """The other way."""
     for level in range(table.round_board.shape[0] - 1):
@@ -237,7 +237,7 @@ def to_sequences(table, seat, source, target, shift, thread, threads):
             turn_block(table, level, k0 + i // boards, lo + i % boards, seat, source, target, shift, False)
 
 
-@bare_part
+@part
 def turn_block(table, level, segment, board, seat, source, target, shift, columns):
     start, stride = locate(table, seat, segment, board, level)
     n = rows_of(table, level, board, seat)

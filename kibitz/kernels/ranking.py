@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import U64, kernel, part
+from kibitz.kernels.jit import U64, kernel, maker, part
 
 RANKS = 13
 HIGH, PAIR, TWO_PAIRS, TRIPS, STRAIGHT, FLUSH, FULL_HOUSE, QUADS, STRAIGHT_FLUSH = (
@@ -174,15 +174,18 @@ def faults(cards):
     return -1
 
 
-@kernel
+@maker
 def categories(first, last, deck, size, out):
     """How many hands of each category among all of `size` (5 to 7) cards whose lowest is first..last - 1 of a deck.
 
     deck: uint8[n]; out: int64[9].
     """
+    count_hands(first, last, deck, size, out, np.zeros(8, np.int64), np.zeros(8, np.uint64))
+
+
+@part
+def count_hands(first, last, deck, size, out, at, hands):
     n = len(deck)
-    at = np.zeros(8, np.int64)
-    hands = np.zeros(8, np.uint64)
     for low in range(first, last):
         hands[1] = with_card(U64(0), deck[low])
         at[1] = low

@@ -5,23 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from kibitz.kernels.evaluate import gradient_of
-from kibitz.kernels.jit import kernel
+from kibitz.kernels.jit import maker, part
 from kibitz.kernels.sequence import descend, gather_hanging, respond, unpack
 
 
-@kernel
+@maker
 def best_plans(packed, plan, first, done, count, fixed_step):
     """plan += step * (best response - plan), all seats at once, `count` times; step = 1/(t+1), or fixed_step if > 0.
 
     first: int32[P], the first sequence of each point.
     """
+    rooms = np.empty((3, plan.shape[0]))
+    root_value = np.empty(first.shape[0])
+    play(packed, plan, first, done, count, fixed_step, rooms, root_value, np.empty(first.shape[0], np.int32))
+
+
+@part
+def play(packed, plan, first, done, count, fixed_step, rooms, root_value, choice):
     form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
-    worth = np.empty(plan.shape[0])
-    root_value = np.empty(first.shape[0])
-    choice = np.empty(first.shape[0], np.int32)
-    pure = np.empty(plan.shape[0])
-    answer = np.empty(plan.shape[0])
+    worth, pure, answer = rooms[0], rooms[1], rooms[2]
     for t in range(done + 1, done + count + 1):
         step = fixed_step if fixed_step > 0.0 else 1.0 / (t + 1.0)
         pure[:] = 0.0

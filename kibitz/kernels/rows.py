@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from kibitz.kernels.barrier import _address
-from kibitz.kernels.jit import U64, kernel, part
+from kibitz.kernels.jit import U64, kernel, maker, part
 from kibitz.kernels.sampling import NONE
 
 WINDOW = U64(16)
@@ -150,10 +150,14 @@ def look_up(table, keys, widths, out):
         averaged(table, find(table, keys[i]), U64(widths[i]), out[i])
 
 
-@kernel
+@maker
 def fill(table, keys, values):
     """Put rows into an empty table; False if one does not find a place."""
-    count = np.zeros(4, np.int64)
+    return fill_in(table, keys, values, np.zeros(4, np.int64))
+
+
+@part
+def fill_in(table, keys, values, count):
     places = U64(len(table.key))
     for i in range(len(keys)):
         at = find_or_add(table, keys[i], False, count)

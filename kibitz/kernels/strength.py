@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.kernels.isomorphism import number_of
-from kibitz.kernels.jit import ONE, TWO, U64, kernel, part
+from kibitz.kernels.jit import ONE, TWO, U64, maker, making_part, part
 from kibitz.kernels.ranking import value_of, with_card
 
 ZERO = U64(0)
@@ -84,7 +84,7 @@ class Space(NamedTuple):
     number: np.ndarray  # uint64[4]
 
 
-@part
+@making_part
 def space_of():
     return Space(
         np.zeros(52, np.uint64), np.zeros(HANDS, np.uint8), np.zeros(KINDS, np.uint64), np.zeros(KINDS, np.uint64),
@@ -241,11 +241,14 @@ def number_hands(cards, live, plan, space, index):
 # Tables. Each board stands for all that differ by names of suits; hands on it that differ so get the same entry twice.
 
 
-@kernel
+@maker
 def fill_river(boards, plan, ahead):
     """Twice the wins plus the ties of each hand on some boards of five. boards: uint8[n, 5]; ahead: uint16[numbers]."""
-    space = space_of()
-    index = np.zeros(HANDS, np.uint64)
+    fill_boards(boards, plan, ahead, space_of(), np.zeros(HANDS, np.uint64))
+
+
+@part
+def fill_boards(boards, plan, ahead, space, index):
     for n in range(len(boards)):
         board, dead = board_of(boards[n])
         live, _ = showdown(board, dead, space)
@@ -257,16 +260,22 @@ def fill_river(boards, plan, ahead):
                 ahead[index[hand]] = TWO * space.wins[hand] + space.ties[hand]
 
 
-@kernel
+@maker
 def fill_sums(boards, plan, ahead, wins, ties, squares):
     """Of each hand on some boards of three or four cards, the board as it is, and sums over all that can still come.
 
     boards: uint8[n, k]; ahead: twice the wins plus the ties now; wins, ties, squares (of twice the wins plus the ties):
     sums; all by number.
     """
-    space = space_of()
-    index = np.zeros(HANDS, np.uint64)
-    sums = np.zeros((HANDS, 3), np.uint32)  # 1,081 * 1,980 ** 2 is just below 2 ** 32
+    sum_boards(
+        boards, plan, ahead, wins, ties, squares,
+        space_of(), np.zeros(HANDS, np.uint64), np.zeros((HANDS, 3), np.uint32),
+    )  # fmt: skip
+
+
+@part
+def sum_boards(boards, plan, ahead, wins, ties, squares, space, index, sums):
+    # sums: uint32, as 1,081 * 1,980 ** 2 is just below 2 ** 32
     for n in range(len(boards)):
         board, dead = board_of(boards[n])
         sums[:] = 0
@@ -301,14 +310,21 @@ def bin_of(both, bins):
     return min(both * bins // RIVER, bins - ONE)
 
 
-@kernel
+@maker
 def fill_histograms(boards, plan, histogram):
     """How often each hand on some boards of three or four cards ends in each bin. histogram: [numbers, bins]."""
-    space = space_of()
-    index = np.zeros(HANDS, np.uint64)
+    count_boards(
+        boards, plan, histogram,
+        space_of(), np.zeros(HANDS, np.uint64), np.zeros(RIVER + ONE, np.uint64),
+        np.zeros((HANDS, histogram.shape[1]), np.uint16),
+    )  # fmt: skip
+
+
+@part
+def count_boards(boards, plan, histogram, space, index, bin_at, counts):
     bins = U64(histogram.shape[1])
-    bin_at = np.array([bin_of(both, bins) for both in range(RIVER + ONE)], np.uint64)
-    counts = np.zeros((HANDS, histogram.shape[1]), np.uint16)
+    for both in range(RIVER + ONE):
+        bin_at[both] = bin_of(both, bins)
     for n in range(len(boards)):
         board, dead = board_of(boards[n])
         counts[:] = 0
@@ -329,14 +345,18 @@ def fill_histograms(boards, plan, histogram):
                     histogram[index[hand], k] = counts[hand, k]
 
 
-@kernel
+@maker
 def add_preflop(boards, weight, class_of, wins, ties, squares, histogram):
     """Sums over all hands of a class before the flop and some boards of five, each with its weight, are added.
 
     boards: uint8[n, 5]; weight: int64[n]; class_of: uint64[1326]; wins, ties, squares: int64[169]; histogram:
     int64[169, bins].
     """
-    space = space_of()
+    add_boards(boards, weight, class_of, wins, ties, squares, histogram, space_of())
+
+
+@part
+def add_boards(boards, weight, class_of, wins, ties, squares, histogram, space):
     bins = U64(histogram.shape[1])
     for n in range(len(boards)):
         board, dead = board_of(boards[n])
@@ -363,7 +383,7 @@ def add_row(row, total, one, other, weight):
         row[k] += weight * np.int32(total[k] - one[k] - other[k])
 
 
-@kernel
+@maker
 def add_classes(boards, weight, class_of, wins):
     """How often hands of a class beat hands of another, on some boards of five, each with its weight, is added.
 
@@ -371,11 +391,16 @@ def add_classes(boards, weight, class_of, wins):
     cards they hold, so a hand meets all weaker ones in one row of additions. boards: uint8[n, 5]; weight: int32[n];
     class_of: uint64[1326]; wins: int32[169, 169], where 12 * 12 hands on 1,712,304 boards have room.
     """
-    space = space_of()
-    total = np.zeros(CLASSES, np.int16)
-    held = np.zeros((52, CLASSES), np.int16)
-    low, high, kind = np.zeros(HANDS, np.uint64), np.zeros(HANDS, np.uint64), np.zeros(HANDS, np.uint64)
-    ends = np.zeros(KINDS, np.uint64)
+    add_pairs(
+        boards, weight, class_of, wins,
+        space_of(), np.zeros(CLASSES, np.int16), np.zeros((52, CLASSES), np.int16),
+        np.zeros((3, HANDS), np.uint64), np.zeros(KINDS, np.uint64),
+    )  # fmt: skip
+
+
+@part
+def add_pairs(boards, weight, class_of, wins, space, total, held, passed, ends):
+    low, high, kind = passed[0], passed[1], passed[2]
     for n in range(len(boards)):
         board, dead = board_of(boards[n])
         live, places = showdown(board, dead, space)
@@ -406,13 +431,17 @@ def add_classes(boards, weight, class_of, wins):
 # Without tables
 
 
-@kernel
+@maker
 def look(hands, ahead, wins, ties, squares, histogram):
     """The same figures for single hands on boards of three to five cards. hands: uint8[n, 5 to 7], the board last.
 
     ahead, wins, ties, squares: int64[n]; histogram: int64[n, bins], added to.
     """
-    space = space_of()
+    look_at(hands, ahead, wins, ties, squares, histogram, space_of())
+
+
+@part
+def look_at(hands, ahead, wins, ties, squares, histogram, space):
     bins = U64(histogram.shape[1])
     for n in range(len(hands)):
         a, b = U64(hands[n, 0]), U64(hands[n, 1])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, TWO, U64, kernel, part
+from kibitz.kernels.jit import ONE, TWO, U64, kernel, maker, part
 from kibitz.kernels.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
 from kibitz.kernels.toepen import (
     ANTE,
@@ -60,14 +60,17 @@ FEATURES = 128 + 48  # and for cards: play, whether suit is followed, how many c
 ALL_CARDS = U64(0xFFFFFFFFFFFFFFFF)
 
 
-@kernel
+@maker
 def duplicate_by_seat(rules, one, two, seed, first, result, cards):
     """Duplicate deals first..first + len(result) - 1: what `one` wins in seat 0, and in seat 1 with the same deal.
 
     The k-th decision of both hands is made by the same random number, so a player wins exactly nothing from itself.
     """
-    random = np.zeros(1, np.uint64)
-    probability = np.zeros(4)
+    play_deals(rules, one, two, seed, first, result, cards, np.zeros(1, np.uint64), np.zeros(4))
+
+
+@part
+def play_deals(rules, one, two, seed, first, result, cards, random, probability):
     for i in range(len(result)):
         mine, yours, after = draw_hands(rules, cards, seed_of(seed, first + i))
         start = deal(mine, yours, rules)
@@ -232,13 +235,17 @@ def likelihood(state, rules, player, counts, prior, seat, words, first, count, p
     return state, product
 
 
-@kernel
+@maker
 def likelihoods(rules, player, counts, prior, seat, words, hands, result):
     """result[i]: the probability that the player in a seat, dealt hands[i], makes its moves in the public history.
 
     words: uint64[w]; hands: uint64[n], as they were dealt; 0 where the rules rule a hand out.
     """
-    probability = np.zeros(4)
+    weigh_hands(rules, player, counts, prior, seat, words, hands, result, np.zeros(4))
+
+
+@part
+def weigh_hands(rules, player, counts, prior, seat, words, hands, result, probability):
     shown = shown_by(words, len(words), rules)
     mine, other = (shown[1], shown[0]) if seat else (shown[0], shown[1])
     for i in range(len(hands)):
@@ -287,14 +294,18 @@ def observe(rules, seat, words, hands, weights, counts):
             state = say(state, words[k], rules)
 
 
-@kernel
+@maker
 def until_trick(rules, one, two, seed, number, trick, words, cards):
     """Play a deal up to the start of a trick (0 is the first); returns how many words were said, or -1 if the hand
     ended before, and the hands that were dealt.
 
     words: uint64[MOST_WORDS], filled with the public history.
     """
-    probability = np.zeros(4)
+    return play_until(rules, one, two, seed, number, trick, words, cards, np.zeros(4))
+
+
+@part
+def play_until(rules, one, two, seed, number, trick, words, cards, probability):
     mine, yours, random = draw_hands(rules, cards, seed_of(seed, number))
     state = ready(begin(mine, yours), rules)
     count = 0

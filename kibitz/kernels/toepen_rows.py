@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, TWO, U64, kernel, part
+from kibitz.kernels.jit import ONE, TWO, U64, maker, part
 from kibitz.kernels.sampling import NONE
 from kibitz.kernels.toepen import EIGHT, HALF, LABELS, M8, State, labels_of, put
 from kibitz.kernels.toepen_keys import by_labels
@@ -92,7 +92,7 @@ def holding(state, seat, hand, mine, other, labels):
     return State(start | (other << HALF), hand, state.low, state.high, meta)
 
 
-@kernel
+@maker
 def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, begin_at, end_at, strategy_of):
     """Write a player's strategy into the columns of rows begin_at..end_at - 1 of an endgame.
 
@@ -101,10 +101,17 @@ def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, begin_
               are averaged by how likely the player comes there with each
     rows      kibitz.play.endgame_rows.Rows, best in its own order; strategy_of: float64[columns]
     """
-    probability = np.zeros(4)
-    mean = np.zeros(4)
-    weights = np.zeros(32)  # of the cards that share a row, by card; -1: not known yet
-    words = np.zeros(MOST_WORDS, np.uint64)
+    write_all(
+        rules, player, counts, prior, prefix, hands, ranges, rows, begin_at, end_at, strategy_of,
+        np.zeros((2, 4)), np.zeros(32), np.zeros(MOST_WORDS, np.uint64),
+    )  # fmt: skip
+
+
+@part
+def write_all(rules, player, counts, prior, prefix, hands, ranges, rows, begin_at, end_at, strategy_of,
+              both, weights, words):  # fmt: skip
+    probability, mean = both[0], both[1]
+    # weights: of the cards that share a row, by card; -1: not known yet
     first = U64(len(prefix))
     for k in range(first):
         words[k] = prefix[k]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, U64, kernel, part
+from kibitz.kernels.jit import ONE, U64, maker, part
 from kibitz.kernels.rows import WIDE, Table, averaged, find, find_or_add, matched
 from kibitz.kernels.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
 from kibitz.kernels.toepen import (
@@ -179,15 +179,21 @@ def walk(state, seat, rules, keys, table, other, evict, random, space, frames, c
                     table.value[at, b] += np.float32(values[b] - value)
 
 
-@kernel
+@maker
 def train(rules, keys, table, other, evict, seed, first, last, seats, space, cards, count):
     """Iterations first..last - 1, each a walk for each of the seats (a mask) on a deal of its own.
 
     The random numbers of a walk depend on the seed, the iteration and the seat alone. space: float64[2 D, 4], for up
     to D own decisions on a history; cards: uint64[64]; count: int64[4].
     """
-    random = np.zeros(1, np.uint64)
-    frames = np.zeros((len(space) // 2, 11), np.uint64)
+    walk_deals(
+        rules, keys, table, other, evict, seed, first, last, seats, space, cards, count,
+        np.zeros(1, np.uint64), np.zeros((len(space) // 2, 11), np.uint64),
+    )  # fmt: skip
+
+
+@part
+def walk_deals(rules, keys, table, other, evict, seed, first, last, seats, space, cards, count, random, frames):
     for t in range(first, last):
         for seat in range(U64(2)):
             if not (seats >> seat) & ONE:
@@ -235,15 +241,20 @@ def play_out(state, one, two, rules, random, probability):
     return payoff(state)
 
 
-@kernel
+@maker
 def strengths(rules, one, seed, first, last, total, seen, cards):
     """What hands are worth when a player meets itself: total and seen[seat, play & 1, hand] over deals first..last - 1.
 
     A hand counts at each decision that its seat has with it, by the payoff that the deal then brings the seat.
     """
-    random = np.zeros(1, np.uint64)
-    probability = np.zeros(4)
-    path = np.zeros((64, 3), np.uint64)
+    add_strengths(
+        rules, one, seed, first, last, total, seen, cards,
+        np.zeros(1, np.uint64), np.zeros(4), np.zeros((64, 3), np.uint64),
+    )  # fmt: skip
+
+
+@part
+def add_strengths(rules, one, seed, first, last, total, seen, cards, random, probability, path):
     for i in range(first, last):
         mine, yours, random[0] = draw_hands(rules, cards, seed_of(seed, i))
         state = deal(mine, yours, rules)

@@ -162,17 +162,18 @@ class Endgame:
         declines: int = -1, threads: int = 1,
     ) -> Floats:  # fmt: skip
         """Run the kernel; returns the counterfactual values of the last pass by hand."""
+        from kibitz.kernels.barrier import GATE
         from kibitz.kernels.endgame import passes
         from kibitz.kernels.endgame_plan import UPDATE
 
-        gate, ticket = np.zeros(16, np.int64), np.zeros(16, np.int64)
+        gate = np.zeros(GATE, np.int64)
         none = self._lower(np.zeros(0, np.float64 if own == UPDATE else np.float32))
         fast, exact = (lower, none) if own == UPDATE else (none, lower)
 
         def work(thread: int) -> None:
             passes(
                 weights, own, other, seats, scale, declines, self._deck, self._plan, upper, fast, exact,
-                thread, threads, gate, ticket,
+                thread, threads, gate,
             )  # fmt: skip
 
         together(work, threads)
