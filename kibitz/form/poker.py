@@ -22,7 +22,7 @@ from kibitz.form.deal import Deal, deal, least_classes
 from kibitz.form.kinds import is_poker
 from kibitz.form.poker_infosets import PokerInfosets
 from kibitz.form.poker_space import PokerSpace
-from kibitz.form.poker_table import Buckets, segments_of, table_of
+from kibitz.form.poker_table import MOST_LANES, Buckets, groups_of, segments_of, table_of
 from kibitz.form.sequence import Measure
 from kibitz.form.threads import together
 from kibitz.games import acpc
@@ -56,8 +56,12 @@ class PokerForm:
         buckets: Buckets | list[Ints] | None = None,
         cards: Deal | None = None,
         most_bytes: int | None = None,
+        most_lanes: int = MOST_LANES,
     ) -> None:
-        """buckets: for each round, class -> bucket; classes of a bucket share rows. A pair of lists: one a seat."""
+        """buckets: for each round, class -> bucket; classes of a bucket share rows. A pair of lists: one a seat.
+
+        most_lanes: how many segments a vector may run over; results do not depend on it.
+        """
         definition = game.definition
         if definition.players != 2:
             raise GameError(
@@ -78,11 +82,15 @@ class PokerForm:
         else:
             first, second = buckets if isinstance(buckets, tuple) else (buckets, buckets)
             self.buckets = self._checked(first), self._checked(second)
-        self.table, sizes = table_of(betting, self.segments, cards, self.buckets)
+        self.groups = groups_of(betting, self.segments, most_lanes)
+        self.table, sizes = table_of(betting, self.segments, self.groups, cards, self.buckets)
+        self._longest = sizes.wide, sizes.rows
         self.sequences, self.roots = sizes.sequences, sizes.roots
         self.seat_sequence = np.array([0, sizes.second, sizes.sequences], np.int64)
         ends = self.table.stake[0] != 0.0
-        chance = np.repeat(cards.chance[self.levels], np.diff(self.table.segment_node))
+        level = np.repeat(np.arange(definition.rounds), np.diff(self.groups.round_group))
+        lanes, nodes = np.diff(self.table.group_lane), np.diff(self.table.group_node)
+        chance = np.repeat(cards.chance[level], lanes * nodes)
         self.scale = float(np.abs(self.table.stake[0][ends] / chance[ends]).max(initial=1.0))
 
     def _refuse(self, classes: list[int], most_bytes: int, word: str) -> None:
@@ -216,7 +224,7 @@ class PokerForm:
 
         strategy = np.ones(self.sequences)
         for seat in (0, 1):
-            self._share(to_sequences, seat, probabilities, strategy, seat + 1)
+            self._share(to_sequences, seat, probabilities, strategy)
         return strategy
 
     def to_probabilities(self, weights: NDArray[Any]) -> Floats:
@@ -230,7 +238,7 @@ class PokerForm:
 
         found = np.empty(self.sequences - 2)
         for seat in (0, 1):
-            self._share(to_columns, seat, strategy, found, seat + 1)
+            self._share(to_columns, seat, strategy, found)
         return found
 
     def _normalise(self, weights: NDArray[Any], strategy: NDArray[Any]) -> None:
@@ -239,19 +247,12 @@ class PokerForm:
         for seat in (0, 1):
             self._share(normalise, seat, weights, strategy)
 
-    def _share(self, kernel: Any, *arguments: Any, meeting: bool = False) -> None:
-        """Call a kernel on all cores; those that meet between rounds get room to work in and a gate to meet at."""
+    def _share(self, kernel: Any, *arguments: Any) -> None:
+        """Call a kernel on all cores, each thread with room to work in; they share a gate."""
         from kibitz.kernels.barrier import GATE
 
         gate, threads = np.zeros(GATE, np.int64), cores()
-
-        def work(thread: int) -> None:
-            if meeting:
-                kernel(self.table, *arguments, self.room(), thread, threads, gate)
-            else:
-                kernel(self.table, *arguments, thread, threads)
-
-        together(work, threads)
+        together(lambda _: kernel(self.table, *arguments, self.room(), threads, gate), threads)
 
     # Buckets.
 
@@ -264,16 +265,23 @@ class PokerForm:
         assert self.buckets is None and small.buckets is not None
         found = np.ones(self.sequences, weights.dtype)
         for segment, level in enumerate(self.levels.tolist()):
-            cards = self.cards.rounds[level]
-            size = np.diff(cards.board_class)[cards.board_of_class]
-            before = cards.board_class[cards.board_of_class]
             for seat in (0, 1):
-                width = int(self.table.width[seat, segment])
-                base, first = int(self.table.base[seat, segment]), int(small.table.base[seat, segment])
-                action, rows = np.arange(width)[:, None], int(small.table.rows[seat, level])
-                place = base + width * before + action * size + np.arange(cards.classes) - before
-                found[place] = weights[first : first + width * rows].reshape(width, rows)[:, small.buckets[seat][level]]
+                of_class = small.buckets[seat][level]
+                found[self.sequences_of(seat, segment)] = weights[small.sequences_of(seat, segment)][:, of_class]
         return found
+
+    def sequences_of(self, seat: int, segment: int) -> Ints:
+        """[actions, rows]  the sequences of a seat in a segment, by class of its round or by bucket."""
+        group, lane, level = int(self.groups.group[segment]), int(self.groups.lane[segment]), self.levels[segment]
+        lanes, width = len(self.groups.lanes[group]), int(self.table.width[seat, group])
+        action, base = np.arange(width)[:, None], int(self.table.base[seat, group])
+        if self.buckets is not None:
+            rows = int(self.table.rows[seat, level])
+            return base + (action * rows + np.arange(rows)) * lanes + lane
+        cards = self.cards.rounds[level]
+        size = np.diff(cards.board_class)[cards.board_of_class]
+        before = cards.board_class[cards.board_of_class]
+        return base + (width * before + action * size + np.arange(cards.classes) - before) * lanes + lane
 
     # The payoff operator. Plans by row exist only if a row says what came before it.
 
@@ -292,12 +300,13 @@ class PokerForm:
         from kibitz.kernels.poker import Room
 
         table = self.table
-        shape = int(np.diff(table.segment_node).max()), int(np.diff(table.board_class).max())
-        buckets = (int(table.width.max()), int(table.rows.max())) if self.buckets is not None else (0, 0)
+        shape, lanes = (int(np.diff(table.group_node).max()), self._longest[0]), int(np.diff(table.group_lane).max())
+        buckets = (int(table.width.max()), self._longest[1]) if self.buckets is not None else (0, 0)
         wide = shape if dtype == np.float64 else (0, 0)
         return Room(
-            np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(wide, dtype), np.zeros(2 * shape[1] + 64, dtype),
-            np.zeros(buckets, dtype), np.zeros((1, table.children.shape[1]), np.int32),
+            np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(wide, dtype),
+            np.zeros(shape[1] + 54 * lanes, dtype), np.zeros(buckets, dtype),
+            np.zeros((1, table.children.shape[1]), np.int32),
         )  # fmt: skip
 
     def plan(self, strategy: Floats) -> Floats:
@@ -311,7 +320,7 @@ class PokerForm:
         roots, _ = self.vectors()
         plan[self.seat_sequence[:-1]] = 1.0
         for seat in (0, 1):
-            self._share(plan_of, seat, strategy, plan, roots, meeting=True)
+            self._share(plan_of, seat, strategy, plan, roots)
         return plan
 
     def gradient(self, seat: int, plan: Floats) -> Floats:
@@ -325,7 +334,7 @@ class PokerForm:
 
         self._remember()
         roots, values = self.vectors()
-        self._share(gradient, seat, plan, worth, roots, values, meeting=True)
+        self._share(gradient, seat, plan, worth, roots, values)
         first = self.cards.rounds[0]
         worth[self.seat_sequence[seat]] = float(first.share @ values[: first.classes])
 
@@ -340,7 +349,7 @@ class PokerForm:
         above = self._row_up if self.buckets is not None else None
         row_up = np.zeros((1, 1), np.int64) if above is None else above[seat]
         values = np.zeros(self.roots)
-        self._share(best, seat, row_up, worth, pure, values, meeting=True)
+        self._share(best, seat, row_up, worth, pure, values)
         return float(worth[self.seat_sequence[seat]] + values[: int(self.table.rows[seat, 0])].sum())
 
     def measure(self, probabilities: Floats) -> Measure:

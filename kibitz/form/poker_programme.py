@@ -24,15 +24,17 @@ def _sequences(form: PokerForm, seat: int, segment: int, level: int, board: int,
     """The sequences that lead a seat to node k of a block, by class; -1 - class where none since its root does."""
     table, cards = form.table, form.cards.rounds[level]
     lo, hi = int(cards.board_class[board]), int(cards.board_class[board + 1])
-    node = int(table.segment_node[segment])
+    node = first_node(form, segment)
     slot = int(table.slot[seat, node + k])
     if slot == 0:
         return -1 - np.arange(lo, hi)
-    action = int(table.action[node + slot])
-    if form.buckets is not None:
-        return int(table.base[seat, segment]) + action * int(table.rows[seat, level]) + form.buckets[seat][level][lo:hi]
-    start = int(table.base[seat, segment]) + int(table.width[seat, segment]) * lo
-    return start + action * (hi - lo) + np.arange(hi - lo)
+    found = form.sequences_of(seat, segment)[int(table.action[node + slot])]
+    return found[lo:hi] if form.buckets is None else found[form.buckets[seat][level][lo:hi]]
+
+
+def first_node(form: PokerForm, segment: int) -> int:
+    """The first node of a segment's group in the table."""
+    return int(form.table.group_node[form.groups.group[segment]])
 
 
 class _Last:
@@ -40,7 +42,7 @@ class _Last:
 
     def __init__(self, form: PokerForm, seat: int) -> None:
         self.form, self.seat = form, seat
-        table, segments = form.table, form.segments
+        segments = form.segments
         empty = int(form.seat_sequence[seat])
         self.root: list[Ints] = [np.zeros(0, np.int64)] * len(segments.node)
         self.root[0] = np.full(form.cards.rounds[0].classes, empty)
@@ -49,11 +51,10 @@ class _Last:
             if level + 1 == form.definition.rounds:
                 continue
             following = form.cards.rounds[level + 1]
-            node = int(table.segment_node[segment])
-            for k in range(len(segments.node[segment])):
-                if table.exit[node + k] >= 0:
+            for k, node in enumerate(segments.node[segment].tolist()):
+                if node in segments.exit:
                     here = np.concatenate([self.at(segment, board, k) for board in range(_boards(form, level))])
-                    self.root[int(table.exit[node + k])] = here[following.up]
+                    self.root[segments.exit[node]] = here[following.up]
 
     def at(self, segment: int, board: int, k: int) -> Ints:
         """The sequences at node k of a block."""
@@ -98,8 +99,10 @@ def payoff_entries(form: PokerForm) -> int:
             copies = float(cards.share[first] / cards.size[first])
             for matrix, part in zip((meets, wins), _meetings(form, level, board), strict=True):
                 np.add.at(matrix, place, np.round(copies * part * form.cards.hands))
-        nodes = slice(*table.segment_node[form.segments.round_segment[level : level + 2]].tolist())
-        kinds = table.turn[nodes]
+        groups = slice(*form.groups.round_group[level : level + 2].tolist())
+        lanes, nodes = np.diff(table.group_lane)[groups], np.diff(table.group_node)[groups]
+        start = int(table.group_node[groups.start])
+        kinds = np.repeat(table.turn[start : start + int(nodes.sum())], np.repeat(lanes, nodes))
         found += int((kinds == FOLD).sum()) * int(np.count_nonzero(meets))
         found += int((kinds == SHOWDOWN).sum()) * int(np.count_nonzero(wins))
     return found
@@ -123,11 +126,12 @@ def payoff_matrix(form: PokerForm) -> Any:
             # Boards that this one stands for, over all hands: the share of a class is that times its hands.
             copies = float(cards.share[first] / cards.size[first])
             for segment in range(*form.segments.round_segment[level : level + 2].tolist()):
-                node = int(table.segment_node[segment])
+                node, lane = first_node(form, segment), int(form.groups.lane[segment])
                 for k in range(len(form.segments.node[segment])):
                     if table.turn[node + k] not in (FOLD, SHOWDOWN):
                         continue
-                    worth = (meet if table.turn[node + k] == FOLD else win) * (table.stake[0, node + k] * copies)
+                    stake = table.stake[0, table.node_lane[node + k] + lane]
+                    worth = (meet if table.turn[node + k] == FOLD else win) * (stake * copies)
                     i, j = np.nonzero(worth)
                     rows.append(lasts[0].at(segment, board, k)[i])
                     columns.append(lasts[1].at(segment, board, k)[j] - shape[0])
@@ -165,7 +169,7 @@ def constraints(form: PokerForm, seat: int) -> tuple[Any, Floats]:
     points = 0
     for segment, nodes in enumerate(form.segments.node):
         level = int(form.levels[segment])
-        node = int(table.segment_node[segment])
+        node = first_node(form, segment)
         for k in range(len(nodes)):
             if table.turn[node + k] != seat:
                 continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.form.threads import together
+from kibitz.form.threads import Pace, together
 
 if TYPE_CHECKING:
     from kibitz.form.poker import PokerForm
@@ -26,6 +26,7 @@ class PokerSpace:
 
     def __init__(self, form: PokerForm, start: Floats | None, dtype: Any = np.float32) -> None:
         self.form, self.dtype = form, dtype
+        self._pace: Pace | None = None
         strategy = form.to_strategy(form.uniform() if start is None else start)
         self.regret = np.zeros(form.sequences, dtype)
         self.average = np.zeros(form.sequences, dtype)
@@ -47,14 +48,21 @@ class PokerSpace:
 
         if not rule.alternating and not len(self._kept):
             self._kept = np.zeros(self.form.sequences, self.dtype)
-        gate = np.zeros(GATE, np.int64)
-        together(
-            lambda thread: iterate(
-                self.form.table, rule, self.regret, self.strategy, self.average, self._kept, self._roots, self._values,
-                self.form.room(self.dtype), done, count, tiny, thread, threads, gate,
-            ),
-            threads,
-        )  # fmt: skip
+        rooms = [self.form.room(self.dtype) for _ in range(threads)]
+
+        def share(done: int, count: int, threads: int) -> None:
+            gate = np.zeros(GATE, np.int64)
+            together(
+                lambda thread: iterate(
+                    self.form.table, rule, self.regret, self.strategy, self.average, self._kept, self._roots,
+                    self._values, rooms[thread], done, count, tiny, threads, gate,
+                ),
+                threads,
+            )  # fmt: skip
+
+        if self._pace is None or self._pace.most != threads:
+            self._pace = Pace(threads)
+        self._pace.run(share, done, count)
 
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from kibitz.kernels.poker import Table
 
 Ints = NDArray[np.int64]
+# Lanes of a group at most: enough for long vectors, few enough that a block's working space stays in the cache.
+MOST_LANES = 64
 Buckets = tuple[list[Ints], list[Ints]]  # for each seat and round: class -> bucket
 
 
@@ -60,50 +63,112 @@ def segments_of(betting: BettingTree, rounds: int) -> Segments:
     return Segments(np.array(first, np.int64), found, exits)
 
 
+@dataclass(frozen=True)
+class Groups:
+    """Segments of a round whose betting has the same shape, as the lanes of a group."""
+
+    round_group: Ints  # [R + 1]  first group of a round
+    lanes: list[list[int]]  # by group: its segments
+    group: Ints  # [segments]  the group of a segment
+    lane: Ints  # [segments]  and its place there
+
+
+def groups_of(betting: BettingTree, segments: Segments, most: int = MOST_LANES) -> Groups:
+    """Segments with the same shape, in groups of about the same size of at most `most` lanes.
+
+    In a round they are taken exit by exit of the groups before, so that lanes side by side lead to lanes side by side.
+    """
+    lanes: list[list[int]] = []
+    first, upcoming = [0], [0]
+    while upcoming:
+        shapes: dict[bytes, list[int]] = {}
+        for segment in upcoming:
+            shapes.setdefault(_shape(betting, segments.node[segment]), []).append(segment)
+        for alike in shapes.values():
+            pieces = -(-len(alike) // most)
+            cuts = [len(alike) * k // pieces for k in range(pieces + 1)]
+            lanes.extend(alike[low:high] for low, high in pairwise(cuts))
+        upcoming = [
+            segments.exit[int(segments.node[segment][k])]
+            for of_group in lanes[first[-1] :]
+            for k in np.flatnonzero(betting.turn[segments.node[of_group[0]]] == CHANCE).tolist()
+            for segment in of_group
+        ]
+        first.append(len(lanes))
+    group, lane = (np.zeros(int(segments.round_segment[-1]), np.int64) for _ in range(2))
+    for number, of_group in enumerate(lanes):
+        group[of_group] = number
+        lane[of_group] = np.arange(len(of_group))
+    return Groups(np.array(first, np.int64), lanes, group, lane)
+
+
+def _shape(betting: BettingTree, nodes: Ints) -> bytes:
+    """What segments of a group have in common: by node who acts or how betting ends, the node above, the action."""
+    order = np.argsort(nodes)
+    ended = betting.folded[nodes].any(axis=1) & (betting.turn[nodes] == TERMINAL)
+    above = np.zeros(len(nodes), np.int64)
+    above[1:] = order[np.searchsorted(nodes, betting.parent[nodes[1:]], sorter=order)]
+    action = betting.action[nodes].astype(np.int64)
+    action[0] = -1
+    return np.stack((betting.turn[nodes].astype(np.int64), ended.astype(np.int64), above, action)).tobytes()
+
+
 class Sizes(NamedTuple):
     """How long arrays over a table are."""
 
     sequences: int  # of both seats, their empty ones with them
     second: int  # the empty sequence of seat 1: seat 0's are before it
     roots: int  # vectors over all classes (or buckets) at the roots of all segments
+    wide: int  # the longest vector over classes of a board and lanes
+    rows: int  # the longest vector over buckets and lanes
 
 
 def table_of(
-    betting: BettingTree, segments: Segments, deal: Deal, buckets: Buckets | None = None
+    betting: BettingTree, segments: Segments, groups: Groups, deal: Deal, buckets: Buckets | None = None
 ) -> tuple[Table, Sizes]:
     """The arrays that kernels read."""
     from kibitz.kernels.poker import Table
 
-    cards, nodes = _cards(deal, buckets), _nodes(betting, segments, deal)
-    level = np.repeat(np.arange(deal.definition.rounds), np.diff(segments.round_segment))  # of each segment
-    # Sequences of seat 0, then of seat 1, segment by segment; each seat's empty one comes first.
-    lengths = nodes["width"] * cards["rows"][:, level]
+    cards, nodes = _cards(deal, buckets), _nodes(betting, segments, groups, deal)
+    level = np.repeat(np.arange(deal.definition.rounds), np.diff(groups.round_group))  # of each group
+    lanes = np.diff(nodes["group_lane"])
+    # Sequences of seat 0, then of seat 1, group by group; each seat's empty one comes first.
+    lengths = nodes["width"] * cards["rows"][:, level] * lanes
     base = np.ones(lengths.shape, np.int64)
     base[:, 1:] += np.cumsum(lengths, axis=1)[:, :-1]
     second = 1 + int(lengths[0].sum())
     base[1] += second
-    # At the root of a segment there is a vector over the classes of its round, which are numbered through all rounds.
-    wide = np.maximum(cards["rows"].max(axis=0), [r.classes for r in deal.rounds])[level]
-    first = cards["board_class"][cards["round_board"][level]]
-    root = np.cumsum(wide) - wide - first
+    # At the root of a group there is a vector over the classes of its round, times lanes.
+    wide = np.maximum(cards["rows"].max(axis=0), [r.classes for r in deal.rounds])[level] * lanes
+    # Infoset columns go segment by segment.
+    of_segment = (nodes["width"] * cards["rows"][:, level])[:, groups.group]
+    column = np.cumsum(of_segment, axis=1) - of_segment
+    column[1] += int(of_segment[0].sum())
     table = Table(
-        **cards, **nodes, round_segment=segments.round_segment, segment_root=root.astype(np.int64), base=base
-    )
-    return table, Sizes(second + 1 + int(lengths[1].sum()), second, int(wide.sum()))
+        **cards, **nodes, round_group=groups.round_group, group_root=(np.cumsum(wide) - wide).astype(np.int64),
+        base=base, lane_column=column[:, np.concatenate(groups.lanes)],
+    )  # fmt: skip
+    most = np.array([int(np.diff(r.board_class).max()) for r in deal.rounds])[level] * lanes
+    rows = cards["rows"].max(axis=0)[level] * lanes
+    return table, Sizes(second + 1 + int(lengths[1].sum()), second, int(wide.sum()), int(most.max()), int(rows.max()))
 
 
-def _nodes(betting: BettingTree, segments: Segments, deal: Deal) -> dict[str, Any]:
-    """Nodes of all segments, numbered on; within a segment they are counted from its first."""
+def _nodes(betting: BettingTree, segments: Segments, groups: Groups, deal: Deal) -> dict[str, Any]:
+    """Nodes of all groups, numbered on; within a group they are counted from its first."""
     from kibitz.kernels.poker import EXIT, FOLD, SHOWDOWN
 
-    counts = [len(nodes) for nodes in segments.node]
+    shapes = [segments.node[of_group[0]] for of_group in groups.lanes]
+    counts, lanes = [len(nodes) for nodes in shapes], [len(of_group) for of_group in groups.lanes]
     total, most = sum(counts), max([2, *(len(names) for names in betting.actions)])
-    turn, exit_ = np.empty(total, np.int8), np.full(total, -1, np.int64)
+    turn = np.empty(total, np.int8)
     parent, action, count = (np.full(total, -1, np.int32) for _ in range(3))
     children, slot = np.zeros((total, most), np.int32), np.zeros((2, total), np.int32)
-    stake, width = np.zeros((2, total)), np.zeros((2, len(counts)), np.int64)
+    width = np.zeros((2, len(counts)), np.int64)
+    of_node = np.repeat(lanes, counts)
+    node_lane = np.cumsum(of_node) - of_node
+    stake = np.zeros((2, int(of_node.sum())))
     at = 0
-    for segment, nodes in enumerate(segments.node):
+    for group, nodes in enumerate(shapes):
         local = {int(node): k for k, node in enumerate(nodes)}
         for here, node in enumerate(nodes.tolist(), at):
             if here > at:
@@ -113,10 +178,12 @@ def _nodes(betting: BettingTree, segments: Segments, deal: Deal) -> dict[str, An
                 slot[:, here] = slot[:, at + above]
                 slot[turn[at + above], here] = here - at
             if betting.turn[node] == CHANCE:
-                turn[here], exit_[here] = EXIT, segments.exit[node]
+                turn[here] = EXIT
             elif betting.turn[node] == TERMINAL:
                 turn[here] = FOLD if betting.folded[node].any() else SHOWDOWN
-                stake[:, here] = _stakes(betting, node) * deal.chance[betting.round[node]]
+                for lane, segment in enumerate(groups.lanes[group]):
+                    there = int(segments.node[segment][here - at])
+                    stake[:, node_lane[here] + lane] = _stakes(betting, there) * deal.chance[betting.round[there]]
             else:
                 turn[here], count[here] = betting.turn[node], len(betting.actions[betting.actions_of[node]])
         # Actions of a seat are numbered node by node, so those of one node follow one another.
@@ -124,14 +191,38 @@ def _nodes(betting: BettingTree, segments: Segments, deal: Deal) -> dict[str, An
             seat = int(turn[here])
             if seat < 2:
                 offered = int(count[here])
-                action[at + children[here, :offered]] = width[seat, segment] + np.arange(offered)
-                width[seat, segment] += offered
+                action[at + children[here, :offered]] = width[seat, group] + np.arange(offered)
+                width[seat, group] += offered
         at += len(nodes)
     return {
-        "segment_node": np.concatenate(([0], np.cumsum(counts))).astype(np.int64), "turn": turn, "parent": parent,
-        "action": action, "children": children, "count": count, "stake": stake, "exit": exit_, "slot": slot,
-        "width": width,
+        "group_node": np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        "group_lane": np.concatenate(([0], np.cumsum(lanes))).astype(np.int64), "turn": turn, "parent": parent,
+        "action": action, "children": children, "count": count, "stake": stake, "slot": slot, "width": width,
+        "node_lane": node_lane.astype(np.int64), **_links(betting, segments, groups),
     }  # fmt: skip
+
+
+def _links(betting: BettingTree, segments: Segments, groups: Groups) -> dict[str, Any]:
+    """Where exits lead: lanes side by side that go to lanes side by side are one link."""
+    links: list[list[int]] = []
+    first = [0]
+    for of_group in groups.lanes:
+        for k, node in enumerate(segments.node[of_group[0]].tolist()):
+            if betting.turn[node] != CHANCE:
+                continue
+            fresh = True
+            for lane, segment in enumerate(of_group):
+                there = segments.exit[int(segments.node[segment][k])]
+                group, place = int(groups.group[there]), int(groups.lane[there])
+                if not fresh and links[-1][3] == group and links[-1][4] + links[-1][2] == place:
+                    links[-1][2] += 1
+                else:
+                    links.append([k, lane, 1, group, place])
+                fresh = False
+        first.append(len(links))
+    columns = np.array(links, np.int32).reshape(-1, 5).T
+    names = ("link_node", "link_lane", "link_count", "link_group", "link_first")
+    return {"group_link": np.array(first, np.int64), **{n: c.copy() for n, c in zip(names, columns, strict=True)}}
 
 
 def _stakes(betting: BettingTree, node: int) -> NDArray[np.float64]:
@@ -194,16 +285,14 @@ def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
 
 def _ties(rounds: tuple[Round, ...]) -> dict[str, Any]:
     """Strengths on each board: before the last round there is one, which nobody asks for."""
-    tie, first, starts = [], [], [0]
+    first, starts = [], [0]
     for round_ in rounds:
         for board in range(len(round_.boards)):
             low = round_.low[round_.board_class[board] : round_.board_class[board + 1]]
-            strengths, of = np.unique(low, return_inverse=True)
-            tie.append(of)
+            strengths = np.unique(low)
             first.append(np.append(strengths, len(low)))
             starts.append(starts[-1] + len(strengths) + 1)
     return {
-        "tie": np.concatenate(tie).astype(np.uint32),
         "board_tie": np.array(starts, np.int64),
         "tie_class": np.concatenate(first).astype(np.uint32),
     }

@@ -7,25 +7,28 @@ last iteration arrived at, and the average costs no pass of its own.
 
 from __future__ import annotations
 
-from kibitz.kernels.barrier import meet
+from kibitz.kernels.barrier import claim, meet
 from kibitz.kernels.cfr import discount
 from kibitz.kernels.jit import U64, kernel, part
-from kibitz.kernels.poker import FOLD, blocks_of, ends, hand_on, locate, portion, reaches
+from kibitz.kernels.poker import FOLD, boards_of, ends, hand_on, lanes_of, locate, pieces_of, reaches, root_of
+
+COPIED = 1 << 16  # numbers that a thread copies at a time
 
 
 @part
-def keep_average(table, level, segment, board, seat, reach, average, decay):
+def keep_average(table, level, group, board, seat, reach, average, decay):
     """Add a seat's plan in a block to its average, after what is there has been multiplied by `decay`.
 
     With decay ((t-1)/t)^gamma plans weigh as t^gamma does, up to a common factor, and sums do not grow: large exponents
     would leave single precision.
     """
     first = U64(table.board_class[board])
+    lanes = lanes_of(table, group)
     n = U64(table.board_class[board + 1]) - first
-    start, stride = locate(table, seat, segment, board, level)
-    node = table.segment_node[segment]
+    start, stride = locate(table, seat, group, board, level)
+    node = table.group_node[group]
     decay = average.dtype.type(decay)
-    for k in range(1, table.segment_node[segment + 1] - node):
+    for k in range(1, table.group_node[group + 1] - node):
         if table.slot[seat, node + k] == k:
             at = start + U64(table.action[node + k]) * stride
             k = U64(k)
@@ -36,9 +39,11 @@ def keep_average(table, level, segment, board, seat, reach, average, decay):
                 # Classes of a row add up, each as often as it is dealt.
                 for c in range(n):
                     share = average.dtype.type(table.share[first + c])
-                    average[at + U64(table.row[seat, first + c])] += share * reach[k, c]
+                    row = at + U64(table.row[seat, first + c]) * lanes
+                    for x in range(lanes):
+                        average[row + x] += share * reach[k, c * lanes + x]
             else:
-                for c in range(n):
+                for c in range(n * lanes):
                     average[at + c] = average[at + c] * decay + reach[k, c]
 
 
@@ -191,16 +196,15 @@ def add_up(n, value, k, children, node, width):
 
 
 @part
-def regret_block(table, level, segment, board, seat, regret, strategy, reach, root_value, value, space, discounts,
+def regret_block(table, level, group, board, seat, regret, strategy, reach, root_value, value, space, discounts,
                  floor, prediction, tiny):  # fmt: skip
     """Values of a block, from its end to its root, and regret matching at the seat's nodes on the way."""
-    first = U64(table.board_class[board])
-    n = U64(table.board_class[board + 1]) - first
-    start, stride = locate(table, seat, segment, board, level)
-    node = table.segment_node[segment]
+    start, stride = locate(table, seat, group, board, level)
+    n = stride
+    node = table.group_node[group]
     children = table.children
-    ends(table, segment, board, seat, reach, root_value, value, space)
-    for k in range(table.segment_node[segment + 1] - node - 1, -1, -1):
+    ends(table, level, group, board, seat, reach, root_value, value, space)
+    for k in range(table.group_node[group + 1] - node - 1, -1, -1):
         turn = table.turn[node + k]
         if turn >= FOLD:
             continue
@@ -219,50 +223,54 @@ def regret_block(table, level, segment, board, seat, regret, strategy, reach, ro
         elif width > 3:
             revise_many(n, value, children, node + k, width, regret, strategy, at, stride, discounts, floor,
                         prediction, tiny)  # fmt: skip
-    here = U64(table.segment_root[segment]) + first
+    here = root_of(table, group, board, level)
     for c in range(n):
         root_value[here + c] = value[U64(0), c]
 
 
 @part
-def collect(table, level, segment, board, seat, strategy, reach, root_value, value, space, gathered):
+def collect(table, level, group, board, seat, strategy, reach, root_value, value, space, gathered):
     """With buckets: values of a block; its regrets are added to those of rows, each class as often as it is dealt."""
     first = U64(table.board_class[board])
+    lanes = lanes_of(table, group)
     n = U64(table.board_class[board + 1]) - first
-    start, stride = locate(table, seat, segment, board, level)
-    node = table.segment_node[segment]
-    ends(table, segment, board, seat, reach, root_value, value, space)
+    start, stride = locate(table, seat, group, board, level)
+    node = table.group_node[group]
+    ends(table, level, group, board, seat, reach, root_value, value, space)
     kind = value.dtype.type
-    for k in range(table.segment_node[segment + 1] - node - 1, -1, -1):
+    for k in range(table.group_node[group + 1] - node - 1, -1, -1):
         turn = table.turn[node + k]
         if turn >= FOLD:
             continue
         width = table.count[node + k]
         u = U64(k)
         if turn != seat:
-            add_up(n, value, u, table.children, node + k, width)
+            add_up(n * lanes, value, u, table.children, node + k, width)
             continue
         action = U64(table.action[node + table.children[node + k, 0]])
         for c in range(n):
-            row = U64(table.row[seat, first + c])
-            mean = kind(0.0)
-            for a in range(U64(width)):
-                mean += strategy[start + (action + a) * stride + row] * value[U64(table.children[node + k, a]), c]
-            value[u, c] = mean
             share = kind(table.share[first + c])
-            for a in range(U64(width)):
-                gathered[action + a, row] += share * (value[U64(table.children[node + k, a]), c] - mean)
-    here = U64(table.segment_root[segment]) + first
-    for c in range(n):
+            row = U64(table.row[seat, first + c]) * lanes
+            for x in range(lanes):
+                at = c * lanes + x
+                mean = kind(0.0)
+                for a in range(U64(width)):
+                    probability = strategy[start + (action + a) * stride + row + x]
+                    mean += probability * value[U64(table.children[node + k, a]), at]
+                value[u, at] = mean
+                for a in range(U64(width)):
+                    gathered[action + a, row + x] += share * (value[U64(table.children[node + k, a]), at] - mean)
+    here = root_of(table, group, board, level)
+    for c in range(n * lanes):
         root_value[here + c] = value[U64(0), c]
 
 
 @part
-def learn(table, segment, seat, n, gathered, lines, regret, strategy, discounts, floor, prediction, tiny):
-    """With buckets: regret matching in the rows of a segment, from the regrets of all its boards."""
-    start = U64(table.base[seat, segment])
-    node = table.segment_node[segment]
-    for k in range(node, table.segment_node[segment + 1]):
+def learn(table, group, seat, n, gathered, lines, regret, strategy, discounts, floor, prediction, tiny):
+    """With buckets: regret matching in the rows of a group (n: rows times lanes), from the regrets of all boards."""
+    start = U64(table.base[seat, group])
+    node = table.group_node[group]
+    for k in range(node, table.group_node[group + 1]):
         if table.turn[k] == seat:
             width = table.count[k]
             action = U64(table.action[node + table.children[k, 0]])
@@ -280,56 +288,73 @@ def learn(table, segment, seat, n, gathered, lines, regret, strategy, discounts,
 
 
 @part
-def descend(table, level, seat, strategy, average, decay, room, roots, thread, threads):
+def descend(table, level, seat, strategy, average, decay, room, roots, threads, gate):
     """Reach of a seat in all blocks of a round, handed on to the next; unless decay < 0 the average is kept too."""
-    k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
+    g0, lo, boards, pieces = pieces_of(table, level)
     reach = room.reach
-    for i in range(first, last):
-        segment = k0 + i // boards
-        board = lo + i % boards
-        reaches(table, level, segment, board, seat, strategy, roots, reach)
-        if decay >= 0.0:
-            keep_average(table, level, segment, board, seat, reach, average, decay)
-        if level + 1 < table.round_board.shape[0] - 1:
-            hand_on(table, segment, board, seat, reach, roots)
+    i = claim(gate, threads, -1)
+    while i < pieces:
+        group, low, high = boards_of(table, boards, i)
+        group += g0
+        for board in range(lo + low, lo + high):
+            reaches(table, level, group, board, seat, strategy, roots, reach)
+            if decay >= 0.0:
+                keep_average(table, level, group, board, seat, reach, average, decay)
+            if level + 1 < table.round_board.shape[0] - 1:
+                hand_on(table, level, group, board, seat, reach, roots)
+        i = claim(gate, threads, i)
+    meet(gate, threads)
 
 
 @part
 def respond(table, level, seat, regret, strategy, others, average, decay, discounts, floor, prediction, tiny, room,
-            roots, root_value, thread, threads):  # fmt: skip
+            roots, root_value, threads, gate):  # fmt: skip
     """Values and new regrets of a seat in all blocks of a round; unless decay < 0 the other's average is kept too."""
-    k0, lo, boards, first, last = blocks_of(table, level, thread, threads)
+    g0, lo, boards, pieces = pieces_of(table, level)
     bucketed = table.row.shape[1] > 0
-    n = U64(table.rows[seat, level])
-    value, space, gathered = room.value, room.space, room.gathered
-    reach = room.reach
-    for i in range(first, last):
-        segment = k0 + i // boards
-        board = lo + i % boards
-        reaches(table, level, segment, board, 1 - seat, others, roots, reach)
-        if decay >= 0.0:
-            keep_average(table, level, segment, board, 1 - seat, reach, average, decay)
-        if not bucketed:
-            regret_block(table, level, segment, board, seat, regret, strategy, reach, root_value, value, space,
-                         discounts, floor, prediction, tiny)  # fmt: skip
-            continue
-        if board == lo:
-            for a in range(U64(table.width[seat, segment])):
+    value, space, gathered, reach = room.value, room.space, room.gathered, room.reach
+    i = claim(gate, threads, -1)
+    while i < pieces:
+        group, low, high = boards_of(table, boards, i)
+        group += g0
+        n = U64(table.rows[seat, level]) * lanes_of(table, group)
+        if bucketed:
+            for a in range(U64(table.width[seat, group])):
                 for c in range(n):
                     gathered[a, c] = 0.0
-        collect(table, level, segment, board, seat, strategy, reach, root_value, value, space, gathered)
-        if board == lo + boards - 1:
-            learn(table, segment, seat, n, room.gathered, room.lines, regret, strategy, discounts, floor, prediction,
-                  tiny)  # fmt: skip
+        for board in range(lo + low, lo + high):
+            reaches(table, level, group, board, 1 - seat, others, roots, reach)
+            if decay >= 0.0:
+                keep_average(table, level, group, board, 1 - seat, reach, average, decay)
+            if bucketed:
+                collect(table, level, group, board, seat, strategy, reach, root_value, value, space, gathered)
+            else:
+                regret_block(table, level, group, board, seat, regret, strategy, reach, root_value, value, space,
+                             discounts, floor, prediction, tiny)  # fmt: skip
+        if bucketed:
+            learn(table, group, seat, n, gathered, room.lines, regret, strategy, discounts, floor, prediction, tiny)
+        i = claim(gate, threads, i)
+    meet(gate, threads)
+
+
+@part
+def remember(strategy, kept, threads, gate):
+    """kept = strategy, some at a time."""
+    pieces = (strategy.shape[0] + COPIED - 1) // COPIED
+    i = claim(gate, threads, -1)
+    while i < pieces:
+        for s in range(U64(i * COPIED), U64(min((i + 1) * COPIED, strategy.shape[0]))):
+            kept[s] = strategy[s]
+        i = claim(gate, threads, i)
+    meet(gate, threads)
 
 
 @kernel
-def iterate(table, rule, regret, strategy, average, kept, roots, root_value, room, done, count, tiny, thread, threads,
-            gate):  # fmt: skip
+def iterate(table, rule, regret, strategy, average, kept, roots, root_value, room, done, count, tiny, threads, gate):
     """`count` iterations after `done`; the same bytes for any number of threads and however they are divided.
 
     regret, strategy, average: by sequence. kept: room for the strategies before an iteration, only for simultaneous
-    updates. roots, root_value: by segment and class; roots[of the first segment] = 1.
+    updates. roots, root_value: by group, class and lane; roots[of the first group] = 1.
     """
     rounds = table.round_board.shape[0] - 1
     kind = regret.dtype
@@ -339,10 +364,7 @@ def iterate(table, rule, regret, strategy, average, kept, roots, root_value, roo
     for t in range(done + 1, done + count + 1):
         discounts = (kind.type(discount(rule.alpha, t - 1)), kind.type(discount(rule.beta, t - 1)))
         if not rule.alternating:
-            lo, hi = portion(strategy.shape[0], thread, threads)
-            for s in range(U64(lo), U64(hi)):
-                kept[s] = strategy[s]
-            meet(gate, threads)
+            remember(strategy, kept, threads, gate)
         for seat in range(2):
             # The average of the other: seat 0 has just been revised, seat 1 was in the iteration before.
             of = t - 1 if seat == 0 else t
@@ -351,16 +373,13 @@ def iterate(table, rule, regret, strategy, average, kept, roots, root_value, roo
                 decay = -1.0
             others = strategy if rule.alternating else kept
             for level in range(rounds - 1):
-                descend(table, level, 1 - seat, others, average, decay, room, roots, thread, threads)
-                meet(gate, threads)
+                descend(table, level, 1 - seat, others, average, decay, room, roots, threads, gate)
             for level in range(rounds - 1, -1, -1):
                 respond(table, level, seat, regret, strategy, others, average,
                         decay if level == rounds - 1 else -1.0, discounts, floor, prediction, small, room, roots,
-                        root_value, thread, threads)  # fmt: skip
-                meet(gate, threads)
+                        root_value, threads, gate)  # fmt: skip
         decay = decay_of(rule, t)
         for seat in range(2):
             if not rule.alternating or (seat == 1 and t == done + count):
                 for level in range(rounds):
-                    descend(table, level, seat, strategy, average, decay, room, roots, thread, threads)
-                    meet(gate, threads)
+                    descend(table, level, seat, strategy, average, decay, room, roots, threads, gate)
