@@ -24,6 +24,7 @@ import numpy as np
 from kibitz.kernels.jit import ONE, U64, part
 
 CARDS = U64(52)
+FEW = U64(8)  # lanes; below, sums over hands of two cards are faster lane by lane
 FOLD, SHOWDOWN, EXIT = 2, 3, 4  # kinds of node beside the seats 0 and 1
 
 
@@ -278,8 +279,62 @@ def shown(first, n, lanes, size, tie_class, first_tie, ties, stake, stakes, reac
 
 
 @part
+def folded_lane(lo, hi, lanes, x, hand_class, hand_card, stake, reach, slot, value, k, space):
+    """`folded_two` for lane x alone: with few lanes a sum in a register is faster than a vector of them."""
+    kind = value.dtype.type
+    for card in range(CARDS):
+        space[card] = kind(0.0)
+    total = kind(0.0)
+    for h in range(lo, hi):
+        r = reach[slot, U64(hand_class[h]) * lanes + x]
+        total += r
+        space[U64(hand_card[h, 0])] += r
+        space[U64(hand_card[h, 1])] += r
+    chips = kind(stake)
+    for h in range(lo, hi):
+        c = U64(hand_class[h]) * lanes + x
+        gone = space[U64(hand_card[h, 0])] + space[U64(hand_card[h, 1])] - reach[slot, c]
+        value[k, c] = chips * (total - gone)
+
+
+@part
+def shown_lane(lo, hi, lanes, x, hand_class, hand_card, hand_low, hand_high, stake, reach, slot, value, k, space):
+    """`shown_two` for lane x alone."""
+    kind = value.dtype.type
+    chips = kind(stake)
+    m = hi - lo
+    for weaker in range(2):
+        for card in range(CARDS):
+            space[card] = kind(0.0)
+        total = kind(0.0)
+        h = U64(0)
+        while h < m:
+            at = lo + h if weaker else hi - ONE - h
+            ties = U64(hand_high[at] - hand_low[at])
+            for j in range(h, h + ties):
+                i = lo + j if weaker else hi - ONE - j
+                met = total - space[U64(hand_card[i, 0])] - space[U64(hand_card[i, 1])]
+                c = U64(hand_class[i])
+                if weaker:
+                    value[k, c * lanes + x] = chips * (met - space[CARDS + c])
+                else:
+                    space[CARDS + c] = met
+            for j in range(h, h + ties):
+                i = lo + j if weaker else hi - ONE - j
+                r = reach[slot, U64(hand_class[i]) * lanes + x]
+                total += r
+                space[U64(hand_card[i, 0])] += r
+                space[U64(hand_card[i, 1])] += r
+            h += ties
+
+
+@part
 def folded_two(lo, hi, lanes, hand_class, hand_card, stake, stakes, reach, slot, value, k, space):
     """As `folded`, with hands of two cards, lo to hi - 1: the other holds neither. The hand itself holds both."""
+    if lanes < FEW:
+        for x in range(lanes):
+            folded_lane(lo, hi, lanes, x, hand_class, hand_card, stake[stakes + x], reach, slot, value, k, space)
+        return
     kind = value.dtype.type
     total = CARDS * lanes
     for c in range(total + lanes):
@@ -305,6 +360,11 @@ def folded_two(lo, hi, lanes, hand_class, hand_card, stake, stakes, reach, slot,
 @part
 def shown_two(lo, hi, lanes, hand_class, hand_card, hand_low, hand_high, stake, stakes, reach, slot, value, k, space):
     """As `shown`, with hands of two cards in order of strength: running sums of all, and by card."""
+    if lanes < FEW:
+        for x in range(lanes):
+            shown_lane(lo, hi, lanes, x, hand_class, hand_card, hand_low, hand_high, stake[stakes + x], reach, slot,
+                       value, k, space)  # fmt: skip
+        return
     kind = value.dtype.type
     m = hi - lo
     total = CARDS * lanes
