@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.errors import ArtefactError
 from kibitz.form.threads import Pace, together
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from kibitz.kernels.cfr import Rule
 
 Floats = NDArray[np.float64]
+
+
+# A sum of positive regrets below this share of the largest payoff is rounding noise, not a preference.
+NOISE = 1e-14
 
 
 class PokerSpace:
@@ -33,21 +38,26 @@ class PokerSpace:
         self.strategy = strategy.astype(dtype)
         self._kept = np.zeros(0, dtype)
         self._roots, self._values = form.vectors(dtype)
+        self._lanes = np.diff(form.table.group_lane)  # sequences are in another order where these are others
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
-        return {"regret": self.regret, "average": self.average, "strategy": self.strategy}
+        state = {"regret": self.regret, "average": self.average, "strategy": self.strategy}
+        return {**state, "lanes": self._lanes}
 
     def restore(self) -> None:
-        """Nothing follows from the state."""
+        """Nothing follows from the state; it must be in the order of this form's lanes."""
+        if (self._lanes != np.diff(self.form.table.group_lane)).any():
+            raise ArtefactError("the state of the run is in another order than this version keeps; start the run anew")
 
-    def iterate(self, rule: Rule, done: int, count: int, tiny: float, threads: int) -> None:
+    def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
         from kibitz.kernels.barrier import GATE
         from kibitz.kernels.poker_cfr import iterate
 
         if not rule.alternating and not len(self._kept):
             self._kept = np.zeros(self.form.sequences, self.dtype)
+        tiny = NOISE * self.form.scale
         rooms = [self.form.room(self.dtype) for _ in range(threads)]
 
         def share(done: int, count: int, threads: int) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kibitz.kernels.cfr import Rule
 
 Floats = NDArray[np.float64]
+# A sum of positive regrets below this share of what was added up for them is rounding noise, not a preference.
+NOISE = 1e-13
 
 
 class Space:
@@ -35,8 +37,8 @@ class Space:
         if self.rows is None:
             strategy = form.to_strategy(start)
             self._held = State(
-                zeros, zeros.copy(), strategy, form.plan(strategy), zeros.copy(), np.zeros(form.points),
-                none, none, none, none,
+                zeros, zeros.copy(), strategy, np.zeros(form.points, np.float32), form.plan(strategy), zeros.copy(),
+                np.zeros(form.points), none, none, none, none,
             )  # fmt: skip
         else:
             columns, kernel = self.rows.columns, self.rows.kernel
@@ -47,13 +49,15 @@ class Space:
             chosen = np.where(fixed, np.where(moving, 0.0, 1.0), strategy)
             own = form.plan(chosen)
             self._held = State(
-                np.zeros(columns), zeros, strategy, own * kernel.frozen_reach, zeros.copy(),
+                np.zeros(columns), zeros, strategy, np.zeros(int(kernel.band_rows.sum()), np.float32),
+                own * kernel.frozen_reach, zeros.copy(),
                 np.zeros(form.points), np.zeros(columns), np.zeros(columns), chosen, own,
             )  # fmt: skip
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
         held = {"regret": self._held.regret, "average": self._held.average, "strategy": self._held.strategy}
+        held["noise"] = self._held.noise
         if self.rows is not None:
             held["chosen"] = self._held.chosen
         return held
@@ -66,13 +70,13 @@ class Space:
             self._held.own[:] = self.form.plan(self._held.chosen)
             self._held.plan[:] = self._held.own * self.rows.kernel.frozen_reach
 
-    def iterate(self, rule: Rule, done: int, count: int, tiny: float, threads: int) -> None:
+    def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
         from kibitz.kernels import cfr as kernels
         from kibitz.kernels.barrier import GATE
 
-        def iterate(done: int, count: int, threads: int) -> None:
-            common = (rule, self._held, done, count, tiny, threads, np.zeros(GATE, np.int64))
+        def share(done: int, count: int, threads: int) -> None:
+            common = (rule, self._held, done, count, threads, np.zeros(GATE, np.int64))
             if self.rows is None:
                 together(lambda _: kernels.iterate(self.form.packed, *common), threads)
             else:
@@ -80,7 +84,36 @@ class Space:
 
         if self._pace is None or self._pace.most != threads:
             self._pace = Pace(threads)
-        self._pace.run(iterate, done, count)
+        while count:
+            if done & (done + 1) == 0:  # before iterations 1, 2, 4, 8, ...
+                self._listen()
+            n = min(count, (1 << (done + 1).bit_length()) - (done + 1))
+            self._pace.run(share, done, n)
+            done, count = done + n, count - n
+
+    def _listen(self) -> None:
+        """Raise the level of noise of each row to what rounding in the iteration to come can make of it.
+
+        Absolute, it would be that of the largest payoff: a small subgame beside a huge payoff, or one that is reached
+        with a probability of 1e-15, would be all noise. Levels only rise, as regrets keep the noise of all iterations.
+        """
+        from kibitz.kernels.evaluate import magnitudes
+
+        form, held = self.form, self._held
+        worth = np.zeros(form.sequences)
+        packed = form.packed._replace(payoff=np.abs(form.packed.payoff))
+        magnitudes(packed, held.strategy, held.plan, worth, np.zeros(form.points))
+        if not len(held.noise):
+            return
+        if self.rows is None:
+            worth[form.seat_sequence[:-1]] = 0.0
+            found = np.maximum.reduceat(worth, form.first)
+        else:
+            kernel = self.rows.kernel
+            column = np.add.reduceat(kernel.share * worth[kernel.member], kernel.start[:-1])
+            width = np.repeat(kernel.band_width, kernel.band_rows)
+            found = np.maximum.reduceat(column, np.cumsum(width) - width)
+        np.maximum(held.noise, (NOISE * found).astype(np.float32), out=held.noise)
 
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""

@@ -59,6 +59,7 @@ class State(NamedTuple):
     regret: np.ndarray  # float64[K]
     average: np.ndarray  # float64[S]  sum of weighted plans (of own choices alone where rows are frozen)
     strategy: np.ndarray  # float64[S]  probability of a sequence's last action
+    noise: np.ndarray  # float32[rows]  a sum of regrets up to this is rounding noise, not a preference
     plan: np.ndarray  # float64[S]  probability that the seat plays the whole sequence
     worth: np.ndarray  # float64[S]
     root_value: np.ndarray  # float64[P]
@@ -69,16 +70,18 @@ class State(NamedTuple):
 
 
 @part
-def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
+def match(width, first, count, delta, regret, strategy, grow, keep, rule, noise, row):
     """Regret matching for `count` rows of `width` columns from column `first` on.
 
-    A row without positive regret (`tiny` stands for rounding noise) plays uniformly.
+    A row without positive regret, as far as that is not rounding noise (noise[row] and on), plays uniformly.
     """
     floor = rule.floor
     prediction = rule.prediction
     s = U64(first)
+    row = U64(row)
     if width == 2:
-        for _ in range(count):
+        for r in range(row, row + U64(count)):
+            tiny = float(noise[r])
             da = delta[s]
             db = delta[s + ONE]
             ra = regret[s]
@@ -96,7 +99,8 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
             s += TWO
     elif width == 3:
         third = 1.0 / 3.0
-        for _ in range(count):
+        for r in range(row, row + U64(count)):
+            tiny = float(noise[r])
             da = delta[s]
             db = delta[s + ONE]
             dc = delta[s + TWO]
@@ -122,7 +126,7 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
         strategy[first : first + count] = 1.0
     else:
         step = U64(width)
-        for _ in range(count):
+        for i in range(row, row + U64(count)):
             total = 0.0
             for a in range(s, s + step):
                 r = regret[a]
@@ -131,7 +135,7 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
                 r = max(r + prediction * delta[a], 0.0)
                 strategy[a] = r
                 total += r
-            if total > tiny:
+            if total > noise[i]:
                 scale = 1.0 / total
                 for a in range(s, s + step):
                     strategy[a] *= scale
@@ -142,13 +146,13 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, tiny):
 
 
 @part
-def revise(form, chunk, state, grow, keep, rule, tiny):
+def revise(form, chunk, state, grow, keep, rule):
     """Regret matching in each point of a chunk, where each point has a row of its own."""
     for run in range(form.chunk_run[chunk], form.chunk_run[chunk + 1]):
         count = form.run_point[run + 1] - form.run_point[run]
         match(
             form.run_width[run], form.run_first[run], count, state.worth, state.regret, state.strategy,
-            grow, keep, rule, tiny,
+            grow, keep, rule, state.noise, form.run_point[run],
         )  # fmt: skip
 
 
@@ -167,7 +171,7 @@ def discount(exponent, t):
 
 
 @kernel
-def iterate(packed, rule, state, done, count, tiny, threads, gate):
+def iterate(packed, rule, state, done, count, threads, gate):
     """`count` iterations after `done`, each infoset with a row of its own; the same bytes for any `threads`."""
     form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
@@ -190,7 +194,7 @@ def iterate(packed, rule, state, done, count, tiny, threads, gate):
                 chunk = crown + 1 + i
                 clear_bare(form, chunk, state.worth)
                 ascend(form, chunk, state.strategy, state.worth, state.root_value)
-                revise(form, chunk, state, grow, keep, rule, tiny)
+                revise(form, chunk, state, grow, keep, rule)
                 if rule.alternating and not crowned:
                     descend(form, chunk, state.strategy, state.plan)
                     accumulate(form, chunk, state.plan, state.average, weight)
@@ -201,7 +205,7 @@ def iterate(packed, rule, state, done, count, tiny, threads, gate):
                     clear_bare(form, crown, state.worth)
                     gather_hanging(form, seat, state.worth, state.root_value)
                     ascend(form, crown, state.strategy, state.worth, state.root_value)
-                    revise(form, crown, state, grow, keep, rule, tiny)
+                    revise(form, crown, state, grow, keep, rule)
                     if rule.alternating:
                         descend(form, crown, state.strategy, state.plan)
                         accumulate(form, crown, state.plan, state.average, weight)
@@ -262,7 +266,7 @@ def replan(form, rows, chunk, state, weight):
 
 
 @kernel
-def iterate_rows(packed, rows, rule, state, done, count, tiny, threads, gate):
+def iterate_rows(packed, rows, rule, state, done, count, threads, gate):
     """As `iterate`, for points that share rows and rows that do not move."""
     form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
@@ -293,9 +297,11 @@ def iterate_rows(packed, rows, rule, state, done, count, tiny, threads, gate):
                     gather_hanging(form, seat, state.worth, state.root_value)
                     ascend(form, crown, state.strategy, state.worth, state.root_value)
                 meet(gate, threads)
+            first_row = 0
             for band in range(rows.band_seat.shape[0]):
                 if low_seat <= rows.band_seat[band] < high_seat:
-                    share_band(rows, band, state, grow, keep, rule, tiny, threads, gate)
+                    share_band(rows, band, first_row, state, grow, keep, rule, threads, gate)
+                first_row += rows.band_rows[band]
             for seat in range(low_seat, high_seat):
                 crown = form.seat_chunk[seat]
                 chunks = form.seat_chunk[seat + 1] - crown - 1
@@ -310,7 +316,7 @@ def iterate_rows(packed, rows, rule, state, done, count, tiny, threads, gate):
 
 
 @part
-def share_band(rows, band, state, grow, keep, rule, tiny, threads, gate):
+def share_band(rows, band, first_row, state, grow, keep, rule, threads, gate):
     """Regret matching in the rows of a band, some hundred at a time."""
     width = rows.band_width[band]
     count = rows.band_rows[band]
@@ -322,7 +328,7 @@ def share_band(rows, band, state, grow, keep, rule, tiny, threads, gate):
         gather_columns(rows, band, low, high, state.worth, state.delta)
         match(
             width, rows.band_first[band] + low * width, high - low, state.delta, state.regret, state.matched,
-            grow, keep, rule, tiny,
+            grow, keep, rule, state.noise, first_row + low,
         )  # fmt: skip
         scatter_columns(rows, band, low, high, state)
         i = claim(gate, threads, i)

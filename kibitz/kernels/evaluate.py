@@ -46,6 +46,39 @@ def seat_gradient(packed, seat, plan, worth):
     gradient_of(unpack(packed), seat, plan, worth)
 
 
+@kernel
+def magnitudes(packed, strategy, plan, worth, root_value):
+    """worth[s]: what the sequence and all that follows would be worth if no payoff were taken from another.
+
+    packed has the absolute values of payoffs. Rounding errors of real worths are in proportion to these.
+    """
+    form = unpack(packed)
+    for seat in range(form.seat_chunk.shape[0] - 1):
+        crown = form.seat_chunk[seat]
+        gradient_of(form, seat, plan, worth)
+        for chunk in range(crown + 1, form.seat_chunk[seat + 1]):
+            add_up(form, chunk, strategy, worth, root_value)
+        gather_hanging(form, seat, worth, root_value)
+        add_up(form, crown, strategy, worth, root_value)
+
+
+@part
+def add_up(form, chunk, strategy, worth, root_value):
+    """Add the mean worth of each point's actions to the sequence before it, from the last points up."""
+    for run in range(form.chunk_run[chunk + 1], form.chunk_run[chunk], -1):
+        width = U64(form.run_width[run - 1])
+        s = U64(form.run_first[run - 1])
+        for p in range(U64(form.run_point[run - 1]), U64(form.run_point[run])):
+            v = 0.0
+            for a in range(s, s + width):
+                v += strategy[a] * worth[a]
+            if form.run_rooted[run - 1]:
+                root_value[p] = v
+            else:
+                worth[form.parent[p]] += v
+            s += width
+
+
 @maker
 def measure(packed, column, probability, choice, result):
     """result[0, i]: what seat i gets from the probabilities; result[1, i]: what it could get against the others.

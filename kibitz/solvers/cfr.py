@@ -20,8 +20,6 @@ Floats = NDArray[np.float64]
 Make = Callable[[Task, str], "Cfr"]
 
 AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0}
-# A sum of positive regrets below this share of the largest payoff is rounding noise, not a preference.
-NOISE = 1e-14
 MOST_GAMMA = 30
 
 
@@ -109,7 +107,7 @@ class Cfr:
 
     def step(self, count: int) -> None:
         """Run `count` iterations. Threads share each iteration; the bytes do not depend on how many there are."""
-        self.space.iterate(self.rule, self.iteration, count, NOISE * self.task.form.scale, self.task.threads)
+        self.space.iterate(self.rule, self.iteration, count, self.task.threads)
         self.iteration += count
 
     def probabilities(self) -> Floats:
