@@ -118,7 +118,9 @@ def solve(
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
     tree = None if is_poker_form(form) or is_form(game) else _tree(game)
-    task = Task(tree, form, rows, first, seed, _threads(form, threads))
+    # Sampling on several threads is not reproducible: only those who ask for it get it.
+    threads = 1 if threads is None and walks(solver) else _threads(form, threads)
+    task = Task(tree, form, rows, first, seed, threads)
     made = make(solver, task)
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS

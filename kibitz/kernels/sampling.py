@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kibitz.kernels.barrier import claim
 from kibitz.kernels.jit import ONE, U64, kernel, part
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
@@ -26,6 +27,7 @@ SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11, SHIFT_32 = U64(30), U64(27), U64(31), U6
 MIX_1, MIX_2 = U64(0xBF58476D1CE4E5B9), U64(0x94D049BB133111EB)
 NONE = U64(0)
 GOLDEN = U64(0x9E3779B97F4A7C15)
+ITERATIONS = 32  # that a thread takes at a time
 TO_UNIT = 1.0 / 9007199254740992.0
 
 
@@ -208,18 +210,25 @@ def walk(tree, seat, mode, explore, weight, regret, average, random, probability
 
 
 @kernel
-def sample(tree, mode, explore, linear, regret, average, seed, done, count, probability, tried):
-    """`count` iterations after `done`, each one walk per seat; returns the histories visited.
+def sample(tree, mode, explore, linear, regret, average, seed, done, count, probability, tried, threads, gate):
+    """`count` iterations after `done`, each one walk per seat; returns the histories that this thread visited.
 
-    The random numbers of a walk depend on the seed, the iteration and the seat alone.
+    The random numbers of a walk depend on the seed, the iteration and the seat alone. Threads share regrets and
+    averages without locks: with more than one, the order of additions differs from run to run, and now and then one
+    of two at the same moment is lost. tree: each thread has working space of its own.
     """
     seats = tree.payoff.shape[1]
     visited = 0
-    for t in range(done + 1, done + count + 1):
-        weight = float(t) if linear else 1.0
-        for seat in range(seats):
-            random = mix(U64(seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + U64(seat) + ONE)
-            visited += walk(
-                tree, seat, mode, explore, weight, regret, average, mix(random), probability, tried
-            )
+    pieces = (count + ITERATIONS - 1) // ITERATIONS
+    i = claim(gate, threads, -1)
+    while i < pieces:
+        first = done + 1 + i * ITERATIONS
+        for t in range(first, min(first + ITERATIONS, done + count + 1)):
+            weight = float(t) if linear else 1.0
+            for seat in range(seats):
+                random = mix(U64(seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + U64(seat) + ONE)
+                visited += walk(
+                    tree, seat, mode, explore, weight, regret, average, mix(random), probability, tried
+                )
+        i = claim(gate, threads, i)
     return visited

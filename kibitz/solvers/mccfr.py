@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SolverError, SpecError
 from kibitz.form.sequence import normalise
+from kibitz.form.threads import together
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.solvers import Task
 from kibitz.tree import Tree
@@ -38,8 +39,18 @@ def _walked(task: Task) -> Tree:
     return task.tree
 
 
+def _own(walk: Any) -> Any:
+    """The same tree with working space of its own."""
+    names = ("slot", "slot_mine", "slot_weight", "edge", "edge_scale", "stack", "stack_reach")
+    return walk._replace(**{name: getattr(walk, name).copy() for name in names})
+
+
 class Mccfr:
     """Sampled regrets, average strategy.
+
+    One thread gives the same bytes for the same seed, however the iterations are divided. Several threads make the
+    same walks, with the same random numbers, but share regrets and averages without locks: the order of additions
+    differs, so two runs end in slightly different profiles.
 
     External sampling adds the next seat's strategy to its average wherever a walk passes (in two-player games its
     expectation is the own reach, as the definition wants); outcome and chance sampling weigh own histories by own
@@ -144,11 +155,7 @@ class Mccfr:
         made, walk = copy(self), self._walk
         made.task = replace(self.task, seed=seed)
         made.regret, made.average, made._space = self.regret.copy(), self.average.copy(), self._space.copy()
-        made._walk = walk._replace(
-            slot=walk.slot.copy(), slot_mine=walk.slot_mine.copy(), slot_weight=walk.slot_weight.copy(),
-            edge=walk.edge.copy(), edge_scale=walk.edge_scale.copy(), stack=walk.stack.copy(),
-            stack_reach=walk.stack_reach.copy(),
-        )  # fmt: skip
+        made._walk = _own(walk)
         return made
 
     def regrouped(self, row: NDArray[np.int64]) -> Mccfr:
@@ -167,14 +174,22 @@ class Mccfr:
         return made
 
     def step(self, count: int) -> None:
+        from kibitz.kernels.barrier import GATE
         from kibitz.kernels.sampling import sample
 
-        self.visited += int(
-            sample(
-                self._walk, self.mode, self.explore, self.linear, self.regret, self.average,
-                self.task.seed % 2**63, self.iteration, count, self._space[0], self._space[1],
-            )
-        )  # fmt: skip
+        threads = self.task.threads
+        gate, visited = np.zeros(GATE, np.int64), np.zeros(threads, np.int64)
+        spaces = [(self._walk, self._space), *((_own(self._walk), self._space.copy()) for _ in range(1, threads))]
+
+        def work(thread: int) -> None:
+            walk, space = spaces[thread]
+            visited[thread] = sample(
+                walk, self.mode, self.explore, self.linear, self.regret, self.average, self.task.seed % 2**63,
+                self.iteration, count, space[0], space[1], threads, gate,
+            )  # fmt: skip
+
+        together(work, threads)
+        self.visited += int(visited.sum())
         self.iteration += count
 
     def probabilities(self) -> Floats:
