@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 # Work (sequences and payoff entries) in one chunk: small enough for the cache and for sharing between cores,
 # large enough that meeting between chunks costs nothing. The same on every machine: results depend on it.
 CHUNK_WORK = 16_384
+# A seat of a small game has about so many batches of at least so many entries, so that threads end together. Unlike
+# chunks, batches change nothing in the results.
+MOST_BATCHES, LEAST_WORK = 16, 1_024
 # Cost of a column of a bundle of some height, in loads: two to fetch the plan, one for each two payoffs.
 COST = {4: 4.0, 2: 3.0, 1: 3.0}
 
@@ -171,7 +174,8 @@ def _batches(height: Ints, length: Ints) -> Ints:
         return np.zeros(0, np.int64)
     shape = np.flatnonzero((np.diff(height, prepend=-1) != 0) | (np.diff(length, prepend=-1) != 0))
     size = np.diff(np.append(shape, len(height)))
-    per_batch = np.maximum(1, CHUNK_WORK // (height[shape] * length[shape]))
+    most = min(CHUNK_WORK, max(LEAST_WORK, int((height * length).sum()) // MOST_BATCHES))
+    per_batch = np.maximum(1, most // (height[shape] * length[shape]))
     pieces = -(-size // per_batch)
     offset = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     batches: Ints = np.repeat(shape, pieces) + offset * np.repeat(per_batch, pieces)
