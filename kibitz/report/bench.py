@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -22,34 +22,42 @@ from typing import Any
 
 from kibitz import store
 from kibitz.errors import KibitzError
-from kibitz.report import peers
+from kibitz.report import peers, results
 from kibitz.report.bench_cards import cards_figure, cards_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
+from kibitz.report.bench_threads import threads_figure
 from kibitz.report.peers import Work
-from kibitz.report.toepen import toepen_figure, toepen_markdown
+from kibitz.report.results import Row, number, times
+from kibitz.report.toepen import toepen_figure
 
 # Our spec of each game that the peers are measured on.
 SPECS = {
     "kuhn": "kuhn",
     "leduc": "leduc",
     "goofspiel5": "goofspiel(num_cards=5, imp_info=true, points_order=descending)",
+    "liars_dice5": "liars_dice(dice_sides=5)",
     "liars_dice6": "liars_dice",
     "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
 }
 ALONE = ("threads", "large", "start", "toepen", "cards", "poker")  # figures without peers, or with peers of their own
+OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
     "cfr+": tuple(SPECS),
-    "nash_conv": tuple(SPECS),
-    "kept": tuple(SPECS),
+    "nash_conv": OTHERS,
+    "kept": OTHERS,
     "mccfr": ("kuhn", "leduc", "liars_dice6"),
     "target": ("leduc",),
     "regret": ("leduc", "goofspiel5"),
     "lp": ("leduc",),
 }
+THREADED = (  # figure, solver, games
+    ("threads", "cfr+", ("leduc", "goofspiel5", "liars_dice5", "liars_dice6", "leduc3", LARGE)),
+    ("sampling", "mccfr", ("leduc", "liars_dice6", "leduc3")),
+)
 # figure, game, peer -> the ratio that we set out to reach
 GOALS: dict[tuple[str, str, str], float] = {
-    **{("cfr+", g, "OpenSpiel"): 200 for g in ("leduc", "goofspiel5", "liars_dice6", "leduc3")},
+    **{("cfr+", g, "OpenSpiel"): 200 for g in ("leduc", "goofspiel5", "liars_dice5", "liars_dice6", "leduc3")},
     **{("cfr+", g, "LiteEFG"): 100 for g in ("leduc", "goofspiel5", "liars_dice6")},
     ("cfr+", "liars_dice6", "NoRegret"): 10,
     ("cfr+", "leduc", "NoRegret"): 50,
@@ -59,27 +67,6 @@ GOALS: dict[tuple[str, str, str], float] = {
     **{("target", "leduc", p): 100 for p in ("OpenSpiel", "LiteEFG", "NoRegret", "Gambit")},
     **{("regret", "leduc", p): 100 for p in ("OpenSpiel", "LiteEFG", "NoRegret")},
 }
-
-
-@dataclass
-class Row:
-    """One comparison: our figure, a peer's, and how many times better ours is."""
-
-    figure: str
-    game: str
-    ours: float | None
-    peer: str
-    theirs: float | None
-    ratio: float | None
-    goal: float | None
-    note: str = ""
-    solver: str = ""
-
-    @property
-    def verdict(self) -> str:
-        if self.goal is None or self.ratio is None:
-            return ""
-        return "met" if self.ratio >= self.goal else "not met"
 
 
 # Ours, as the same kind of Work that the peers are measured by.
@@ -171,7 +158,7 @@ def compare(
     for figure in figures:
         for game in GAMES_OF[figure]:
             mine, solver = ours(figure, game, seconds)
-            say(f"{figure:10} {game:12} kibitz {_number(mine)} ({solver})")
+            say(f"{figure:10} {game:12} kibitz {number(mine)} ({solver})")
             for peer in peers.PEERS.values():
                 if not peer.measures(figure, game):
                     continue
@@ -183,7 +170,7 @@ def compare(
                     ratio = limit / mine  # at least
                 row = Row(figure, game, mine, peer.name, found.value, ratio, goal, found.note, found.solver)
                 rows.append(row)
-                say(f"{'':10} {'':12} {peer.name} {_number(found.value)} {found.note} -> {_times(row)} {row.verdict}")
+                say(f"{'':10} {'':12} {peer.name} {number(found.value)} {found.note} -> {times(row)} {row.verdict}")
     return rows, versions
 
 
@@ -194,16 +181,6 @@ def _ratio(figure: str, mine: float | None, theirs: float | None) -> float | Non
 
 
 # What has no peer: threads, size, start-up.
-
-
-def threads_figure(game: str, seconds: float) -> dict[str, Any]:
-    """CFR+ iterations per second on one and on two threads, taken in turns."""
-    one, two = stepping("cfr+", game, 1), stepping("cfr+", game, 2)
-    best = [0.0, 0.0]
-    for _ in range(3):
-        for i, work in enumerate((one, two)):
-            best[i] = max(best[i], float(peers.rate(work, seconds / 3, batches=3)["value"]))
-    return {"game": game, "one": best[0], "two": best[1], "ratio": best[1] / best[0]}
 
 
 _LARGE_RUN = """
@@ -285,9 +262,12 @@ def bench(
         result["large"] = large_figure("leduc(ranks=6, suits=3)" if quick else LARGE, 20 if quick else 200)
         say(f"large      {result['large']}")
     if only in (None, "threads"):
-        games = ["liars_dice6", "leduc3"] + ([] if quick else [LARGE])
-        result["threads"] = [threads_figure(game, max(seconds, 1.0)) for game in games]
-        say(f"threads    {result['threads']}")
+        for figure, solver, games in THREADED:
+            result[figure] = [
+                threads_figure(partial(stepping, solver, game), game, max(4 * seconds, 2.0))
+                for game in games[-3:-1 if quick else None]
+            ]
+            say(f"{figure:10} {result[figure]}")
     if only in (None, "toepen"):
         result["toepen"] = toepen_figure(quick)
         say(f"toepen     {result['toepen']}")
@@ -297,21 +277,12 @@ def bench(
     if only in (None, "poker"):
         result["poker"] = poker_figure(quick)
         say("\n".join(poker_markdown(result["poker"])))
-    if only is not None and json_path is not None and Path(json_path).exists():
-        result = _merged(json.loads(Path(json_path).read_text()), result, only)
+    held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
-        store.write_text(json_path, json.dumps(result, indent=1) + "\n")
+        results.write(json_path, held)
     if markdown_path is not None:
-        store.write_text(markdown_path, markdown(result))
-    return result
-
-
-def _merged(before: dict[str, Any], now: dict[str, Any], only: str) -> dict[str, Any]:
-    """An earlier run with one figure measured anew: each figure is still side by side with its peers."""
-    if before["machine"] | {"date": ""} != now["machine"] | {"date": ""}:
-        raise KibitzError("the earlier figures are of another machine or other versions: measure all of them again")
-    rows = [row for row in before["rows"] if row["figure"] != only]
-    return before | now | {"peers": before["peers"] | now["peers"], "rows": rows + now["rows"]}
+        store.write_text(markdown_path, results.markdown(held))
+    return held[result["machine"]["architecture"]]
 
 
 def machine() -> dict[str, str]:
@@ -331,80 +302,3 @@ def machine() -> dict[str, str]:
         **{name: metadata.version(name) for name in names},
         "date": time.strftime("%Y-%m-%d"),
     }
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if value >= 1e-3 else f"{value * 1e6:.3g}e-6"
-
-
-def _times(row: Row) -> str:
-    if row.ratio is None:
-        return "-"
-    least = "> " if row.note.startswith(">") else ""
-    return f"{least}{row.ratio:,.0f}x" if row.ratio >= 10 else f"{least}{row.ratio:.1f}x"
-
-
-def markdown(result: dict[str, Any]) -> str:
-    """docs/results.md: generated, never edited by hand."""
-    lines = [
-        "# Results",
-        "",
-        "Generated by `make bench` (`kibitz bench --json docs/results.json --markdown docs/results.md`): do not edit.",
-        "Single thread against single thread, taken side by side in one run; a ratio above 1 means kibitz is better.",
-        "",
-        "Machine: " + ", ".join(f"{k} {v}" for k, v in result["machine"].items()) + ".",
-        "Peers: " + (", ".join(f"{k} {v}" for k, v in result["peers"].items()) or "none measured") + ".",
-        "",
-    ]
-    for figure, meaning in peers.FIGURES.items():
-        rows = [r for r in result["rows"] if r["figure"] == figure]
-        if not rows:
-            continue
-        lines += [f"## {meaning}", ""]
-        lines += ["| game | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
-        for r in rows:
-            row = Row(**{k: v for k, v in r.items() if k != "verdict"})
-            goal = f"{row.goal:,.0f}x" if row.goal else ""
-            theirs = _number(row.theirs) if row.theirs else row.note
-            lines.append(
-                f"| {row.game} | {_number(row.ours)} | {row.peer} ({row.solver}) | {theirs} | {_times(row)} "
-                f"| {goal} | {row.verdict} |"
-            )
-        lines.append("")
-    if "threads" in result:
-        lines += ["## Two threads against one: CFR+ iterations per second", ""]
-        lines += ["| game | one | two | ratio |", "|---|---|---|---|"]
-        for t in result["threads"]:
-            lines.append(f"| {t['game']} | {_number(t['one'])} | {_number(t['two'])} | {t['ratio']:.2f}x |")
-        lines.append("")
-    if "large" in result:
-        g = result["large"]
-        lines += [
-            "## A large game",
-            "",
-            f"`{g['game']}`: {g['histories']:,} histories, {g['infosets']:,} infosets. Laid out from plain Python "
-            f"rules in {g['layout_seconds']:.0f} s ({g['histories_per_second']:,.0f} histories per second), sequence "
-            f"form in {g['form_seconds']:.0f} s, {g['iterations']} iterations of CFR+ in {g['solve_seconds']:.0f} s "
-            f"to nash_conv {g['nash_conv']:.2g}; peak memory {g['peak_gb']:.2f} GB.",
-            "",
-        ]
-    if "start" in result:
-        s = result["start"]
-        lines += [
-            "## Start-up",
-            "",
-            f"First use of CFR+ on Leduc with nothing compiled: {s['first_use']:.1f} s. "
-            f"Later uses: {s['later_use']:.2f} s. `kibitz --help`: {s['help']:.2f} s.",
-            "",
-        ]
-    if "toepen" in result:
-        lines += toepen_markdown(result["toepen"])
-    if "cards" in result:
-        lines += cards_markdown(result["cards"])
-    if "poker" in result:
-        lines += poker_markdown(result["poker"])
-    return "\n".join(lines)

@@ -53,10 +53,11 @@ GAMES: Mapping[str, str] = {
     "leduc": "leduc_poker",
     "goofspiel5": "turn_based_simultaneous_game("
     "game=goofspiel(num_cards=5,imp_info=True,points_order=descending))",
+    "liars_dice5": "liars_dice(numdice=1,dice_sides=5)",
     "liars_dice6": "liars_dice(numdice=1,dice_sides=6)",
     "leduc3": "leduc_poker(players=3,suit_isomorphism=True)",
 }
-ALL, TWO, SMALL = tuple(GAMES), tuple(GAMES)[:4], tuple(GAMES)[:2]
+ALL, TWO, SMALL = tuple(GAMES), tuple(GAMES)[:5], tuple(GAMES)[:2]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
