@@ -152,7 +152,9 @@ class Blueprint:
         from kibitz.kernels.toepen_walk import UNIFORM, train
 
         rules, nobody = rules_of(self.game), player(UNIFORM)
-        bounds = np.linspace(self.iteration, last, threads + 1).astype(np.int64)
+        # More pieces than threads: one whose core has a busy neighbour does fewer.
+        pieces = 1 if threads == 1 else 8 * threads
+        bounds = np.linspace(self.iteration, last, pieces + 1).astype(np.int64)
 
         def work(k: int) -> NDArray[np.int64]:
             counts = np.zeros(4, np.int64)
@@ -160,7 +162,7 @@ class Blueprint:
                   bounds[k + 1], np.uint64(3), np.zeros((DEPTH, 4)), np.zeros(64, np.uint64), counts)  # fmt: skip
             return counts
 
-        for counts in pool.map(work, range(threads)) if threads > 1 else [work(0)]:
+        for counts in pool.map(work, range(pieces)) if threads > 1 else [work(0)]:
             self.counts += counts
         halve = last == self.next_halving
         self.iteration = last
