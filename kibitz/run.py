@@ -96,7 +96,7 @@ def solve(
 
     solver      "cfr+", "dcfr(alpha=1.5)", "lp", ... (see `kibitz solvers`); "auto" picks an exact one for small games
     seed        for sampling solvers; the same seed gives the same bytes
-    threads     cores to use; default: as many as the game keeps busy, and one for mccfr, which is not reproducible on more
+    threads     cores to use; default: as many as the game keeps busy (mccfr: one; on more it is not reproducible)
     rows        an abstraction and a mask of rows that may move (kibitz.form.rows.row_map); default: all infosets
     start       a profile to start from, or "random" for one drawn from the seed; default: uniform
     abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that
