@@ -88,7 +88,7 @@ def solve(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", metavar="N", help="Cores to use; the result is the same (not mccfr's). Default: what helps."),
+        typer.Option("--threads", metavar="N", help="Cores to use; same result (but for mccfr). Default: what helps."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")

@@ -281,7 +281,8 @@ class PokerForm:
         cards = self.cards.rounds[level]
         size = np.diff(cards.board_class)[cards.board_of_class]
         before = cards.board_class[cards.board_of_class]
-        return base + (width * before + action * size + np.arange(cards.classes) - before) * lanes + lane
+        found: Ints = base + (width * before + action * size + np.arange(cards.classes) - before) * lanes + lane
+        return found
 
     # The payoff operator. Plans by row exist only if a row says what came before it.
 

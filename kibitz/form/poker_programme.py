@@ -20,18 +20,6 @@ Ints = NDArray[np.int64]
 MOST_ENTRIES = 200_000_000
 
 
-def _sequences(form: PokerForm, seat: int, segment: int, level: int, board: int, k: int) -> Ints:
-    """The sequences that lead a seat to node k of a block, by class; -1 - class where none since its root does."""
-    table, cards = form.table, form.cards.rounds[level]
-    lo, hi = int(cards.board_class[board]), int(cards.board_class[board + 1])
-    node = first_node(form, segment)
-    slot = int(table.slot[seat, node + k])
-    if slot == 0:
-        return -1 - np.arange(lo, hi)
-    found = form.sequences_of(seat, segment)[int(table.action[node + slot])]
-    return found[lo:hi] if form.buckets is None else found[form.buckets[seat][level][lo:hi]]
-
-
 def first_node(form: PokerForm, segment: int) -> int:
     """The first node of a segment's group in the table."""
     return int(form.table.group_node[form.groups.group[segment]])
@@ -42,6 +30,7 @@ class _Last:
 
     def __init__(self, form: PokerForm, seat: int) -> None:
         self.form, self.seat = form, seat
+        self.known: dict[int, Ints] = {}
         segments = form.segments
         empty = int(form.seat_sequence[seat])
         self.root: list[Ints] = [np.zeros(0, np.int64)] * len(segments.node)
@@ -57,9 +46,17 @@ class _Last:
                     self.root[segments.exit[node]] = here[following.up]
 
     def at(self, segment: int, board: int, k: int) -> Ints:
-        """The sequences at node k of a block."""
-        found = _sequences(self.form, self.seat, segment, int(self.form.levels[segment]), board, k)
-        return np.where(found < 0, self.root[segment][-1 - found], found) if (found < 0).any() else found
+        """The sequences that lead the seat to node k of a block, by class."""
+        form, level = self.form, int(self.form.levels[segment])
+        cards, node = form.cards.rounds[level], first_node(form, segment)
+        classes = slice(int(cards.board_class[board]), int(cards.board_class[board + 1]))
+        slot = int(form.table.slot[self.seat, node + k])
+        if slot == 0:  # none since the root of the segment
+            return self.root[segment][classes]
+        if segment not in self.known:
+            self.known[segment] = form.sequences_of(self.seat, segment)
+        found: Ints = self.known[segment][int(form.table.action[node + slot])]
+        return found[classes] if form.buckets is None else found[form.buckets[self.seat][level][classes]]
 
 
 def _boards(form: PokerForm, level: int) -> int:

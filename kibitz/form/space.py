@@ -75,12 +75,14 @@ class Space:
         from kibitz.kernels import cfr as kernels
         from kibitz.kernels.barrier import GATE
 
+        packed, rows = self.form.packed, None if self.rows is None else self.rows.kernel
+
         def share(done: int, count: int, threads: int) -> None:
             common = (rule, self._held, done, count, threads, np.zeros(GATE, np.int64))
-            if self.rows is None:
-                together(lambda _: kernels.iterate(self.form.packed, *common), threads)
+            if rows is None:
+                together(lambda _: kernels.iterate(packed, *common), threads)
             else:
-                together(lambda _: kernels.iterate_rows(self.form.packed, self.rows.kernel, *common), threads)
+                together(lambda _: kernels.iterate_rows(packed, rows, *common), threads)
 
         if self._pace is None or self._pace.most != threads:
             self._pace = Pace(threads)

@@ -37,7 +37,7 @@ class Pace:
 
     def __init__(self, threads: int, clock: Callable[[], float] = time.perf_counter) -> None:
         self.most = threads
-        self._levels = sorted({threads, *(2**k for k in range(threads.bit_length()) if 2**k <= threads)})
+        self._levels: list[int] = sorted({threads, *(2**k for k in range(threads.bit_length()) if 2**k <= threads)})
         self._rate: dict[int, float] = {}  # iterations a second of a level, when it was last used
         self._at = len(self._levels) - 1
         self._length = TRIAL
