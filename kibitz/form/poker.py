@@ -21,6 +21,7 @@ from kibitz.errors import GameError, SolverError
 from kibitz.form.deal import Deal, deal, least_classes
 from kibitz.form.kinds import is_poker
 from kibitz.form.poker_infosets import PokerInfosets
+from kibitz.form.poker_rows import PokerRows
 from kibitz.form.poker_space import PokerSpace
 from kibitz.form.poker_table import Buckets, segments_of, table_of
 from kibitz.form.sequence import Measure
@@ -394,9 +395,9 @@ class PokerForm:
 
     def space(self, rows: Any, start: Floats | None) -> PokerSpace:
         """Where CFR keeps its numbers."""
-        if rows is not None:
+        if rows is not None and not isinstance(rows, PokerRows):
             raise SolverError("a poker form has no row maps: give it buckets, or solve the game's tree")
-        return PokerSpace(self, start)
+        return PokerSpace(self, start, rows=rows)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""
