@@ -31,7 +31,6 @@ COMMANDS = [
     "show", "export", "paper", "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
-SOLVE = sys.modules["kibitz.cli.solve"]  # the module: its name in kibitz.cli is the command's
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -339,8 +338,7 @@ def test_until_stops_in_the_same_place_after_a_resume(call: Call) -> None:
     assert [look["seconds"] for look in looks] == sorted(look["seconds"] for look in looks)
 
 
-def test_a_long_run_is_saved_without_being_asked(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SOLVE, "WORTH_SAVING", 0.0)
+def test_a_run_is_saved_without_being_asked(call: Call) -> None:
     Path("runs/kuhn_players_3.checkpoint").mkdir(parents=True)  # in the way
     thread = interrupt_after(40, Path("l.jsonl"))
     code, out, err = call("solve", "kuhn(players=3)", "--solver", "cfr", "--seconds", "60", "--log", "l.jsonl")
@@ -354,12 +352,32 @@ def test_a_long_run_is_saved_without_being_asked(call: Call, monkeypatch: pytest
     assert "there already" in on
 
 
-def test_a_short_run_is_not_saved(call: Call) -> None:
-    thread = interrupt_after(40, Path("l.jsonl"))
-    code, out, err = call("solve", "kuhn", "--solver", "cfr", "--seconds", "60", "--log", "l.jsonl")
+def test_each_interrupted_run_in_a_folder_is_kept(call: Call) -> None:
+    """However short it was, and whatever stands in its way."""
+    for number, name in enumerate(("kuhn", "kuhn-2", "kuhn-3"), 1):
+        log = Path(f"l{number}.jsonl")
+        thread = interrupt_after(30, log)
+        code, out, err = call("solve", "kuhn", "--solver", "cfr", "--seconds", "600", "--log", log)
+        thread.join()
+        assert (code, err) == (130, "")
+        assert out.splitlines()[-1].strip() == f"kibitz solve --resume runs/{name}.checkpoint --log {log}"
+    for name in ("kuhn", "kuhn-2", "kuhn-3"):
+        at = checkpoint_meta(f"runs/{name}.checkpoint")["iteration"]
+        on = data(call, "solve", "--resume", f"runs/{name}.checkpoint", "--iterations", str(at + 10))
+        assert on["iterations"] == at + 10 and on["checkpoint"] == f"runs/{name}.checkpoint"
+
+
+def test_an_interrupted_run_within_an_abstraction_goes_on(call: Call) -> None:
+    thread = interrupt_after(30, Path("l.jsonl"))
+    order = ("solve", "leduc", "--solver", "cfr", "--abstraction", "JQ.K")
+    code, out, err = call(*order, "--seconds", "600", "--log", "l.jsonl", "--json")
     thread.join()
-    assert (code, err) == (130, "") and "nothing was saved" in out
-    assert not Path("runs").exists()
+    assert (code, err) == (130, "")
+    command = json.loads(out)["continue"]
+    assert command == "kibitz solve leduc --resume runs/leduc.checkpoint --abstraction JQ.K --log l.jsonl"
+    at = json.loads(out)["iterations"]
+    on = data(call, *command.split()[1:], "--iterations", str(at + 10))
+    assert on["sha256"] == data(call, *order, "--iterations", str(at + 10))["sha256"]
 
 
 def test_resume_takes_stop_seed_and_solver_from_the_checkpoint(call: Call) -> None:

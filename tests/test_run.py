@@ -467,7 +467,7 @@ def test_any_odd_note_of_a_checkpoint_is_an_artefact_error(saved):
                 found = resume(saved)
             except ArtefactError:
                 continue
-            assert name in ("looks", "stop", "seconds", "seed", "rows", "game"), (name, odd)
+            assert name in ("looks", "stop", "seconds", "seed", "rows", "game", "run"), (name, odd)
             assert found.meta["iterations"] == 20
 
 

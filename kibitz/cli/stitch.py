@@ -16,6 +16,7 @@ from kibitz.cli.common import (
     console,
     print_json,
     rules_of,
+    save_or_rescue,
     subject_of,
     told_by_line,
     tree_of_text,
@@ -138,7 +139,7 @@ def stitch(
             figures, profile = (_dynamic if kind == "dynamic" else _static)(task, watch)
             data = {**data, **figures, "sha256": profile.sha256}
     if profile is not None and out is not None:
-        profile.save(out)
+        save_or_rescue(profile.save, out)
     if json:
         print_json({**data, "out": str(out) if out is not None and profile is not None else None})
     elif profile is not None:
@@ -225,7 +226,7 @@ def _task(order: Order, given: Profile | None, tree: Tree | PokerForm) -> Task:
 def _static(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
     from kibitz.evaluate import report
     from kibitz.form.kinds import is_poker_form
-    from kibitz.run import solve
+    from kibitz.run import solve_through
     from kibitz.stitch import static
     from kibitz.stitch.poker import whole
 
@@ -234,7 +235,7 @@ def _static(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
         watch.phase(f"solving the base in {order.base}: {task.sizes['base_size']:,} infosets")
         plain = is_poker_form(tree) and whole(order.base)
         threads = None if is_poker_form(tree) else 1
-        base = solve(tree, abstraction=None if plain else order.base, threads=threads, **order.options)
+        base = solve_through(tree, abstraction=None if plain else order.base, threads=threads, **order.options)
     done, count = 0, len(task.sizes["experts"])
 
     def told(expert: Expert, answer: Profile) -> None:

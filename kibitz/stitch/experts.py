@@ -24,7 +24,7 @@ from kibitz.form.poker_rows import PokerRows
 from kibitz.form.sequence import normalise
 from kibitz.games.protocol import CHANCE
 from kibitz.profile import SUM_TOLERANCE, Profile
-from kibitz.run import solve, whole
+from kibitz.run import solve_through, whole
 from kibitz.stitch import poker
 from kibitz.stitch.ground import AnyGame, begin, checked, ground_of, parts_of, rules_of, seen, tree_for
 from kibitz.stitch.partition import Partition
@@ -316,7 +316,7 @@ def solve_abstract(
     """Solve a derived game on one core; a game in which nobody decides anything has nothing to solve."""
     if not game.tree.infosets.labels:
         return Profile(game.tree.infosets, np.zeros(0), {"tree": game.tree.digest})
-    return solve(game.tree, solver, iterations=iterations, until=until, seed=seed, threads=1, start=start)
+    return solve_through(game.tree, solver, iterations=iterations, until=until, seed=seed, threads=1, start=start)
 
 
 def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | None = None) -> list[Any]:

@@ -15,7 +15,7 @@ from kibitz.errors import GameError, SolverError
 from kibitz.form.kinds import is_poker, is_poker_form, is_poker_infosets
 from kibitz.form.poker_rows import PokerRows
 from kibitz.profile import Profile
-from kibitz.run import solve
+from kibitz.run import solve_through
 
 if TYPE_CHECKING:
     from kibitz.form.poker import PokerForm
@@ -52,7 +52,7 @@ def solve_rows(
     """Solve the game in which only some rows may move, on all cores."""
     if not rows.moves.any():
         return Profile(rows.form.infosets, rows.base.copy(), {"tree": rows.form.tree_digest})
-    return solve(rows.form, solver, iterations=iterations, until=until, seed=seed, start=start, rows=rows)
+    return solve_through(rows.form, solver, iterations=iterations, until=until, seed=seed, start=start, rows=rows)
 
 
 def lifted(rows: PokerRows, answer: Floats) -> Floats:
