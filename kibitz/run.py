@@ -362,6 +362,7 @@ class Keeper:
     def __init__(self, path: Path, before: str | None = None) -> None:
         self.path, self.run = path, secrets.token_hex(8)
         self._mine = {self.run, before} - {None}
+        self._failed = False  # and told of
 
     def save(self, solver: Solver, form: Form, report: Report) -> None:
         report.saved = None
@@ -376,9 +377,11 @@ class Keeper:
                     self._mine = {self.run}
                     _tell(report, f"{taken} was taken by another run meanwhile: this one is saved as {self.path}")
         except ArtefactError as error:
-            _tell(report, f"the checkpoint is not saved: {error}")
+            if not self._failed:
+                _tell(report, f"the checkpoint is not saved: {error}")
+            self._failed = True
             return
-        report.saved = self.path
+        report.saved, self._failed = self.path, False
 
 
 def _tell(report: Report, sentence: str) -> None:

@@ -204,13 +204,15 @@ def _wave(
     def work() -> None:
         failed: BaseException | None = None
         try:
-            while not stop.is_set() and time.monotonic() < until:
+            while not stop.is_set():
                 with lock:
                     k = next(left, None)
                 if k is None:
                     break
                 piece(k)
                 done[k] = True
+                if time.monotonic() >= until:  # after a piece, so that every wave gets on
+                    break
         except BaseException as error:
             failed = error
             stop.set()

@@ -64,7 +64,7 @@ class Commands(TyperGroup):
         except MemoryError:
             fail("the machine's memory is not enough for this game; shrink its parameters")
         except KeyboardInterrupt:
-            typer.echo("stopped", err=True)
+            say("stopped")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -72,16 +72,21 @@ def fail(sentence: str) -> NoReturn:
     """Say what is wrong, and exit."""
     from kibitz.report.text import plain
 
-    typer.echo(f"error: {plain(' '.join(sentence.split()))}", err=True)
+    say(f"error: {plain(' '.join(sentence.split()))}")
     raise typer.Exit(WRONG)
+
+
+def say(line: str) -> None:
+    """A line on stderr; one that is closed or full ends nothing."""
+    with suppress(OSError):
+        typer.echo(line, err=True)
 
 
 def note(sentence: str) -> None:
     """Something that should be known of work that goes on."""
     from kibitz.report.text import plain
 
-    with suppress(OSError):  # a closed stderr ends nothing
-        typer.echo(f"note: {plain(' '.join(sentence.split()))}", err=True)
+    say(f"note: {plain(' '.join(sentence.split()))}")
 
 
 def _print_version(wanted: bool) -> None:

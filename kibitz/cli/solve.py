@@ -23,6 +23,7 @@ from kibitz.cli.common import (
     print_json,
     recalled,
     save_or_rescue,
+    say,
     subject_of,
 )
 from kibitz.cli.watch import Watch
@@ -147,7 +148,7 @@ def solve(
     elif not quiet:
         _print(order, tree, profile, report)
     elif report.interrupted and (command := continuation(order, tree)):
-        typer.echo(f"stopped; go on with: {command}", err=True)
+        say(f"stopped; go on with: {command}")
     if report.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -256,7 +257,7 @@ def compiled(solver: str, watch: Watch, subject: Tree | PokerForm | None = None)
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
     watch.phase("compiling: the first use takes a while, the next ones do not")
-    run.solve("poker(file=kuhn)" if is_poker_form(subject) else "kuhn", solver, iterations=2)
+    run.solve_through("poker(file=kuhn)" if is_poker_form(subject) else "kuhn", solver, iterations=2)
     return solver
 
 

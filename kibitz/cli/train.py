@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue, say
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, SolverError
 
@@ -149,7 +149,7 @@ def train(
     elif not quiet:
         _print(order, blueprint, stopped, first)
     elif stopped:
-        typer.echo(f"stopped; go on with: {continuation(order)}", err=True)
+        say(f"stopped; go on with: {continuation(order)}")
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -298,6 +298,7 @@ class _Clock:
 
     def __init__(self, order: Order, blueprint: Blueprint, resume: Path | None) -> None:
         self.order, self.blueprint, self.out = order, blueprint, order.out
+        self._failed = False  # to save, and told of
         self._last = blueprint.meta if order.out == resume else None  # what lies at `out`, if nobody else came
         self.began = self.saved = time.perf_counter()
         self.first = blueprint.progress()
@@ -315,7 +316,9 @@ class _Clock:
         except ArtefactError as error:
             if not if_due:
                 raise
-            note(f"the blueprint is not saved: {error}; training goes on")
+            if not self._failed:
+                note(f"the blueprint is not saved: {error}; training goes on")
+            self._failed = True
         self.saved = time.perf_counter()
         self.every = max(self.order.every, (self.saved - started) / SAVING_SHARE)
 
@@ -336,7 +339,7 @@ class _Clock:
                 taken, path = path, beside(path)
                 self.out, self._last = path, None
                 note(f"{taken} was taken by another training meanwhile: this one is saved as {path}")
-        self._last = self.blueprint.meta
+        self._last, self._failed = self.blueprint.meta, False
 
     def line(self, now: Progress) -> str:
         from kibitz.report.text import duration
