@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -152,11 +153,7 @@ def test_two_trainings_at_one_place_are_both_kept(call, monkeypatch):
 # Ctrl-C from Python
 
 
-def test_an_interrupted_solve_says_so(tmp_path, monkeypatch):
-    import signal
-
-    monkeypatch.setattr(signal, "getsignal", lambda number: signal.default_int_handler)
-
+def test_an_interrupted_solve_says_so(tmp_path):
     def stop(look):
         if look.iteration >= 3:
             os.kill(os.getpid(), signal.SIGINT)
