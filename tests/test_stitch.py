@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -1003,7 +1004,7 @@ def test_what_has_not_begun_is_left_after_an_interrupt(monkeypatch):
             raise KeyboardInterrupt
         over.wait()
 
-    monkeypatch.setattr("kibitz.stitch.experts.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(sys.modules["kibitz.stitch.experts"], "ThreadPoolExecutor", Pool)
     with pytest.raises(KeyboardInterrupt):
         side_by_side(work, range(100), jobs=2)
     assert len(begun) <= 3

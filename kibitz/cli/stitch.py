@@ -198,12 +198,12 @@ class Task:
 
 def _task(order: Order, given: Profile | None, tree: Tree | PokerForm) -> Task:
     from kibitz.abstractions.poker import on_tree
-    from kibitz.form.kinds import is_poker_form
     from kibitz.stitch import experts, size_of_dynamic
     from kibitz.stitch.partition import partition
+    from kibitz.tree import Tree
 
     parts = partition(tree, order.partition)
-    if given is not None and not is_poker_form(tree):
+    if given is not None and isinstance(tree, Tree):
         given = on_tree(tree, given)
     sizes: dict[str, Any] = {
         "game": tree.spec, "kind": order.kind, "partition": parts.name, "infosets": len(tree.infosets.labels),
@@ -276,28 +276,29 @@ def _given(base: str) -> Profile | None:
 def _coarse(order: Order, given: Profile | None, tree: Tree | PokerForm) -> tuple[Any, int | None]:
     """(the abstraction of free opponents outside the part, the size of the base's computation if it is known)."""
     from kibitz.abstractions import abstraction
-    from kibitz.form.kinds import is_poker_form
+    from kibitz.tree import Tree
 
-    if given is None and is_poker_form(tree):
+    if given is None and not isinstance(tree, Tree):
         from kibitz.abstractions.poker import poker_buckets
         from kibitz.stitch.poker import whole
 
         small = tree if whole(order.base) else tree.bucketed(poker_buckets(tree, order.base)[1])
         return order.outside or order.base, small.points
-    if given is None:
+    if given is None and isinstance(tree, Tree):
         base = abstraction(tree, order.base)
         return (abstraction(tree, order.outside) if order.outside else base), base.rows
+    assert given is not None
     size = given.meta.get("size")
     return order.outside, size if isinstance(size, int) else None
 
 
 def _anything(tree: Tree | PokerForm) -> Profile:
     """Some profile: sizes do not depend on which."""
-    from kibitz.form.kinds import is_poker_form
     from kibitz.form.sequence import form_of
     from kibitz.profile import Profile
+    from kibitz.tree import Tree
 
-    if is_poker_form(tree):
+    if not isinstance(tree, Tree):
         return Profile(tree.infosets, tree.uniform(), {"tree": tree.tree_digest})
     return Profile(tree.infosets, form_of(tree).uniform(), {"tree": tree.digest})
 

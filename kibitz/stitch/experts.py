@@ -138,7 +138,7 @@ def _expert_game(
     seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
     moving = np.isin(seat, group)
     here = parts.part == part
-    if is_poker_form(tree):
+    if not isinstance(tree, Tree):
         return PokerRows(tree, here | ~moving, base.probabilities)
     assert views is not None
     within = views.inside
@@ -200,8 +200,8 @@ def static(
 
     def work(numbered: tuple[int, Expert]) -> Profile:
         number, expert = numbered
-        each = poker.solve_rows if isinstance(expert.game, PokerRows) else solve_abstract
-        answer = each(expert.game, solver, iterations, until, seed_of(seed, number), start)
+        each: Any = poker.solve_rows if isinstance(expert.game, PokerRows) else solve_abstract
+        answer: Profile = each(expert.game, solver, iterations, until, seed_of(seed, number), start)
         if on_expert is not None:
             on_expert(expert, answer)
         return answer
@@ -271,7 +271,7 @@ def _stitched(
     ground: Tree | PokerForm, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]
 ) -> Profile:
     """A profile of the real game that remembers what it was stitched from."""
-    digest = ground.tree_digest if is_poker_form(ground) else ground.digest
+    digest = ground.digest if isinstance(ground, Tree) else ground.tree_digest
     meta: dict[str, Any] = {"game": ground.spec, "tree": digest, "solver": "stitch", "stitch": dict(how)}
     return Profile(ground.infosets, probabilities, {**meta, **({} if base is None else _from_base(base))})
 
@@ -422,7 +422,7 @@ def rebuild_base(
     stitched = checked(game, ground, stitched)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
-    if is_poker_form(ground):
+    if not isinstance(ground, Tree):
         rows = PokerRows(ground, parts.part == 0, stitched.probabilities)
         found = poker.solve_rows(rows, solver, iterations, until, seed, start)
         return _stitched(ground, stitched, poker.lifted(rows, found.probabilities), {

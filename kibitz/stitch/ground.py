@@ -109,10 +109,10 @@ def checked(game: Game | Tree | PokerForm, ground: Tree | PokerForm, base: Profi
     """The base, as a profile of what is stitched on, if it is one of the game."""
     if not isinstance(base, Profile):
         raise GameError(f"the base must be a profile of the game, not {base!r}: solve for one or load it")
-    if is_poker_form(ground):
-        base = poker.checked(ground, base)
-    else:
+    if isinstance(ground, Tree):
         base = _of_tree(game, ground, base)
+    else:
+        base = poker.checked(ground, base)
     infosets, p = base.infosets, base.probabilities
     sums = np.add.reduceat(np.where(p >= 0.0, p, np.nan), infosets.first[:-1]) if len(p) else np.zeros(0)
     wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
@@ -122,7 +122,7 @@ def checked(game: Game | Tree | PokerForm, ground: Tree | PokerForm, base: Profi
 
 
 def _of_tree(game: Game | Tree | PokerForm, tree: Tree, base: Profile) -> Profile:
-    rules = None if isinstance(game, Tree) else game.game if is_poker_form(game) else game
+    rules: Any = None if isinstance(game, Tree) else game.game if is_poker_form(game) else game
     base = on_tree(tree, base, rules)
     infosets = base.infosets
     if infosets is not tree.infosets and (
