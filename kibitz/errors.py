@@ -29,3 +29,7 @@ class ArtefactError(KibitzError):
 
 class MissingExtra(KibitzError):
     """An optional package is needed and not installed."""
+
+
+class RunWarning(UserWarning):
+    """Something about a run that its result does not show: that it was stopped, or where it was saved instead."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import operator
 import os
+import secrets
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 from kibitz import store
 from kibitz.abstractions import abstract_game
 from kibitz.abstractions import abstraction as make_abstraction
-from kibitz.errors import ArtefactError, SolverError
+from kibitz.errors import ArtefactError, RunWarning, SolverError
 from kibitz.evaluate import probabilities_of
 from kibitz.form.kinds import is_form, is_poker, is_poker_form, is_poker_infosets
 from kibitz.form.rows import RowMap
@@ -70,6 +72,8 @@ class Report:
     looks: list[Look] = field(default_factory=list)  # with those from before a resume
     seconds: float = 0.0  # likewise
     interrupted: bool = False
+    saved: Path | None = None  # the checkpoint that holds the run as it is
+    tell: Callable[[str], None] | None = None  # hears what should be known of the run; None: Python's warnings
     stop: dict[str, float] = field(default_factory=dict)  # iterations, until, seconds, as asked for
     solver: Solver | None = None  # as the run left it
 
@@ -101,9 +105,14 @@ def solve(
     start       a profile to start from, or "random" for one drawn from the seed; default: uniform
     abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that
                 is measured there, and the profile is lifted to the real game
-    checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` goes on from it
+    checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` goes on from it. Another
+                run that is there is never written over: it is refused, or, if it came while this one was on, this one
+                is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run goes on
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
+
+    Ctrl-C in the main thread ends the run after the step in hand: the profile so far is returned, with
+    meta["interrupted"] True and a RunWarning. A second Ctrl-C is a KeyboardInterrupt, as usual.
     """
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None:
@@ -125,16 +134,39 @@ def solve(
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
     report = report if report is not None else Report()
+    keeper = None
     if resume:
         if checkpoint is None:
             raise SolverError("resume needs the checkpoint to go on from")
-        _restore(made, form, Path(checkpoint), seed, report)
+        keeper = Keeper(Path(checkpoint), _restore(made, form, Path(checkpoint), seed, report))
+    elif checkpoint is not None:
+        keeper = Keeper(Path(checkpoint))
+        store.check_place(checkpoint)
+        if (keeper.path / "manifest.json").exists():
+            raise ArtefactError(
+                f"{checkpoint} holds a run already: go on with it by resume=True, or choose another path"
+            )
     ends = None if seconds is None else report.seconds + seconds
     asked = {"iterations": iterations, "until": until, "seconds": ends}
     report.stop = {name: float(x) for name, x in asked.items() if x is not None and math.isfinite(x)}
     report.solver = made
-    train(made, form, iterations, until, seconds, checkpoint, every, on_look, report)
+    train(made, form, iterations, until, seconds, keeper, every, on_look, report)
+    if report.interrupted and report.tell is None:
+        where = f"saved in {report.saved}" if report.saved else "not saved"
+        warnings.warn(
+            f"stopped by Ctrl-C after {made.iteration:,} iterations: the profile is what there was by then; the run is "
+            f"{where}", RunWarning, stacklevel=2,
+        )  # fmt: skip
     return profile_of(made, form, seed, report)
+
+
+def solve_through(game: Any, solver: str, **options: Any) -> Profile:
+    """As `solve`, for work of which the run is a part: Ctrl-C is a KeyboardInterrupt, and no half profile goes on."""
+    report = Report(tell=lambda said: None)
+    found = solve(game, solver, report=report, **options)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return found
 
 
 def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: Any) -> Profile:
@@ -175,6 +207,8 @@ def profile_of(solver: Solver, form: Form, seed: int, report: Report) -> Profile
         "game": form.spec, "tree": form.tree_digest, "solver": solver.spec,
         "iterations": solver.iteration, "seed": seed,
     }  # fmt: skip
+    if report.interrupted:
+        meta["interrupted"] = True
     if report.looks and report.looks[-1].iteration == solver.iteration:
         meta |= {"nash_conv": report.looks[-1].gap, "value": report.looks[-1].value}
     return Profile(form.infosets, solver.probabilities(), meta)
@@ -186,7 +220,7 @@ def train(
     iterations: int | None,
     until: float | None,
     seconds: float | None,
-    checkpoint: str | os.PathLike[str] | None,
+    keeper: Keeper | None,
     every: float,
     on_look: Callable[[Look], None] | None,
     report: Report,
@@ -212,8 +246,8 @@ def train(
                 done = done or (due and until is not None and look.gap <= until and solver.iteration > 0)
             now = time.perf_counter()
             report.seconds = before + now - began
-            if checkpoint is not None and (done or late or stopped.is_set() or now - saved >= every):
-                save_checkpoint(Path(checkpoint), solver, form, form.spec, report)
+            if keeper is not None and (done or late or stopped.is_set() or now - saved >= every):
+                keeper.save(solver, form, report)
                 saved = now
             if done or late:
                 return
@@ -321,20 +355,72 @@ def interruptible() -> Iterator[threading.Event]:
 # Checkpoints
 
 
+class Keeper:
+    """Saves a run again and again, never over another run; a disk that fails does not end the run.
+
+    Runs know their checkpoints by a name drawn at random. before: that of the run that this one goes on with.
+    """
+
+    def __init__(self, path: Path, before: str | None = None) -> None:
+        self.path, self.run = path, secrets.token_hex(8)
+        self._mine = {self.run, before} - {None}
+        self._failed = False  # and told of
+
+    def save(self, solver: Solver, form: Form, report: Report) -> None:
+        report.saved = None
+        try:
+            while True:
+                try:
+                    over = lambda meta: meta.get("run", "") in self._mine  # noqa: E731
+                    save_checkpoint(self.path, solver, form, form.spec, report, self.run, over)
+                    break
+                except store.Occupied:
+                    taken, self.path = self.path, beside(self.path)
+                    self._mine = {self.run}
+                    _tell(report, f"{taken} was taken by another run meanwhile: this one is saved as {self.path}")
+        except ArtefactError as error:
+            if not self._failed:
+                _tell(report, f"the checkpoint is not saved: {error}")
+            self._failed = True
+            return
+        report.saved, self._failed = self.path, False
+
+
+def _tell(report: Report, sentence: str) -> None:
+    if report.tell is not None:
+        report.tell(sentence)
+    else:
+        warnings.warn(sentence, RunWarning, stacklevel=5)
+
+
+def beside(path: Path) -> Path:
+    """The first of NAME-2, NAME-3, ... that is free."""
+    number = 2
+    while os.path.lexists(found := path.with_name(f"{path.stem}-{number}{path.suffix}")):
+        number += 1
+    return found
+
+
 def save_checkpoint(
-    path: Path, solver: Solver, form: Form, game: str, report: Report | None = None
+    path: Path,
+    solver: Solver,
+    form: Form,
+    game: str,
+    report: Report | None = None,
+    name: str = "",
+    over: Callable[[dict[str, Any]], bool] | None = None,
 ) -> None:
-    """Write all that a resumed run needs; an older checkpoint is replaced at one moment."""
+    """Write all that a resumed run needs; an older checkpoint is replaced at one moment, if `over` agrees."""
     report = report or Report()
     task: Task | None = getattr(solver, "task", None)
     seed = 0 if task is None else task.seed
     meta = {
         "game": game, "tree": form.tree_digest, "solver": solver.spec, "iteration": solver.iteration, "seed": seed,
-        "rows": _rows(task),
+        "rows": _rows(task), "run": name,
         "stop": report.stop, "seconds": report.seconds,
         "looks": [[look.iteration, look.seconds, look.gap, look.value, look.best] for look in report.looks],
     }  # fmt: skip
-    store.save(path, KIND, solver.state, meta)
+    store.save(path, KIND, solver.state, meta, over)
 
 
 def _rows(task: Task | None) -> str:
@@ -343,9 +429,9 @@ def _rows(task: Task | None) -> str:
 
 def checkpoint_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a checkpoint says of itself: game, solver, iteration, seed, stop (as asked for), seconds, looks."""
-    meta = store.load(Path(path), KIND, mmap=True).meta
+    meta = {"run": "", **store.load(Path(path), KIND, mmap=True).meta}
     wanted = {
-        "game": str, "tree": str, "solver": str, "iteration": int, "seed": int, "rows": str,
+        "game": str, "tree": str, "solver": str, "iteration": int, "seed": int, "rows": str, "run": str,
         "stop": dict, "seconds": float, "looks": list,
     }  # fmt: skip
     for name, kind in wanted.items():
@@ -369,7 +455,8 @@ def _looks(path: Path, meta: dict[str, Any]) -> list[Look]:
     return [look for look in looks if look.iteration < meta["iteration"]]
 
 
-def _restore(solver: Solver, form: Form, path: Path, seed: int, report: Report) -> None:
+def _restore(solver: Solver, form: Form, path: Path, seed: int, report: Report) -> str:
+    """Set a solver to where a checkpoint is; returns the name of the run."""
     meta = checkpoint_meta(path)
     mine = {"tree": form.tree_digest, "solver": solver.spec, "seed": seed}
     mine["rows"] = _rows(getattr(solver, "task", None))
@@ -391,3 +478,4 @@ def _restore(solver: Solver, form: Form, path: Path, seed: int, report: Report) 
     solver.iteration = meta["iteration"]
     solver.restore()
     report.looks[:], report.seconds = _looks(path, meta), meta["seconds"]
+    return str(meta["run"])

@@ -36,7 +36,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from mmap import ACCESS_READ
@@ -75,8 +75,21 @@ class Artefact:
     path: Path
 
 
-def save(path: AnyPath, kind: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-    """Write an artefact, whole or not at all; it may replace another artefact, but nothing else."""
+class Occupied(ArtefactError):
+    """Another artefact stands where one was to be written, and may not be replaced."""
+
+
+def save(
+    path: AnyPath,
+    kind: str,
+    arrays: Mapping[str, Array],
+    meta: Mapping[str, Any],
+    over: Callable[[dict[str, Any]], bool] | None = None,
+) -> None:
+    """Write an artefact, whole or not at all; it may replace another artefact, but nothing else.
+
+    over: whether the artefact with some meta may be replaced, asked while nobody else can write; else it is Occupied.
+    """
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
         raise ArtefactError(f"{kind!r:.80} cannot name a kind: use up to 64 letters, digits, '_', '.', '-'")
     plain, flat = _plain("meta", meta), _flat(arrays)
@@ -91,7 +104,7 @@ def save(path: AnyPath, kind: str, arrays: Mapping[str, Array], meta: Mapping[st
     files = {entry["file"]: flat[name] for name, entry in entries.items()}
     with _writing(path) as target:
         if _occupied(target) or not _create(target, files, text):
-            _overwrite(target, files, text)
+            _overwrite(target, files, text, over)
 
 
 def load(
@@ -132,6 +145,12 @@ def load(
             raise ArtefactError(f"there is no artefact at {path!s} ({why}); check the path") from None
         cure = "make it readable, recompute it or restore a copy"
         raise ArtefactError(f"cannot load {path!s}: {str(error)[:200]}; {cure}") from None
+
+
+def check_place(path: AnyPath) -> None:
+    """Refuse a place that `save` would refuse, before any work is done for it."""
+    with _writing(path) as target:
+        _occupied(target)
 
 
 def digest(arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> str:
@@ -308,11 +327,18 @@ def _create(target: Path, files: Mapping[str, Array], text: bytes) -> bool:
     return True
 
 
-def _overwrite(target: Path, files: Mapping[str, Array], text: bytes) -> None:
+def _overwrite(
+    target: Path, files: Mapping[str, Array], text: bytes, over: Callable[[dict[str, Any]], bool] | None
+) -> None:
     folder = os.open(target, _FOLDER)
     try:
         with _lock(folder, fcntl.LOCK_EX):
             manifest = target / "manifest.json"
+            if over is not None:
+                with _regular(str(manifest)) as file:
+                    held = _parse(file).get("meta")
+                if not over(held if isinstance(held, dict) else {}):
+                    raise Occupied(f"{target} holds another's work, so nothing was written; choose another path")
             before, old = set(os.listdir(target)), manifest.read_bytes()
             try:
                 _fill(target, files, text)

@@ -8,14 +8,15 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from terminal import shown_until
 
 import kibitz
 from kibitz.cli import app
@@ -31,7 +32,9 @@ COMMANDS = [
     "show", "export", "paper", "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
-SOLVE = sys.modules["kibitz.cli.solve"]  # the module: its name in kibitz.cli is the command's
+
+LOG = sys.modules["kibitz.cli.solve"]._Log
+PATIENCE = 600  # seconds for what takes one on an idle machine
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -274,19 +277,23 @@ def test_openspiel(call: Call) -> None:
 # Ctrl-C, and going on
 
 
-def interrupt_after(lines: int, log: Path) -> threading.Thread:
-    """Send this process a Ctrl-C once a run has logged so many looks."""
+@pytest.fixture
+def interrupt_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """interrupt_after(looks): the next run gets a Ctrl-C at its so-manieth look at the gap."""
 
-    def wait() -> None:
-        for _ in range(6_000):
-            if log.exists() and len(log.read_text().splitlines()) >= lines:
+    def wanted(looks: int) -> None:
+        left = [looks]
+
+        def look(self: Any, now: Look) -> None:
+            real(self, now)
+            left[0] -= 1
+            if left[0] == 0:
                 os.kill(os.getpid(), signal.SIGINT)
-                return
-            time.sleep(0.002)
 
-    thread = threading.Thread(target=wait)
-    thread.start()
-    return thread
+        monkeypatch.setattr(LOG, "look", look)
+
+    real = LOG.look
+    return wanted
 
 
 def test_ctrl_c_and_resume_give_the_same_profile(tmp_path: Path) -> None:
@@ -295,7 +302,7 @@ def test_ctrl_c_and_resume_give_the_same_profile(tmp_path: Path) -> None:
         "--solver",
         "cfr+",
         "--iterations",
-        "100000",
+        "1000000000",
         "--checkpoint",
         "c",
         "--every",
@@ -304,29 +311,27 @@ def test_ctrl_c_and_resume_give_the_same_profile(tmp_path: Path) -> None:
         "p.profile",
     )
     first = child("solve", "leduc", *options, cwd=tmp_path)
-    until = time.monotonic() + 100
-    while not (tmp_path / "c" / "manifest.json").exists() and first.poll() is None and time.monotonic() < until:
+    while not (tmp_path / "c" / "manifest.json").exists() and first.poll() is None:
         time.sleep(0.01)
     first.send_signal(signal.SIGINT)
-    out, err = first.communicate(timeout=60)
+    out, err = first.communicate(timeout=PATIENCE)
     assert (first.returncode, err) == (130, "")
     assert "kibitz solve --resume c --out p.profile" in out
     at = checkpoint_meta(tmp_path / "c")["iteration"]
-    assert 0 < at < 100_000
-    second = child("solve", "--resume", "c", "--out", "p.profile", "--json", cwd=tmp_path)
-    out, err = second.communicate(timeout=60)
+    assert at > 0
+    second = child("solve", "--resume", "c", "--out", "p.profile", "--iterations", str(at + 99), "--json", cwd=tmp_path)
+    out, err = second.communicate(timeout=PATIENCE)
     assert (second.returncode, err) == (0, "")
     found = json.loads(out)
-    assert found["iterations"] == 100_000 and found["game"] == "leduc"
-    whole = kibitz.solve("leduc", "cfr+", iterations=100_000)
+    assert found["iterations"] == at + 99 and found["game"] == "leduc"
+    whole = kibitz.solve("leduc", "cfr+", iterations=at + 99)
     assert found["sha256"] == whole.sha256 == kibitz.load(str(tmp_path / "p.profile")).sha256
 
 
-def test_until_stops_in_the_same_place_after_a_resume(call: Call) -> None:
-    thread = interrupt_after(70, Path("l.jsonl"))
+def test_until_stops_in_the_same_place_after_a_resume(call: Call, interrupt_after: Callable[[int], None]) -> None:
+    interrupt_after(70)
     paths = ("--checkpoint", "c", "--log", "l.jsonl")
     code, out, err = call("solve", "leduc", "--solver", "cfr+", "--until", "1e-5", *paths, "--json")
-    thread.join()
     assert (code, err) == (130, "")
     found = json.loads(out)
     assert found["interrupted"] and found["continue"] == "kibitz solve --resume c --log l.jsonl"
@@ -339,12 +344,10 @@ def test_until_stops_in_the_same_place_after_a_resume(call: Call) -> None:
     assert [look["seconds"] for look in looks] == sorted(look["seconds"] for look in looks)
 
 
-def test_a_long_run_is_saved_without_being_asked(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SOLVE, "WORTH_SAVING", 0.0)
+def test_a_run_is_saved_without_being_asked(call: Call, interrupt_after: Callable[[int], None]) -> None:
     Path("runs/kuhn_players_3.checkpoint").mkdir(parents=True)  # in the way
-    thread = interrupt_after(40, Path("l.jsonl"))
+    interrupt_after(40)
     code, out, err = call("solve", "kuhn(players=3)", "--solver", "cfr", "--seconds", "60", "--log", "l.jsonl")
-    thread.join()
     assert (code, err) == (130, "")
     command = out.splitlines()[-1].strip()
     assert command == "kibitz solve --resume runs/kuhn_players_3-2.checkpoint --log l.jsonl"
@@ -354,12 +357,30 @@ def test_a_long_run_is_saved_without_being_asked(call: Call, monkeypatch: pytest
     assert "there already" in on
 
 
-def test_a_short_run_is_not_saved(call: Call) -> None:
-    thread = interrupt_after(40, Path("l.jsonl"))
-    code, out, err = call("solve", "kuhn", "--solver", "cfr", "--seconds", "60", "--log", "l.jsonl")
-    thread.join()
-    assert (code, err) == (130, "") and "nothing was saved" in out
-    assert not Path("runs").exists()
+def test_each_interrupted_run_in_a_folder_is_kept(call: Call, interrupt_after: Callable[[int], None]) -> None:
+    """However short it was, and whatever stands in its way."""
+    for number, name in enumerate(("kuhn", "kuhn-2", "kuhn-3"), 1):
+        log = Path(f"l{number}.jsonl")
+        interrupt_after(30)
+        code, out, err = call("solve", "kuhn", "--solver", "cfr", "--seconds", "600", "--log", log)
+        assert (code, err) == (130, "")
+        assert out.splitlines()[-1].strip() == f"kibitz solve --resume runs/{name}.checkpoint --log {log}"
+    for name in ("kuhn", "kuhn-2", "kuhn-3"):
+        at = checkpoint_meta(f"runs/{name}.checkpoint")["iteration"]
+        on = data(call, "solve", "--resume", f"runs/{name}.checkpoint", "--iterations", str(at + 10))
+        assert on["iterations"] == at + 10 and on["checkpoint"] == f"runs/{name}.checkpoint"
+
+
+def test_an_interrupted_run_within_an_abstraction_goes_on(call: Call, interrupt_after: Callable[[int], None]) -> None:
+    interrupt_after(30)
+    order = ("solve", "leduc", "--solver", "cfr", "--abstraction", "JQ.K")
+    code, out, err = call(*order, "--seconds", "600", "--log", "l.jsonl", "--json")
+    assert (code, err) == (130, "")
+    command = json.loads(out)["continue"]
+    assert command == "kibitz solve leduc --resume runs/leduc.checkpoint --abstraction JQ.K --log l.jsonl"
+    at = json.loads(out)["iterations"]
+    on = data(call, *command.split()[1:], "--iterations", str(at + 10))
+    assert on["sha256"] == data(call, *order, "--iterations", str(at + 10))["sha256"]
 
 
 def test_resume_takes_stop_seed_and_solver_from_the_checkpoint(call: Call) -> None:
@@ -602,7 +623,7 @@ def test_a_reader_who_leaves_early_is_not_told_off(kuhn: Path) -> None:
     process.stdout.close()
     assert process.stderr.read() == ""
     process.stderr.close()
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE)
 
 
 # Text and time
@@ -631,31 +652,8 @@ def test_time_left() -> None:
 
 
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
-    """A run of three seconds in a pseudo-terminal shows iterations, gap and time left, on stderr alone."""
-    import pty
-
-    master, slave = pty.openpty()
-    env = {**os.environ, "COLUMNS": "150", "TERM": "xterm"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kibitz.cli", "solve", "leduc", "--solver", "cfr", "--seconds", "3"],
-        stdout=subprocess.PIPE, stderr=slave, env=env, cwd=tmp_path,
-    )  # fmt: skip
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        shown += part
-    os.close(master)
-    assert process.wait(timeout=60) == 0 and process.stdout is not None
-    out = process.stdout.read().decode()
-    process.stdout.close()
-    assert out.startswith("leduc by cfr:") and "\x1b" not in out
-    line = shown.decode()
-    assert re.search(
-        r"solving leduc by cfr: iteration [\d,]+, gap [\d.e-]+, [\d.]+ s used, about [\d.]+ m?s left", line
-    )
+    """A long run at a terminal shows iterations, gap and time left, on stderr alone."""
+    line = r"solving leduc by cfr: iteration [\d,]+, gap [\d.e-]+, [\d.:]+ (m?s )?used, about [\d.:]+ (m?s )?left"
+    words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
+    code, out, _ = shown_until(line, words, tmp_path, 150)
+    assert code == 130 and out.startswith("leduc by cfr:") and "\x1b" not in out

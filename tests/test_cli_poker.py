@@ -62,9 +62,9 @@ def test_info_counts_what_is_not_laid_out():
     ],
 )
 def test_what_is_too_large_is_refused_at_once(game, solver, words):
-    began = time.perf_counter()
+    began = time.process_time()
     assert words in call("solve", game, "--solver", solver, code=2)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20  # of this process alone, however busy the machine is
 
 
 def test_a_wrong_file_is_told_by_its_line(tmp_path):
@@ -85,15 +85,15 @@ def test_a_path_in_a_profile_is_opened_only_if_it_is_named(tmp_path):
 def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):
     place, out = tmp_path / "run.checkpoint", tmp_path / "out.profile"
     solve = [sys.executable, "-m", "kibitz.cli", "solve", "rhode_island(ranks=3, suits=2)", "--solver", "dcfr+"]
-    child = subprocess.Popen([*solve, "--iterations", "4000", "--checkpoint", str(place), "--every", "0.2"],
+    child = subprocess.Popen([*solve, "--iterations", "1000000000", "--checkpoint", str(place), "--every", "0.2"],
                              stdout=subprocess.DEVNULL, env=os.environ)  # fmt: skip
     while not (place / "manifest.json").exists():
         assert child.poll() is None
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
-    assert child.wait(60) == 130
+    assert child.wait(600) == 130
     at = kibitz.run.checkpoint_meta(place)["iteration"]
-    assert 0 < at < 4000
+    assert at > 0
     call("solve", "--resume", str(place), "--iterations", str(at + 25), "--out", str(out))
     whole = kibitz.solve("rhode_island(ranks=3, suits=2)", "dcfr+", iterations=at + 25)
     assert kibitz.Profile.load(out).sha256 == whole.sha256

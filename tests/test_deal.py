@@ -298,7 +298,7 @@ def test_hands_of_three_are_refused():
 def test_boards_that_take_too_long_are_refused():
     """Few classes may come of many boards: what counts is how many have to be gone through."""
     many = Definition(True, 2, 2, None, (1, 1), (1, 1), (0, 0), (0, 0), 4, 13, 1, (0, 6))
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(GameError, match="boards would have to be gone through"):
         deal(many)
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -308,11 +307,10 @@ def test_ctrl_c_at_the_table_tells_the_score(tmp_path):
     run = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert run.stdin is not None and run.stdout is not None
     said = ""
-    while "you hold" not in said:
-        line = run.stdout.readline()
-        assert line, run.stderr.read()
-        said += line
-    time.sleep(0.5)
+    while not ("you hold" in said and said.endswith("> ")):  # it asks
+        letter = run.stdout.read(1)
+        assert letter, run.stderr.read()
+        said += letter
     run.send_signal(signal.SIGINT)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=600)
     assert run.returncode == 0 and "No hand was finished." in out and err == ""

@@ -210,9 +210,9 @@ def test_only_two_players():
 
 
 def test_asking_whether_a_game_is_poker_for_two_is_quick():
-    began = time.perf_counter()
+    began = time.process_time()
     assert not is_poker(poker("holdem.limit.3p"))  # whose betting has 24 million nodes
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 def test_hands_of_three_cards_are_refused():
@@ -224,10 +224,10 @@ def test_what_does_not_fit_is_refused_before_it_is_made():
     game = poker("holdem.limit.2p")
     game.betting  # noqa: B018
     tracemalloc.start()
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(GameError) as caught:
         poker_form(game)
-    taken, (_, peak) = time.perf_counter() - began, tracemalloc.get_traced_memory()
+    taken, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert taken < 3.0 and peak < 30_000_000
     found = re.search(r"at least ([\d,]+) sequences.* ([\d,.]+) MB to solve", str(caught.value))

@@ -107,10 +107,10 @@ def test_damaged_profiles_are_refused(tmp_path, name):
 
     arrays, meta = damaged(name)
     store.save(tmp_path / "x.profile", "profile", arrays, meta)
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ArtefactError):
         Profile.load(tmp_path / "x.profile")
-    assert time.perf_counter() - began < 5.0
+    assert time.process_time() - began < 5.0
 
 
 def test_bytes_that_changed_are_refused(tmp_path):

@@ -15,7 +15,6 @@ import string
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -851,46 +850,12 @@ def whole(path: Path, mmap: bool = False) -> int:
     return v
 
 
-def kill_often(tmp_path: Path, kills: int) -> None:
-    path, dice = tmp_path / "a", random.Random(kills)
-    absent = dirty = 0
-    with Worker(path) as worker:
-        for k in range(kills):
-            if k % 3 == 0 and path.exists():
-                path.rename(tmp_path.parent / f"{tmp_path.name}-{k}")
-            existed = path.exists()
-            worker.start()
-            time.sleep(dice.uniform(0, 0.06 if existed else 0.008))
-            worker.kill()
-            if path.exists():
-                assert whole(path) in ((1, 2, 3) if existed else (1, 2))
-            else:
-                assert not existed
-                absent += 1
-                refused(lambda: store.load(path), "no artefact")
-            dirty += bool(leftovers(path))
-            if k % 2:
-                store.save(path, "x", version(3), {"v": 3})
-                assert whole(path) == 3 and leftovers(path) == []
-    print(f"{kills} kills: {absent} before the first artefact, {dirty} left something behind")
-    assert dirty > 0  # or the kills all missed
-
-
-def test_kill_9(tmp_path: Path) -> None:
-    kill_often(tmp_path, 30)
-
-
-@pytest.mark.slow
-def test_kill_9_often(tmp_path: Path) -> None:
-    kill_often(tmp_path, 100)
-
-
 def test_readers_beside_two_writers(tmp_path: Path) -> None:
-    path, seen, start = tmp_path / "a", [0], time.monotonic()
+    path, seen = tmp_path / "a", [0]
     with Worker(path) as one, Worker(path) as two:
         one.start()
         two.start()
-        while time.monotonic() < start + 1.5 or (len(set(seen)) < 3 and time.monotonic() < start + 60):
+        while len(seen) < 300 or (len(set(seen)) < 3 and len(seen) < 1_000_000):
             if path.exists():
                 seen.append(whole(path, mmap=len(seen) % 2 == 0))
     assert set(seen) == {0, 1, 2}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kibitz import spec as specs
 from kibitz.abstractions.cards import card_buckets
 from kibitz.errors import GameError, SpecError
+from kibitz.form.kinds import is_poker, is_poker_infosets
 from kibitz.form.rows import check_rows
 from kibitz.games import Game
 from kibitz.games.protocol import Action, Buckets
@@ -189,6 +190,13 @@ def _from_name(spec: specs.Spec, tree: Tree, rules: Game | None) -> Buckets | No
         return specs.call(lambda: table[spec.name], spec)
     if hasattr(rules, "buckets") and spec.name != "null" and not callable(getattr(rules, "hand", None)):
         raise specs.unknown("abstraction", spec.name, ["null", *table])
+    if is_poker(rules):
+        several = rules.definition.hole > 1 or sum(rules.definition.board) > 1
+        if spec.name == "gameshrink" or (spec.name == "suits" and several):
+            from kibitz.abstractions.poker import tree_keys
+
+            keys = tree_keys(rules, tree.infosets, str(spec))
+            return Buckets(lambda seat, label: label, keys=lambda labels: keys)
     bucket = card_buckets(spec, tree, rules)
     return None if bucket is None else Buckets(bucket)
 
@@ -242,6 +250,8 @@ def _closed(
 
 def same_infosets(one: Infosets, other: Infosets) -> bool:
     """Are these the infosets of one game?"""
+    if is_poker_infosets(one) or is_poker_infosets(other):
+        return is_poker_infosets(one) and one.same(other)
     return one is other or (
         one.labels == other.labels
         and np.array_equal(one.seat_start, other.seat_start)

@@ -124,22 +124,24 @@ def build(
 ) -> bool:
     """Make a table, going on from where an earlier run stopped. Returns False if it was there already.
 
-    Ctrl-C stops it after the pieces in hand, which are kept. `anew` makes it even if it is there.
+    Ctrl-C stops it after the pieces in hand, which are kept. `anew` makes it even if it is there; until the new one
+    is whole the old one stays.
     """
     path = home() / recipe.name
     path.parent.mkdir(parents=True, exist_ok=True)
     tell = tell or _to_stderr
     with _locked(path.with_name(f"{recipe.name}.lock")):
-        if anew:
-            _remove(path)
-        if whole(recipe) is not None:
+        good = whole(recipe) is not None
+        if good and not anew:
+            _remove(_part_of(path))  # of a table that was to be made anew, and is there
             return False
-        _open.pop(path, None)
-        _remove(path)  # damaged, of another version, or not there
         check_room(recipe)
         arrays, done = _begun(recipe)
         _fill(recipe, arrays, done, threads or cores(), tell, every)
+        if not good:
+            _remove(path)  # damaged, of another version, or not there; a good one is replaced at one moment
         store.save(path, KIND, arrays, recipe.meta)
+        _open.pop(path, None)
         _remove(_part_of(path))
     return True
 
@@ -202,13 +204,15 @@ def _wave(
     def work() -> None:
         failed: BaseException | None = None
         try:
-            while not stop.is_set() and time.monotonic() < until:
+            while not stop.is_set():
                 with lock:
                     k = next(left, None)
                 if k is None:
                     break
                 piece(k)
                 done[k] = True
+                if time.monotonic() >= until:  # after a piece, so that every wave gets on
+                    break
         except BaseException as error:
             failed = error
             stop.set()

@@ -7,13 +7,15 @@ and matplotlib are imported inside the functions that need them.
 from __future__ import annotations
 
 import io
+import os
 import sys
+from typing import NoReturn
 
 import typer
 
 from kibitz.cli.bench import bench
 from kibitz.cli.cards import cards
-from kibitz.cli.common import Commands, version
+from kibitz.cli.common import WRONG, Commands, say, version
 from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
 from kibitz.cli.export import export
@@ -49,7 +51,38 @@ app.add_typer(cards, name="cards")
 
 def main() -> None:
     """The entry point of the command `kibitz`."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without block characters gets question marks
-    app(prog_name="kibitz")
+    try:
+        app(prog_name="kibitz")
+    except OSError as error:  # while options are read, before a command begins
+        say(f"error: {error.strerror or error}")
+        _leave(WRONG)
+    except SystemExit as end:
+        _leave(end.code if isinstance(end.code, int) else 0 if end.code is None else 1)
+
+
+def _open_closed() -> None:
+    """Where stdin, stdout or stderr was closed (2>&-): nothing in its place, before a file of ours takes its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _leave(code: int) -> NoReturn:
+    """End; what can no longer be written to a full or closed stdout is told, and not as an exception in passing."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say(f"error: {error.strerror or error}")
+        code = code or WRONG
+    sys.exit(code)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_json
+from kibitz.cli.common import INTERRUPTED, Json, console, print_json, say
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, SolverError
 
@@ -191,7 +191,7 @@ def build(
                 watch.phase(f"making {made.name} (the first use compiles)")
                 new = tables.build(made, threads, _telling(watch), anew=anew)
         except KeyboardInterrupt:
-            typer.echo("stopped; what is done is kept: the same command goes on from there", err=True)
+            say("stopped; what is done is kept: the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
         seconds = time.perf_counter() - began
         told.append({"table": made.name, "bytes": made.bytes, "made": new, "seconds": seconds})

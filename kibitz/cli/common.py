@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -64,7 +64,7 @@ class Commands(TyperGroup):
         except MemoryError:
             fail("the machine's memory is not enough for this game; shrink its parameters")
         except KeyboardInterrupt:
-            typer.echo("stopped", err=True)
+            say("stopped")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -72,8 +72,21 @@ def fail(sentence: str) -> NoReturn:
     """Say what is wrong, and exit."""
     from kibitz.report.text import plain
 
-    typer.echo(f"error: {plain(' '.join(sentence.split()))}", err=True)
+    say(f"error: {plain(' '.join(sentence.split()))}")
     raise typer.Exit(WRONG)
+
+
+def say(line: str) -> None:
+    """A line on stderr; one that is closed or full ends nothing."""
+    with suppress(OSError):
+        typer.echo(line, err=True)
+
+
+def note(sentence: str) -> None:
+    """Something that should be known of work that goes on."""
+    from kibitz.report.text import plain
+
+    say(f"note: {plain(' '.join(sentence.split()))}")
 
 
 def _print_version(wanted: bool) -> None:
@@ -225,6 +238,8 @@ def check_file(path: Path | None, option: str, endings: tuple[str, ...]) -> None
         raise ArtefactError(f"{option} {path} should end in {' or '.join(endings)}")
     if path.is_dir():
         raise ArtefactError(f"{option} {path} is a directory; give the name of a file")
+    if path.exists() and not path.is_file():
+        raise ArtefactError(f"{option} {path} is a pipe or a device; give the name of a file")
     _check_writable(path, option)
 
 
@@ -247,6 +262,31 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
     if held != kind:
         what = f"a {held}" if isinstance(held, str) else "a directory with something else"
         raise ArtefactError(f"{option} {path} is {what}, not a {kind}, so it stays; choose another path")
+
+
+def check_apart(paths: dict[str, Path | None]) -> None:
+    """Refuse two outputs at one place, or one inside the other, where the later would write over the earlier."""
+    given = [(option, Path(os.path.realpath(path))) for option, path in paths.items() if path is not None]
+    for number, (option, path) in enumerate(given):
+        for other, before in given[:number]:
+            if path == before or path in before.parents or before in path.parents:
+                raise ArtefactError(f"{other} and {option} name the same place, {path}: give each its own")
+
+
+def save_or_rescue(save: Callable[[Path], None], path: Path) -> None:
+    """Save work that is done; where the disk will not have it, in the directory for temporary files."""
+    try:
+        save(path)
+    except ArtefactError as error:
+        import secrets
+        import tempfile
+
+        other = Path(tempfile.gettempdir()) / "kibitz" / f"{path.stem}-{secrets.token_hex(4)}{path.suffix}"
+        try:
+            save(other)
+        except ArtefactError:
+            raise error from None
+        raise ArtefactError(f"{error}; what was to be written there is kept in {other}") from None
 
 
 def _check_writable(path: Path, option: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, recalled
+from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, recalled, rules_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, SpecError
 
@@ -55,19 +55,27 @@ def crosstable(
     held = {name: Profile.load(path) for name, path in zip(named(profiles), profiles, strict=True)}
     text = game or recalled(next(iter(held.values())).game, profiles[0], "--game GAME")
     with Watch(not json) as watch:
-        rules, tree = game_and_tree(text, watch)
-        watch.phase("playing (the first use compiles)")
+        from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play
-        from kibitz.evaluate.crosstable import units
+        from kibitz.evaluate.crosstable import form_of_all, units
+        from kibitz.form.kinds import is_poker_infosets
 
+        if any(is_poker_infosets(profile.infosets) for profile in held.values()):
+            watch.phase(f"laying out {text}")
+            rules = rules_of(text)
+            form, each = form_of_all(rules, held.values())
+        else:
+            rules, tree = game_and_tree(text, watch)
+            form, each = form_of_all(tree, held.values())
+        watch.phase("playing (the first use compiles)")
         scales = units(rules)
-        chosen = _unit(unit, scales, tree.spec)
-        for path, profile in zip(profiles, held.values(), strict=True):
-            if profile.meta.get("tree") != tree.digest:
-                raise GameError(
-                    f"{path} was made for another game ({profile.game or 'without a name'}) than {tree.spec}"
-                )
-        table = play(tree, held)
+        chosen = _unit(unit, scales, form.spec)
+        for path, profile in zip(profiles, each, strict=True):
+            try:
+                probabilities_of(form, profile)
+            except GameError as error:
+                raise GameError(f"{path}: {error}") from None
+        table = play(form, dict(zip(held, each, strict=True)))
     if plot is not None:
         _draw(table, plot, chosen, scales[chosen])
     if json:

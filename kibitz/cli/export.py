@@ -36,6 +36,9 @@ def export(
     Examples:
       kibitz export kuhn kuhn.efg
       kibitz export leduc.profile leduc.csv           columns seat, infoset, action, probability
+
+    In CSV a name that begins with = + - @ ' or a control character has one more ' before it, so that no spreadsheet
+    takes it for a formula.
     """
     is_profile = Path(source).is_dir()
     check_file(target, "FILE", (".csv", ".json") if is_profile else (".efg",))
@@ -58,16 +61,21 @@ def export(
 
 
 def _csv(profile: Profile) -> str:
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("seat", "infoset", "action", "probability"))
+    lines = ["seat,infoset,action,probability"]
     for seat in range(profile.seats):
         for label, row in profile.items(seat):
-            writer.writerows((seat, label, action, repr(p)) for action, p in row.items())
-    return out.getvalue()
+            lines += [f"{seat},{_field(cell(label))},{_field(cell(str(a)))},{p!r}" for a, p in row.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _field(text: str) -> str:
+    """A field of CSV; Python's own writer leaves a carriage return bare."""
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n\r') else text
+
+
+def cell(text: str) -> str:
+    """A name that spreadsheets do not run. One ' at the front, where there is one, is not of the name."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "'") or (text and ord(text[0]) < ord(" ")) else text
 
 
 def _json(profile: Profile) -> str:

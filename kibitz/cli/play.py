@@ -102,10 +102,10 @@ def play(
 def _ask(prompt: str) -> str:
     """A line from the person; what comes from a file is shown as if it were typed."""
     typer.echo(prompt, nl=False)
-    line = sys.stdin.readline()
+    line = "" if sys.stdin is None else sys.stdin.readline()
     if not line:
         raise EOFError
-    if not sys.stdin.isatty():
+    if sys.stdin is not None and not sys.stdin.isatty():
         from kibitz.report.text import plain
 
         typer.echo(plain(line.rstrip("\r\n")))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -13,11 +15,15 @@ from kibitz.cli.common import (
     GAME_HELP,
     INTERRUPTED,
     Json,
+    check_apart,
     check_artefact,
     check_file,
     console,
+    note,
     print_json,
     recalled,
+    save_or_rescue,
+    say,
     subject_of,
 )
 from kibitz.cli.watch import Watch
@@ -28,8 +34,6 @@ if TYPE_CHECKING:
     from kibitz.profile import Profile
     from kibitz.run import Look, Report
     from kibitz.tree import Tree
-
-WORTH_SAVING = 10.0  # seconds of work that Ctrl-C does not throw away, even if nobody asked for checkpoints
 
 
 @dataclass(frozen=True)
@@ -132,10 +136,9 @@ def solve(
         raise SolverError("name the GAME to solve, or a checkpoint to go on from with --resume; see `kibitz games`")
     _check(order)
     tree, profile, report = _run(order, not (json or quiet))
-    if report.interrupted:
-        order = _keep(order, tree, report)
+    order = _kept(order, tree, report)
     if order.out is not None:
-        profile.save(order.out)
+        save_or_rescue(profile.save, order.out)
     if order.plot is not None:
         from kibitz.report.plot import convergence
 
@@ -145,7 +148,7 @@ def solve(
     elif not quiet:
         _print(order, tree, profile, report)
     elif report.interrupted and (command := continuation(order, tree)):
-        typer.echo(f"stopped; go on with: {command}", err=True)
+        say(f"stopped; go on with: {command}")
     if report.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -196,6 +199,10 @@ def _check(order: Order) -> None:
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
     check_file(order.log, "--log", (".jsonl", ".json"))
+    check_apart({
+        "--resume" if order.resume else "--checkpoint": order.checkpoint, "--out": order.out, "--plot": order.plot,
+        "--log": order.log,
+    })  # fmt: skip
     if order.checkpoint is not None and not order.resume:
         check_artefact(order.checkpoint, "--checkpoint", "checkpoint")
         if (order.checkpoint / "manifest.json").exists():
@@ -212,7 +219,7 @@ def _run(order: Order, shown: bool) -> tuple[Tree | PokerForm, Profile, Report]:
     from kibitz.run import Report
     from kibitz.run import solve as run
 
-    report = Report()
+    report = Report(tell=note)
     with Watch(shown) as watch:
         from kibitz.run import walks
 
@@ -250,7 +257,7 @@ def compiled(solver: str, watch: Watch, subject: Tree | PokerForm | None = None)
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
     watch.phase("compiling: the first use takes a while, the next ones do not")
-    run.solve("poker(file=kuhn)" if is_poker_form(subject) else "kuhn", solver, iterations=2)
+    run.solve_through("poker(file=kuhn)" if is_poker_form(subject) else "kuhn", solver, iterations=2)
     return solver
 
 
@@ -264,50 +271,66 @@ def chosen(tree: Tree | PokerForm, watch: Watch) -> str:
 
 
 class _Log:
-    """The file of looks, one JSON object a line; it starts with those from before a resume."""
+    """The file of looks, one JSON object a line; it starts with those from before a resume.
+
+    It is opened at once, so that a wrong path is told before the work; once the run is on, it ends nothing.
+    """
 
     def __init__(self, path: Path | None, report: Report) -> None:
         self.path, self.report = path, report
         self.file: IO[str] | None = None
+        self.begun = False
 
     def __enter__(self) -> _Log:
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.file = open(self.path, "a", encoding="utf-8")
         return self
 
     def __exit__(self, *error: object) -> None:
         if self.file is not None:
-            self.file.close()
+            with suppress(OSError):  # what is left in it was told of already
+                self.file.close()
 
     def look(self, look: Look) -> None:
         import json
         from dataclasses import asdict
 
-        if self.path is None:
-            return
-        looks = [look]
         if self.file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = open(self.path, "w", encoding="utf-8")  # noqa: SIM115
-            looks = self.report.looks
-        self.file.writelines(json.dumps(asdict(each)) + "\n" for each in looks)
-        self.file.flush()
+            return
+        looks = [look] if self.begun else self.report.looks
+        try:
+            if not self.begun:  # an older log goes only now
+                self.file.truncate(0)
+                self.begun = True
+            self.file.writelines(json.dumps(asdict(each)) + "\n" for each in looks)
+            self.file.flush()
+        except OSError as error:
+            note(f"--log {self.path} cannot be written: {error.strerror or error}; the run goes on without it")
+            with suppress(OSError):
+                self.file.close()
+            self.file = None
 
 
 # After
 
 
-def _keep(order: Order, tree: Tree | PokerForm, report: Report) -> Order:
-    """After Ctrl-C: a long run is saved even if nobody asked for it."""
-    if order.checkpoint is not None or report.seconds < WORTH_SAVING or report.solver is None:
-        return order
-    from kibitz.run import form_for, save_checkpoint
+def _kept(order: Order, tree: Tree | PokerForm, report: Report) -> Order:
+    """The order with the checkpoint that holds the run. An interrupted one is saved even if nobody asked for it."""
+    if report.saved is not None or not report.interrupted or report.solver is None:
+        return replace(order, checkpoint=report.saved or order.checkpoint)
+    from kibitz.run import Keeper, beside, form_for
 
     name = "".join(c if c.isalnum() or c in "_-" else "_" for c in tree.spec)[:60].strip("_") or "game"
-    path, number = Path("runs") / f"{name}.checkpoint", 1
-    while path.exists():
-        number += 1
-        path = Path("runs") / f"{name}-{number}.checkpoint"
-    save_checkpoint(path, report.solver, form_for(tree), tree.spec, report)
-    return replace(order, checkpoint=path)
+    task = getattr(report.solver, "task", None)
+    form = form_for(tree) if task is None else task.form  # with an abstraction that of the smaller game
+    for folder in (Path("runs"), Path(tempfile.gettempdir()) / "kibitz"):
+        path = folder / f"{name}.checkpoint"
+        keeper = Keeper(beside(path) if path.exists() else path)
+        keeper.save(report.solver, form, report)
+        if report.saved is not None:
+            break
+    return replace(order, checkpoint=report.saved)
 
 
 def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
@@ -316,7 +339,7 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
         return None
     words = ["kibitz", "solve"]
     try:
-        recalled(tree.spec, order.checkpoint, "")
+        recalled("" if order.abstraction else tree.spec, order.checkpoint, "")
     except KibitzError:
         words.append(str(order.game))
     words += ["--resume", str(order.checkpoint)]

@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import GameText, Json, check_artefact, console, print_json, tree_of_text
+from kibitz.cli.common import (
+    GameText,
+    Json,
+    check_artefact,
+    console,
+    print_json,
+    rules_of,
+    save_or_rescue,
+    subject_of,
+    told_by_line,
+    tree_of_text,
+)
 from kibitz.cli.solve import compiled
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError, SolverError
+from kibitz.errors import ArtefactError, GameError, SolverError
 
 if TYPE_CHECKING:
+    from kibitz.form import PokerForm
     from kibitz.profile import Profile
     from kibitz.stitch.experts import Expert
     from kibitz.stitch.partition import Partition
@@ -99,6 +111,7 @@ def stitch(
       kibitz stitch leduc --base base.profile --partition 'prefix(r, cr, ccr, cccr)' --inside suits --out each.profile
       kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --kind dynamic --inside suits --out dynamic.profile
       kibitz stitch leduc --base J.QK --partition 'private(J, Q, K)' --inside suits --opponents J.QK --until 1e-4
+      kibitz stitch rhode_island --base ri.profile --partition 'prefix(r)' --seats all --until 0.1 --out ri2.profile
     """
     if kind not in KINDS:
         raise SolverError(f"--kind {kind} should be static or dynamic")
@@ -113,11 +126,12 @@ def stitch(
                "start": "random" if random else None}  # fmt: skip
     order = Order(base, partition, kind, parsed(seats), inside, outside, opponents, options)
     with Watch(not json) as watch:
+        given = _given(base)
+        tree = _ground(order, given, game, watch)
         if not dry_run:
-            compiled(solver, watch)
-        tree = tree_of_text(game, watch)
+            compiled(solver, watch, tree)
         watch.phase("cutting the game into parts")
-        task = _task(order, tree)
+        task = _task(order, given, tree)
         if not json:
             _print_sizes(task)
         data, profile = task.sizes, None
@@ -125,7 +139,7 @@ def stitch(
             figures, profile = (_dynamic if kind == "dynamic" else _static)(task, watch)
             data = {**data, **figures, "sha256": profile.sha256}
     if profile is not None and out is not None:
-        profile.save(out)
+        save_or_rescue(profile.save, out)
     if json:
         print_json({**data, "out": str(out) if out is not None and profile is not None else None})
     elif profile is not None:
@@ -147,23 +161,50 @@ def parsed(seats: str) -> Any:
     return groups[0] if len(groups) == 1 else groups
 
 
+def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tree | PokerForm:
+    """What is stitched on: the poker form where base and abstractions allow it, else the game's tree."""
+    from kibitz.form.kinds import is_poker, is_poker_infosets
+    from kibitz.stitch.poker import HINT, WHOLE, whole
+
+    with told_by_line(text):
+        poker = is_poker(rules_of(text))
+    if not poker:
+        return tree_of_text(text, watch)
+    name = order.base.partition("(")[0].strip()
+    fits = name in (*WHOLE, "gameshrink") if given is None else is_poker_infosets(given.infosets)
+    mine = order.base if given is None else given.meta.get("abstraction", "null")
+    views = [order.inside] if order.seats == "all" else [
+        order.inside, order.opponents or order.inside, order.outside or mine
+    ]
+    if fits and order.kind == "static" and whole(*views):
+        return subject_of(text, watch)
+    try:
+        return tree_of_text(text, watch)
+    except GameError as error:
+        raise GameError(f"{error}{HINT}") from None
+
+
 @dataclass(frozen=True)
 class Task:
     """What is to be solved, and how large it is."""
 
     order: Order
-    tree: Tree
+    tree: Tree | PokerForm
     parts: Partition
     given: Profile | None  # the base, if it is not to be solved
     coarse: Any  # the abstraction of free opponents outside the part
     sizes: dict[str, Any]
 
 
-def _task(order: Order, tree: Tree) -> Task:
+def _task(order: Order, given: Profile | None, tree: Tree | PokerForm) -> Task:
+    from kibitz.abstractions.poker import on_tree
     from kibitz.stitch import experts, size_of_dynamic
     from kibitz.stitch.partition import partition
+    from kibitz.tree import Tree
 
-    parts, given = partition(tree, order.partition), _given(order.base)
+    parts = partition(tree, order.partition)
+    if given is not None and isinstance(tree, Tree):
+        given = on_tree(tree, given)
     sizes: dict[str, Any] = {
         "game": tree.spec, "kind": order.kind, "partition": parts.name, "infosets": len(tree.infosets.labels),
         "experts": [],
@@ -184,13 +225,17 @@ def _task(order: Order, tree: Tree) -> Task:
 
 def _static(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
     from kibitz.evaluate import report
-    from kibitz.run import solve
+    from kibitz.form.kinds import is_poker_form
+    from kibitz.run import solve_through
     from kibitz.stitch import static
+    from kibitz.stitch.poker import whole
 
     order, tree, base = task.order, task.tree, task.given
     if base is None:
         watch.phase(f"solving the base in {order.base}: {task.sizes['base_size']:,} infosets")
-        base = solve(tree, abstraction=order.base, threads=1, **order.options)
+        plain = is_poker_form(tree) and whole(order.base)
+        threads = None if is_poker_form(tree) else 1
+        base = solve_through(tree, abstraction=None if plain else order.base, threads=threads, **order.options)
     done, count = 0, len(task.sizes["experts"])
 
     def told(expert: Expert, answer: Profile) -> None:
@@ -228,22 +273,33 @@ def _given(base: str) -> Profile | None:
     return Profile.load(path)
 
 
-def _coarse(order: Order, given: Profile | None, tree: Tree) -> tuple[Any, int | None]:
+def _coarse(order: Order, given: Profile | None, tree: Tree | PokerForm) -> tuple[Any, int | None]:
     """(the abstraction of free opponents outside the part, the size of the base's computation if it is known)."""
     from kibitz.abstractions import abstraction
+    from kibitz.tree import Tree
 
-    if given is None:
+    if given is None and not isinstance(tree, Tree):
+        from kibitz.abstractions.poker import poker_buckets
+        from kibitz.stitch.poker import whole
+
+        small = tree if whole(order.base) else tree.bucketed(poker_buckets(tree, order.base)[1])
+        return order.outside or order.base, small.points
+    if given is None and isinstance(tree, Tree):
         base = abstraction(tree, order.base)
         return (abstraction(tree, order.outside) if order.outside else base), base.rows
+    assert given is not None
     size = given.meta.get("size")
     return order.outside, size if isinstance(size, int) else None
 
 
-def _anything(tree: Tree) -> Profile:
+def _anything(tree: Tree | PokerForm) -> Profile:
     """Some profile: sizes do not depend on which."""
     from kibitz.form.sequence import form_of
     from kibitz.profile import Profile
+    from kibitz.tree import Tree
 
+    if not isinstance(tree, Tree):
+        return Profile(tree.infosets, tree.uniform(), {"tree": tree.tree_digest})
     return Profile(tree.infosets, form_of(tree).uniform(), {"tree": tree.digest})
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, print_json
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue, say
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, SolverError
 
@@ -143,13 +143,13 @@ def train(
             blueprint = _resumed(resume, game, abstraction, memory, full, seed)
         _warm_up()
         first = blueprint.iteration
-        stopped, order = _run(order, blueprint, watch)
+        stopped, order = _run(order, blueprint, watch, resume)
     if json:
         print_json(as_data(order, blueprint, stopped))
     elif not quiet:
         _print(order, blueprint, stopped, first)
     elif stopped:
-        typer.echo(f"stopped; go on with: {continuation(order)}", err=True)
+        say(f"stopped; go on with: {continuation(order)}")
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -269,11 +269,11 @@ def _warm_up() -> None:
 # During
 
 
-def _run(order: Order, blueprint: Blueprint, watch: Watch) -> tuple[bool, Order]:
+def _run(order: Order, blueprint: Blueprint, watch: Watch, resume: Path | None) -> tuple[bool, Order]:
     """Train and save; returns whether Ctrl-C stopped it, and the order with the seconds that are left."""
     from kibitz.run import interruptible
 
-    clock = _Clock(order, blueprint)
+    clock = _Clock(order, blueprint, resume)
     with interruptible() as stopped:
 
         def look(now: Progress) -> bool:
@@ -285,7 +285,8 @@ def _run(order: Order, blueprint: Blueprint, watch: Watch) -> tuple[bool, Order]
         if order.iterations is None or blueprint.iteration < order.iterations:
             blueprint.train(order.iterations, order.seconds, order.threads, look)
         watch.phase(f"saving {order.out}")
-        clock.save()
+        clock.finish()
+    order = replace(order, out=clock.out)
     done = order.iterations is not None and blueprint.iteration >= order.iterations
     left = None if order.seconds is None else order.seconds - clock.used()
     interrupted = stopped.is_set() and not done and (left is None or left > 0)
@@ -295,8 +296,10 @@ def _run(order: Order, blueprint: Blueprint, watch: Watch) -> tuple[bool, Order]
 class _Clock:
     """When to save, and what to say of speed and time."""
 
-    def __init__(self, order: Order, blueprint: Blueprint) -> None:
-        self.order, self.blueprint = order, blueprint
+    def __init__(self, order: Order, blueprint: Blueprint, resume: Path | None) -> None:
+        self.order, self.blueprint, self.out = order, blueprint, order.out
+        self._failed = False  # to save, and told of
+        self._last = blueprint.meta if order.out == resume else None  # what lies at `out`, if nobody else came
         self.began = self.saved = time.perf_counter()
         self.first = blueprint.progress()
         self.every = order.every
@@ -308,9 +311,35 @@ class _Clock:
         started = time.perf_counter()
         if if_due and started - self.saved < self.every:
             return
-        self.blueprint.save(self.order.out)
+        try:
+            self._save(self.out)
+        except ArtefactError as error:
+            if not if_due:
+                raise
+            if not self._failed:
+                note(f"the blueprint is not saved: {error}; training goes on")
+            self._failed = True
         self.saved = time.perf_counter()
         self.every = max(self.order.every, (self.saved - started) / SAVING_SHARE)
+
+    def finish(self) -> None:
+        """Save what there is, elsewhere if need be."""
+        save_or_rescue(self._save, self.out)
+
+    def _save(self, path: Path) -> None:
+        """Save, never over the work of another: then beside it."""
+        from kibitz.run import beside
+        from kibitz.store import Occupied
+
+        while True:
+            try:
+                self.blueprint.save(path, lambda meta: meta == self._last)
+                break
+            except Occupied:
+                taken, path = path, beside(path)
+                self.out, self._last = path, None
+                note(f"{taken} was taken by another training meanwhile: this one is saved as {path}")
+        self._last, self._failed = self.blueprint.meta, False
 
     def line(self, now: Progress) -> str:
         from kibitz.report.text import duration

@@ -11,18 +11,23 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.abstractions.poker import on_tree
 from kibitz.errors import GameError
-from kibitz.evaluate import measure, probabilities_of, value
+from kibitz.evaluate import measure, probabilities_of
+from kibitz.form.kinds import is_form, is_poker, is_poker_infosets
 from kibitz.form.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.tree import Tree, tree_of
+
+if TYPE_CHECKING:
+    from kibitz.form import Form
 
 __all__ = ["Crosstable", "Seatings", "crosstable", "mix", "units"]
 
@@ -41,12 +46,7 @@ def mix(by_seat: Sequence[Profile]) -> Profile:
     probabilities = np.empty_like(first.probabilities)
     infosets = first.infosets
     for seat, profile in enumerate(by_seat):
-        same = profile.infosets is infosets or (
-            profile.meta.get("tree") == first.meta.get("tree")
-            and profile.infosets.labels == infosets.labels
-            and np.array_equal(profile.infosets.first, infosets.first)
-        )
-        if not same:
+        if not _alike(profile, first):
             raise GameError(
                 f"the profile for seat {seat} was made for another game ({profile.game or 'without a name'}) "
                 f"than that for seat 0 ({first.game or 'without a name'})"
@@ -57,15 +57,26 @@ def mix(by_seat: Sequence[Profile]) -> Profile:
     return Profile(infosets, probabilities, {**meta, "mix": [profile.sha256[:16] for profile in by_seat]})
 
 
-class Seatings:
-    """What each seat gets, by who sits where: Seatings(tree, strategies)[0, 2, 1] -> [seats], each worked out once."""
+def _alike(one: Profile, other: Profile) -> bool:
+    """Were the two made for one game, in one form?"""
+    if one.infosets is other.infosets:
+        return True
+    if is_poker_infosets(one.infosets):  # the definition says all
+        return one.infosets.same(other.infosets)
+    return (
+        one.meta.get("tree") == other.meta.get("tree")
+        and one.infosets.labels == other.infosets.labels
+        and np.array_equal(one.infosets.first, other.infosets.first)
+    )
 
-    def __init__(self, tree: Tree, strategies: Sequence[Profile]) -> None:
-        form = form_of(tree)
-        self.tree, self.strategies = tree, strategies
+
+class Seatings:
+    """What each seat gets, by who sits where: Seatings(form, strategies)[0, 2, 1] -> [seats], each worked out once."""
+
+    def __init__(self, form: Form, strategies: Sequence[Profile]) -> None:
+        self.form, self.strategies = form, strategies
         self.probabilities = [probabilities_of(form, profile) for profile in strategies]
-        self._first = tree.infosets.first[tree.infosets.seat_start]
-        self._meta = {"game": tree.spec, "tree": tree.digest}
+        self._first = form.infosets.first[form.infosets.seat_start]
         self._known: dict[tuple[int, ...], Floats] = {}
 
     def __getitem__(self, who: tuple[int, ...]) -> Floats:
@@ -73,7 +84,7 @@ class Seatings:
         if known is None:
             first = self._first
             parts = [self.probabilities[w][first[seat] : first[seat + 1]] for seat, w in enumerate(who)]
-            known = value(self.tree, Profile(self.tree.infosets, np.concatenate(parts), self._meta))
+            known = self.form.value(np.concatenate(parts))
             self._known[who] = known
         return known
 
@@ -143,24 +154,50 @@ class Crosstable:
         }
 
 
-def crosstable(game: Game | Tree | str, strategies: Mapping[str, Profile]) -> Crosstable:
-    """Play every strategy against every other, exactly.
+def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Profile]) -> tuple[Form, list[Profile]]:
+    """A form that all strategies can be measured on, and the strategies on it.
+
+    Poker has two. Profiles of the poker form alone stay there; beside one of the tree they are laid out on the tree,
+    which loses nothing: it is the other way that would.
+    """
+    given = list(strategies)
+    if is_form(game):
+        return game, given
+    rules = None if isinstance(game, Tree) else make_game(game)
+    compact = [is_poker_infosets(profile.infosets) for profile in given]
+    if is_poker(rules) and all(compact):
+        from kibitz.form.poker import poker_form
+
+        return poker_form(rules), given
+    try:
+        tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
+    except GameError as error:
+        if not any(compact):
+            raise
+        raise GameError(
+            "some profiles were made on the game's tree and some on its poker form, and to hold them against each "
+            f"other the tree is needed: {error}; solve the game again on its poker form, which `kibitz solve` does"
+        ) from None
+    return form_of(tree), [on_tree(tree, profile, rules) for profile in given]
+
+
+def crosstable(game: Game | Tree | Form | str, strategies: Mapping[str, Profile]) -> Crosstable:
+    """Play every strategy against every other, exactly, on the form that they were made on (`form_of_all`).
 
     matrix  two players: 1/2 (u_0(row, column) + u_1(column, row)). More: the row in one seat against the column in all
             the others, averaged over the seats.
     field   each strategy's mean over all combinations of n different strategies and all n! orders of them; with
             fewer than n strategies, the mean of its row without the diagonal.
     """
-    tree = game if isinstance(game, Tree) else tree_of(make_game(game))
     if not strategies:
         raise GameError("a crosstable needs at least one strategy")
-    form = form_of(tree)
-    plays = Seatings(tree, list(strategies.values()))
-    m, n = len(strategies), tree.players
+    form, each = form_of_all(game, strategies.values())
+    plays = Seatings(form, each)
+    m, n = len(strategies), form.seats
     matrix = np.array([[_entry(plays, a, b, n) for b in range(m)] for a in range(m)])
     average = np.array(_field(plays, matrix, range(m), n))
     gaps = np.array([measure(form, p).nash_conv / n for p in plays.probabilities])
-    return Crosstable(tree.spec, tuple(strategies), n, matrix, average, gaps, plays)
+    return Crosstable(form.spec, tuple(strategies), n, matrix, average, gaps, plays)
 
 
 def _entry(plays: Seatings, row: int, column: int, seats: int) -> float:

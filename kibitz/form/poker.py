@@ -21,6 +21,7 @@ from kibitz.errors import GameError, SolverError
 from kibitz.form.deal import Deal, deal, least_classes
 from kibitz.form.kinds import is_poker
 from kibitz.form.poker_infosets import PokerInfosets
+from kibitz.form.poker_rows import PokerRows
 from kibitz.form.poker_space import PokerSpace
 from kibitz.form.poker_table import MOST_LANES, Buckets, groups_of, segments_of, table_of
 from kibitz.form.sequence import Measure
@@ -270,6 +271,10 @@ class PokerForm:
                 found[self.sequences_of(seat, segment)] = weights[small.sequences_of(seat, segment)][:, of_class]
         return found
 
+    def first_node(self, segment: int) -> int:
+        """The first node of a segment's group in the table."""
+        return int(self.table.group_node[self.groups.group[segment]])
+
     def sequences_of(self, seat: int, segment: int) -> Ints:
         """[actions, rows]  the sequences of a seat in a segment, by class of its round or by bucket."""
         group, lane, level = int(self.groups.group[segment]), int(self.groups.lane[segment]), self.levels[segment]
@@ -406,9 +411,9 @@ class PokerForm:
 
     def space(self, rows: Any, start: Floats | None) -> PokerSpace:
         """Where CFR keeps its numbers."""
-        if rows is not None:
+        if rows is not None and not isinstance(rows, PokerRows):
             raise SolverError("a poker form has no row maps: give it buckets, or solve the game's tree")
-        return PokerSpace(self, start)
+        return PokerSpace(self, start, rows=rows)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""

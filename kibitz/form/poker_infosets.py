@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -48,6 +49,12 @@ class PokerInfosets(Infosets):
         """The .game file of the game: with it an artefact can make these infosets again."""
         return acpc.write(self._form.definition)
 
+    def same(self, other: Infosets) -> bool:
+        """Are these the infosets of one game, in one form?"""
+        if not isinstance(other, PokerInfosets):
+            return False
+        return self is other or self._form.tree_digest == other._form.tree_digest
+
     @property
     def columns(self) -> int:
         return self._form.columns
@@ -72,6 +79,16 @@ class PokerInfosets(Infosets):
             return [int(self._form.table.rows[seat, level])]
         sizes: list[int] = np.diff(self._form.cards.rounds[level].board_class).tolist()
         return sizes
+
+    def order(self) -> tuple[Ints, Ints]:
+        """(betting node, class of hands) of every infoset in order; without buckets."""
+        form, classes = self._form, []
+        for of_seat in self._nodes:
+            for segment, nodes in enumerate(of_seat):
+                starts = form.cards.rounds[int(form.levels[segment])].board_class
+                blocks = [np.tile(np.arange(a, b), len(nodes)) for a, b in pairwise(starts.tolist())]
+                classes.append(np.concatenate([np.zeros(0, np.int64), *blocks]))
+        return self._spread(lambda node: node), np.concatenate(classes)
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
@@ -140,6 +157,38 @@ class PokerInfosets(Infosets):
         board = int(np.searchsorted(first, found, side="right")) - 1
         size = int(first[board + 1] - first[board])
         return start + int(first[board]) * len(nodes) + place * size + found - int(first[board])
+
+    def places(self, of_tree: Infosets) -> tuple[Ints, Ints, Ints]:
+        """(infoset here, betting node, class of hands) of each infoset of the same game's tree.
+
+        Infosets that differ by the names of suits, or by hands that are alike in the last round, are one here.
+        """
+        form, segments = self._form, len(self._form.segments.node)
+        if form.buckets is not None:
+            raise GameError("infosets of buckets are not those of the game's tree: lift the profile first")
+        at: dict[tuple[int, str], tuple[int, int, int]] = {}  # (seat, betting) -> node, segment, place among its nodes
+        for seat in (0, 1):
+            for segment, nodes in enumerate(self._nodes[seat]):
+                for place, node in enumerate(nodes):
+                    at[seat, form.betting.text[node]] = node, segment, place
+        classes: dict[tuple[int, str], int] = {}
+        found = np.empty((3, len(of_tree.labels)), np.int64)
+        for seat in range(of_tree.seats):
+            for i in range(int(of_tree.seat_start[seat]), int(of_tree.seat_start[seat + 1])):
+                cards, _, betting = of_tree.labels[i].partition(":")
+                if (seat, betting) not in at:
+                    raise GameError(f"the poker form of the game has no infoset {of_tree.labels[i]!r} of seat {seat}")
+                node, segment, place = at[seat, betting]
+                level = int(form.levels[segment])
+                if (level, cards) not in classes:
+                    classes[level, cards] = form.cards.find(level, cards)
+                number = classes[level, cards]
+                held = form.cards.rounds[level]
+                board = int(held.board_of_class[number])
+                before, size = int(held.board_class[board]), int(held.board_class[board + 1] - held.board_class[board])
+                first = int(self._start[seat * segments + segment]) + before * len(self._nodes[seat][segment])
+                found[:, i] = first + place * size + number - before, node, number
+        return found[0], found[1], found[2]
 
     @cached_property
     def _by_text(self) -> dict[str, int]:

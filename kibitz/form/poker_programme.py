@@ -20,11 +20,6 @@ Ints = NDArray[np.int64]
 MOST_ENTRIES = 200_000_000
 
 
-def first_node(form: PokerForm, segment: int) -> int:
-    """The first node of a segment's group in the table."""
-    return int(form.table.group_node[form.groups.group[segment]])
-
-
 class _Last:
     """The last sequence of a seat at the root of each segment, by class of the round."""
 
@@ -48,7 +43,7 @@ class _Last:
     def at(self, segment: int, board: int, k: int) -> Ints:
         """The sequences that lead the seat to node k of a block, by class."""
         form, level = self.form, int(self.form.levels[segment])
-        cards, node = form.cards.rounds[level], first_node(form, segment)
+        cards, node = form.cards.rounds[level], form.first_node(segment)
         classes = slice(int(cards.board_class[board]), int(cards.board_class[board + 1]))
         slot = int(form.table.slot[self.seat, node + k])
         if slot == 0:  # none since the root of the segment
@@ -123,7 +118,7 @@ def payoff_matrix(form: PokerForm) -> Any:
             # Boards that this one stands for, over all hands: the share of a class is that times its hands.
             copies = float(cards.share[first] / cards.size[first])
             for segment in range(*form.segments.round_segment[level : level + 2].tolist()):
-                node, lane = first_node(form, segment), int(form.groups.lane[segment])
+                node, lane = form.first_node(segment), int(form.groups.lane[segment])
                 for k in range(len(form.segments.node[segment])):
                     if table.turn[node + k] not in (FOLD, SHOWDOWN):
                         continue
@@ -166,7 +161,7 @@ def constraints(form: PokerForm, seat: int) -> tuple[Any, Floats]:
     points = 0
     for segment, nodes in enumerate(form.segments.node):
         level = int(form.levels[segment])
-        node = first_node(form, segment)
+        node = form.first_node(segment)
         for k in range(len(nodes)):
             if table.turn[node + k] != seat:
                 continue

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import ArtefactError
+from kibitz.form.poker_rows import RENEW
 from kibitz.form.threads import Pace, together
 
 if TYPE_CHECKING:
     from kibitz.form.poker import PokerForm
+    from kibitz.form.poker_rows import PokerRows
     from kibitz.form.sequence import Measure
     from kibitz.kernels.cfr import Rule
 
@@ -29,8 +32,10 @@ class PokerSpace:
     precision rounding decides where actions tie, so strategies may differ there, and gaps on the way by some percent.
     """
 
-    def __init__(self, form: PokerForm, start: Floats | None, dtype: Any = np.float32) -> None:
-        self.form, self.dtype = form, dtype
+    def __init__(
+        self, form: PokerForm, start: Floats | None, dtype: Any = np.float32, rows: PokerRows | None = None
+    ) -> None:
+        self.form, self.dtype, self.rows = form, dtype, rows
         self._pace: Pace | None = None
         strategy = form.to_strategy(form.uniform() if start is None else start)
         self.regret = np.zeros(form.sequences, dtype)
@@ -39,6 +44,8 @@ class PokerSpace:
         self._kept = np.zeros(0, dtype)
         self._roots, self._values = form.vectors(dtype)
         self._lanes = np.diff(form.table.group_lane)  # sequences are in another order where these are others
+        if rows is not None:
+            rows.hold(self.regret, self.strategy)
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
@@ -52,6 +59,20 @@ class PokerSpace:
 
     def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
+        if self.rows is None:
+            self._iterate(rule, done, count, threads)
+            return
+        # Discounts make nothing of all regrets in the first iteration, those of frozen rows too: begin at the second.
+        later = int(math.isfinite(rule.alpha) or math.isfinite(rule.beta))
+        last = done + count
+        while done < last:
+            if done % RENEW == 0:  # numbers of iterations, not of calls: a run is the same however it is cut
+                self.rows.hold(self.regret, self.strategy)
+            step = min(last, (done // RENEW + 1) * RENEW) - done
+            self._iterate(rule, done + later, step, threads)
+            done += step
+
+    def _iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         from kibitz.kernels.barrier import GATE
         from kibitz.kernels.poker_cfr import iterate
 
@@ -76,8 +97,10 @@ class PokerSpace:
 
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""
-        return self.form.to_probabilities(self.average if begun else self.strategy)
+        weights = self.average if begun else self.strategy
+        return self.form.to_probabilities(weights) if self.rows is None else self.rows.probabilities(weights)
 
     def measure(self, begun: bool) -> Measure:
         """What that is worth, without a copy of it."""
-        return self.form.measure_weights(self.average if begun else self.strategy)
+        weights = self.average if begun else self.strategy
+        return self.form.measure_weights(weights) if self.rows is None else self.rows.measure(weights)

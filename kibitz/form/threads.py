@@ -69,7 +69,9 @@ class Pace:
         rate = self._rate.get(self._at)
         if rate is None:
             return self._at, 1
-        if self._credit > 0.0 and rate * BLOCK > 1.0:  # a longer iteration has pieces enough for all threads
+        if rate * TRIAL < 1.0 and len(self._rate) > 1:  # so long an iteration has pieces enough for all threads
+            return self._at, max(1, int(rate))
+        if self._credit > 0.0:
             other = self._at + self._side
             if not 0 <= other < len(self._levels):
                 other = self._at - self._side

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -368,17 +369,24 @@ def write_efg(game: Game, path: str | Path, title: str = "") -> None:
     Names are brought to what Gambit allows: printable ASCII without double spaces.
     """
     path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    partial: str | None = None
     try:
-        with open(partial, "w", encoding="ascii", newline="\n") as file:
+        # A name that nobody can foresee, opened only if it is new: a link put there is not followed.
+        number, partial = tempfile.mkstemp(".part", f".{path.name[:100]}.", path.absolute().parent)
+        with open(number, "w", encoding="ascii", newline="\n") as file:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.fchmod(number, 0o666 & ~mask)
             _write(game, file, title or str(getattr(game, "spec", type(game).__name__)))
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
+        partial = None
     except OSError as error:
         raise GameError(f"cannot write the game file {str(path)!r}: {error.strerror}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        if partial is not None:
+            Path(partial).unlink(missing_ok=True)
 
 
 def _write(game: Game, file: Any, title: str) -> None:

@@ -75,6 +75,7 @@ class Builder:
         result = base.probabilities.copy()
         for expert in experts(self.tree, base, parts, seats, inside, outside, opponents):
             where = columns_of(parts, expert.part, expert.keeps)
+            assert isinstance(expert.game, AbstractGame)  # experts of a tree
             result[where] = self.solve(expert.game, base, weight).probabilities[where]
         return self.profile(result)
 

@@ -191,7 +191,7 @@ def in_turn(stitched: Profile, rebuilt: Profile, given: Layout, coarse: Abstract
 def earnings(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str, dict[str, float]]:
     """What each strategy gets against all combinations and orders of the paper's strategies of other bases."""
     keys = [(base, name) for base, rows in built.items() for name in rows]
-    plays = Seatings(tree, [built[base][name] for base, name in keys])
+    plays = Seatings(form_of(tree), [built[base][name] for base, name in keys])
     number = {key: k for k, key in enumerate(keys)}
     result: dict[str, dict[str, float]] = {base: {} for base in built}
     for base, name in keys:

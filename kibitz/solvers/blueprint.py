@@ -196,15 +196,23 @@ class Blueprint:
         else:
             at = np.flatnonzero(key)
             arrays |= {"place": at.astype(np.uint64), "key": key[at], "value": value[at]}
-        return arrays, {
+        return arrays, self.meta
+
+    def save(self, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None) -> None:
+        """Write the rows with their places: training goes on from there as if it had never stopped.
+
+        over: whether a blueprint with some meta may be replaced; else it is store.Occupied.
+        """
+        arrays, meta = self._artefact()
+        store.save(path, KIND, arrays, meta, over)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What is saved beside the rows; no two trainings have all of it in common."""
+        return {
             "game": self.game.spec, "abstraction": self.abstraction, "capacity": self.capacity, "seed": self.seed,
             "full": self.full, "iteration": self.iteration, "seconds": self.seconds,
         }  # fmt: skip
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows with their places: training goes on from there as if it had never stopped."""
-        arrays, meta = self._artefact()
-        store.save(path, KIND, arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], compact: bool = False) -> Blueprint:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,19 @@ from numpy.typing import NDArray
 from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction, same_infosets
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate import nash_conv
+from kibitz.form.kinds import is_poker_form
+from kibitz.form.poker_rows import PokerRows
 from kibitz.form.sequence import normalise
-from kibitz.games import Game
-from kibitz.games import game as make_game
 from kibitz.games.protocol import CHANCE
 from kibitz.profile import SUM_TOLERANCE, Profile
-from kibitz.run import solve, whole
+from kibitz.run import solve_through, whole
+from kibitz.stitch import poker
+from kibitz.stitch.ground import AnyGame, begin, checked, ground_of, parts_of, rules_of, seen, tree_for
 from kibitz.stitch.partition import Partition
-from kibitz.stitch.partition import partition as make_partition
-from kibitz.tree import Tree, tree_of
+from kibitz.tree import Tree
+
+if TYPE_CHECKING:
+    from kibitz.form.poker import PokerForm
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -43,57 +47,17 @@ class Expert:
     name: str
     seats: tuple[int, ...]  # S
     keeps: tuple[int, ...]  # the seats whose part j the stitched profile takes from here
-    game: AbstractGame
+    game: AbstractGame | PokerRows
 
     @property
     def size(self) -> int:
+        if isinstance(self.game, PokerRows):
+            return int(self.game.moves.sum())
         return len(self.game.tree.infosets.labels)
 
 
-def _rules(game: Game | Tree | str) -> Game | Tree:
-    """The game as an object: as long as it lives its tree is laid out once."""
-    return game if isinstance(game, Tree) else make_game(game)
-
-
-def _tree(game: Game | Tree | str) -> Tree:
-    return game if isinstance(game, Tree) else tree_of(make_game(game))
-
-
-def _parts(game: Game | Tree | str, given: Partition | str | Callable[[int, str], int]) -> Partition:
-    if not isinstance(given, Partition):
-        return make_partition(game, given)
-    if not same_infosets(given.infosets, _tree(game).infosets):
-        raise GameError(f"the partition {given.name} was made for another game")
-    return given
-
-
-def _seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """(S, seats to keep) of each family of experts."""
-    if isinstance(seats, str) and seats == "each":
-        return [((i,), (i,)) for i in range(players)]
-    if isinstance(seats, str) and seats == "all":
-        return [(tuple(range(players)), tuple(range(players)))]
-    given = [] if isinstance(seats, str) or not isinstance(seats, Iterable) else list(seats)
-    lists = [isinstance(s, list | tuple) for s in given]
-    if not given or any(listed and not s for s, listed in zip(given, lists, strict=True)):
-        raise SolverError(f"seats={seats!r}: use 'each' (S={{i}}), 'all' (S=N), a list such as [0, 2], or several")
-    if any(lists) and not all(lists):
-        raise SolverError(f"seats={seats!r} mixes seats and lists of seats")
-    # Of several lists, one S for each seat, the first is the seat whose part is kept.
-    sets: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    sets = [(tuple(s), tuple(s[:1])) for s in given] if lists[0] else [(tuple(given), tuple(given))]
-    for group, _ in sets:
-        whole = all(isinstance(s, int | np.integer) and not isinstance(s, bool) and 0 <= s < players for s in group)
-        if not whole or len(set(group)) < len(group):
-            raise SolverError(f"seats={seats!r}: seats are different numbers from 0 to {players - 1}")
-    keepers = [k for _, keep in sets for k in keep]
-    if len(set(keepers)) < len(keepers):
-        raise SolverError(f"seats={seats!r} builds the same seat's part twice; name each seat first in one list only")
-    return sets
-
-
 def experts(
-    game: Game | Tree | str,
+    game: AnyGame,
     base: Profile,
     partition: Partition | str | Callable[[int, str], int],
     seats: str | Sequence[Any] = "each",
@@ -110,11 +74,11 @@ def experts(
 
     Of the seats that are to be kept some may decide nothing in a part; if none does, that is an error.
     """
-    game = _rules(game)
-    tree, parts = _tree(game), _parts(game, partition)
-    _check_base(tree, base)
-    sets = _seat_sets(seats, tree.players)
-    views = _views(game, base, sets, inside, outside, opponents)
+    game = rules_of(game)
+    ground, sets = begin(game, base, partition, seats, inside, outside, opponents)
+    parts = parts_of(game, ground, partition)
+    base = checked(game, ground, base)
+    views = None if is_poker_form(ground) else _views(game, base, sets, inside, outside, opponents)
     found: list[Expert] = []
     for part in range(1, parts.parts + 1):
         deciding = parts.seats_in(part)
@@ -123,7 +87,7 @@ def experts(
             raise _nothing_there(sets[0][1][0], parts, part)
         for group, keep in kept:
             if keep:
-                derived = _expert_game(tree, base, parts, part, group, views)
+                derived = _expert_game(ground, base, parts, part, group, views)
                 found.append(Expert(part, parts.names[part], group, keep, derived))
     return found
 
@@ -142,7 +106,7 @@ class Views:
 
 
 def _views(
-    game: Game | Tree | str, base: Profile, sets: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+    game: AnyGame, base: Profile, sets: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
     inside: AnyAbstraction, outside: AnyAbstraction, opponents: AnyAbstraction,
 ) -> Views:  # fmt: skip
     within = abstraction(game, inside)
@@ -156,22 +120,8 @@ def _nothing_there(seat: int, parts: Partition, part: int) -> GameError:
     return GameError(f"seat {seat} decides nothing in part {parts.names[part]!r}: no expert can be built for it")
 
 
-def _check_base(tree: Tree, base: Profile) -> None:
-    if not isinstance(base, Profile):
-        raise GameError(f"the base must be a profile of the game, not {base!r}: solve for one or load it")
-    infosets, p = base.infosets, base.probabilities
-    if infosets is not tree.infosets and base.meta.get("tree") != tree.digest:
-        lacking = set(tree.infosets.labels) - set(base.infosets.labels)
-        why = f"it lacks infoset {sorted(lacking)[0]!r}" if lacking else "it was made for another game"
-        raise GameError(f"the base does not fit the game: {why}")
-    sums = np.bincount(infosets.row_of_column, np.where(p >= 0.0, p, np.nan), minlength=len(infosets.labels))
-    wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
-    if len(wrong):
-        raise GameError(f"the base plays no distribution at infoset {infosets.labels[wrong[0]]!r}")
-
-
 def _outside(
-    game: Game | Tree | str, base: Profile, outside: AnyAbstraction, whose: str = "that free opponents play in"
+    game: AnyGame, base: Profile, outside: AnyAbstraction, whose: str = "that free opponents play in"
 ) -> Abstraction:
     if outside is not None:
         return abstraction(game, outside)
@@ -182,12 +132,16 @@ def _outside(
 
 
 def _expert_game(
-    tree: Tree, base: Profile, parts: Partition, part: int, group: tuple[int, ...], views: Views
-) -> AbstractGame:
-    infosets, within = tree.infosets, views.inside
+    tree: Tree | PokerForm, base: Profile, parts: Partition, part: int, group: tuple[int, ...], views: Views | None
+) -> AbstractGame | PokerRows:
+    infosets = tree.infosets
     seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
     moving = np.isin(seat, group)
     here = parts.part == part
+    if not isinstance(tree, Tree):
+        return PokerRows(tree, here | ~moving, base.probabilities)
+    assert views is not None
+    within = views.inside
     choice = np.select([moving & here, ~moving & here, ~moving], [0, 1, 2], 3)  # 3: frozen
     row, closed = mixed([within, views.opponents or within, views.outside or within, within], choice, infosets)
     return abstract_game(tree, row, closed, choice == 3, base)
@@ -207,7 +161,7 @@ def mixed(of: Sequence[Abstraction], choice: Ints, infosets: Any) -> tuple[Ints,
 
 
 def static(
-    game: Game | Tree | str,
+    game: AnyGame,
     base: Profile,
     partition: Partition | str | Callable[[int, str], int],
     seats: str | Sequence[Any] = "each",
@@ -229,17 +183,25 @@ def static(
     by side on `jobs` cores. start="random" starts each from a random profile of its own, drawn from `seed`.
     Where frozen moves never let play come an expert learns nothing: there it plays as the base does (see `lifted`).
     """
-    game = _rules(game)
-    tree, parts, seed = _tree(game), _parts(game, partition), whole(seed)
-    _check_base(tree, base)
-    views = _views(game, base, _seat_sets(seats, tree.players), inside, outside, opponents)
-    built = experts(game, base, parts, seats, views.inside, views.outside, views.opponents)
+    game, seed = rules_of(game), whole(seed)
+    ground, sets = begin(game, base, partition, seats, inside, outside, opponents)
+    parts = parts_of(game, ground, partition)
+    base = checked(game, ground, base)
+    if is_poker_form(ground):  # one after the other, each on all cores: their arrays are large
+        free = None if all(len(group) == 2 for group, _ in sets) else "null"
+        names, jobs = {"inside": "null", "outside": free, "opponents": free}, 1
+        built = experts(ground, base, parts, seats, "null", "null", "null")
+    else:
+        views = _views(game, base, sets, inside, outside, opponents)
+        names = views.names()
+        built = experts(game, base, parts, seats, views.inside, views.outside, views.opponents)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
 
     def work(numbered: tuple[int, Expert]) -> Profile:
         number, expert = numbered
-        answer = solve_abstract(expert.game, solver, iterations, until, seed_of(seed, number), start)
+        each: Any = poker.solve_rows if isinstance(expert.game, PokerRows) else solve_abstract
+        answer: Profile = each(expert.game, solver, iterations, until, seed_of(seed, number), start)
         if on_expert is not None:
             on_expert(expert, answer)
         return answer
@@ -248,12 +210,15 @@ def static(
     result = base.probabilities.copy()
     for expert, answer in zip(built, answers, strict=True):
         where = columns_of(parts, expert.part, expert.keeps)
-        result[where] = lifted(expert.game, answer.probabilities, base)[where]
+        play = poker.lifted(expert.game, answer.probabilities) if isinstance(expert.game, PokerRows) else lifted(
+            expert.game, answer.probabilities, base
+        )
+        result[where] = play[where]
     kind = seats if isinstance(seats, str) else [
         [int(x) for x in s] if isinstance(s, list | tuple) else int(s) for s in seats
     ]
-    return _stitched(tree, base, result, {
-        "kind": "static", "partition": parts.name, "seats": kind, **views.names(),
+    return _stitched(ground, base, result, {
+        "kind": "static", "partition": parts.name, "seats": kind, **names,
         "experts": len(built), "size": max((e.size for e in built), default=0),
         **_solving(solver, iterations, until, seed, start),
     })  # fmt: skip
@@ -302,10 +267,13 @@ def _solving(solver: str, iterations: int | None, until: float | None, seed: int
     return {"solver": solver, "stop": asked, "seed": seed, "start": start}
 
 
-def _stitched(tree: Tree, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]) -> Profile:
+def _stitched(
+    ground: Tree | PokerForm, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]
+) -> Profile:
     """A profile of the real game that remembers what it was stitched from."""
-    meta: dict[str, Any] = {"game": tree.spec, "tree": tree.digest, "solver": "stitch", "stitch": dict(how)}
-    return Profile(tree.infosets, probabilities, {**meta, **({} if base is None else _from_base(base))})
+    digest = ground.digest if isinstance(ground, Tree) else ground.tree_digest
+    meta: dict[str, Any] = {"game": ground.spec, "tree": digest, "solver": "stitch", "stitch": dict(how)}
+    return Profile(ground.infosets, probabilities, {**meta, **({} if base is None else _from_base(base))})
 
 
 def _from_base(base: Profile) -> dict[str, Any]:
@@ -348,7 +316,7 @@ def solve_abstract(
     """Solve a derived game on one core; a game in which nobody decides anything has nothing to solve."""
     if not game.tree.infosets.labels:
         return Profile(game.tree.infosets, np.zeros(0), {"tree": game.tree.digest})
-    return solve(game.tree, solver, iterations=iterations, until=until, seed=seed, threads=1, start=start)
+    return solve_through(game.tree, solver, iterations=iterations, until=until, seed=seed, threads=1, start=start)
 
 
 def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | None = None) -> list[Any]:
@@ -363,7 +331,7 @@ def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | N
         pool.shutdown(cancel_futures=True)  # after Ctrl-C or an error what has not begun is left
 
 
-def _by_part(game: Game | Tree | str, parts: Partition, abstractions: Any) -> list[Abstraction]:
+def _by_part(game: AnyGame, parts: Partition, abstractions: Any) -> list[Abstraction]:
     """An abstraction for each part 0..p."""
     if isinstance(abstractions, Mapping):
         unknown = set(abstractions) - set(parts.names)
@@ -383,21 +351,21 @@ def _by_part(game: Game | Tree | str, parts: Partition, abstractions: Any) -> li
     return [made.setdefault(id(a) if not isinstance(a, str) else hash(a), abstraction(game, a)) for a in given]
 
 
-def dynamic_game(game: Game | Tree | str, parts: Partition, abstractions: Any) -> AbstractGame:
+def dynamic_game(game: AnyGame, parts: Partition, abstractions: Any) -> AbstractGame:
     """The game Γ' of Def. 3.3: part j abstracted by abstractions[j]."""
-    tree = _tree(game)
+    tree = tree_for(game)
     row, closed = mixed(_by_part(game, parts, abstractions), parts.part, tree.infosets)
     return abstract_game(tree, row, closed)
 
 
-def size_of_dynamic(game: Game | Tree | str, partition: Any, abstractions: Any) -> int:
+def size_of_dynamic(game: AnyGame, partition: Any, abstractions: Any) -> int:
     """The number of infosets of a dynamic expert computation, before running it."""
-    game = _rules(game)
-    return len(dynamic_game(game, _parts(game, partition), abstractions).tree.infosets.labels)
+    game = rules_of(game)
+    return len(dynamic_game(game, parts_of(game, tree_for(game), partition), abstractions).tree.infosets.labels)
 
 
 def dynamic(
-    game: Game | Tree | str,
+    game: AnyGame,
     partition: Partition | str | Callable[[int, str], int],
     abstractions: Sequence[AnyAbstraction] | Mapping[str, AnyAbstraction],
     *,
@@ -412,8 +380,9 @@ def dynamic(
     abstractions  one for each part 0..p; or two, of part 0 and of all the others; or {part's name: abstraction}, where
                   part 0 is "base" and parts that are not named keep the null abstraction
     """
-    game = _rules(game)
-    tree, parts, seed = _tree(game), _parts(game, partition), whole(seed)
+    game = rules_of(game)
+    tree, seed = tree_for(game), whole(seed)
+    parts = parts_of(game, tree, partition)
     chosen = _by_part(game, parts, abstractions)
     derived = dynamic_game(game, parts, chosen)
     if iterations is None and until is None:
@@ -430,7 +399,7 @@ def dynamic(
 
 
 def rebuild_base(
-    game: Game | Tree | str,
+    game: AnyGame,
     stitched: Profile,
     partition: Partition | str | Callable[[int, str], int],
     outside: AnyAbstraction = None,
@@ -446,13 +415,23 @@ def rebuild_base(
     Part 0 of all seats moves, in the abstraction `outside` (default: the base's); parts 1..p stay as they are. So does
     part 0 where experts never let play come.
     """
-    game = _rules(game)
-    tree, parts, seed = _tree(game), _parts(game, partition), whole(seed)
-    _check_base(tree, stitched)
-    coarse = _outside(game, stitched, outside, "that part 0 is solved in")
-    derived = abstract_game(tree, coarse.row, coarse.closed, parts.part > 0, stitched)
+    game = rules_of(game)
+    seed = whole(seed)
+    ground = ground_of(game, stitched, partition, seen(stitched, "null", outside, None, False)[2])
+    parts = parts_of(game, ground, partition)
+    stitched = checked(game, ground, stitched)
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
+    if not isinstance(ground, Tree):
+        rows = PokerRows(ground, parts.part == 0, stitched.probabilities)
+        found = poker.solve_rows(rows, solver, iterations, until, seed, start)
+        return _stitched(ground, stitched, poker.lifted(rows, found.probabilities), {
+            "kind": "rebuilt base", "partition": parts.name, "outside": "null", "size": int(rows.moves.sum()),
+            **_solving(solver, iterations, until, seed, start),
+        })  # fmt: skip
+    tree = ground
+    coarse = _outside(game, stitched, outside, "that part 0 is solved in")
+    derived = abstract_game(tree, coarse.row, coarse.closed, parts.part > 0, stitched)
     answer = solve_abstract(derived, solver, iterations, until, seed, start)
     return _stitched(tree, stitched, lifted(derived, answer.probabilities, stitched), {
         "kind": "rebuilt base", "partition": parts.name, "outside": coarse.name,
@@ -461,7 +440,7 @@ def rebuild_base(
 
 
 def cohere(
-    game: Game | Tree | str,
+    game: AnyGame,
     base: Profile,
     partition: Partition | str | Callable[[int, str], int],
     rounds: int = 10,
@@ -472,20 +451,22 @@ def cohere(
 
     That is the base itself if nothing was better. `options` go to `static`.
     """
-    game = _rules(game)
-    tree, parts = _tree(game), _parts(game, partition)
-    _check_base(tree, base)
+    game = rules_of(game)
+    views = seen(base, options.get("inside", "null"), options.get("outside"), options.get("opponents"), False)
+    ground = ground_of(game, base, partition, *views)  # experts and base in turns: one form for both
+    parts = parts_of(game, ground, partition)
+    base = checked(game, ground, base)
     rebuild = {k: v for k, v in options.items() if k in ("solver", "iterations", "until", "seed", "start")}
-    best, least, before = base, nash_conv(tree, base), float("inf")
+    best, least, before = base, nash_conv(ground, base), float("inf")
     current = base
     for number in range(rounds):
         stitched = static(game, current, parts, **options)
         current = rebuild_base(game, stitched, parts, options.get("outside"), **rebuild)
-        gap = min(nash_conv(tree, stitched), nash_conv(tree, current))
+        gap = min(nash_conv(ground, stitched), nash_conv(ground, current))
         if on_round is not None:
             on_round(number, gap)
         if gap < least:
-            least, best = gap, min((stitched, current), key=lambda p: nash_conv(tree, p))
+            least, best = gap, min((stitched, current), key=lambda p: nash_conv(ground, p))
         if gap >= before:
             break
         before = gap

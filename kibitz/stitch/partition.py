@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError, SpecError
+from kibitz.form.kinds import is_poker_form
 from kibitz.form.sequence import SequenceForm, form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.tree import Infosets, Tree, tree_of
+
+if TYPE_CHECKING:
+    from kibitz.form.poker import PokerForm
 
 Ints = NDArray[np.int64]
 _CALL = re.compile(r"\s*(prefix|private)\s*\(([^()]*)\)\s*")
@@ -43,8 +48,8 @@ class Partition:
         return [s for s in range(self.infosets.seats) if (self.part[start[s] : start[s + 1]] == part).any()]
 
 
-def partition(game: Game | Tree | str, source: str | Callable[[int, str], int]) -> Partition:
-    """A grafting partition of a game.
+def partition(game: Game | Tree | PokerForm | str, source: str | Callable[[int, str], int]) -> Partition:
+    """A grafting partition of a game, of the infosets of its tree or of its poker form.
 
     "prefix(r, cr, ccr)"      part j: the players' actions, chance left out, begin with the j-th list. Letters that
                               begin the names of actions ("cr"), or whole names ("raise", "call.raise").
@@ -52,15 +57,14 @@ def partition(game: Game | Tree | str, source: str | Callable[[int, str], int]) 
                               part for each; private(J, Q, K, round=2) only from the second round on.
     a function                (seat, infoset) -> number of the part
     """
+    if is_poker_form(game):
+        return _of_poker(game, source)
     rules = None if isinstance(game, Tree) else make_game(game)
     tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
     form = form_of(tree)
     if isinstance(source, str):
-        found = _CALL.fullmatch(source)
-        if not found:
-            raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr) or private(J, Q, K)")
-        words = [w.strip() for w in found[2].split(",") if w.strip()]
-        if found[1] == "prefix":
+        kind, words = _read(source)
+        if kind == "prefix":
             part, names = _by_prefix(tree, words, source)
         else:
             part, names = _by_private(tree, words, rules, source)
@@ -73,6 +77,43 @@ def partition(game: Game | Tree | str, source: str | Callable[[int, str], int]) 
     else:
         raise SpecError("a partition is prefix(...), private(...), or a function (seat, infoset) -> part")
     check(form, result)
+    return result
+
+
+def _read(source: str) -> tuple[str, list[str]]:
+    found = _CALL.fullmatch(source)
+    if not found:
+        raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr) or private(J, Q, K)")
+    return found[1], [w.strip() for w in found[2].split(",") if w.strip()]
+
+
+def _of_poker(form: PokerForm, source: str | Callable[[int, str], int]) -> Partition:
+    """The same of a poker form's infosets."""
+    from kibitz.stitch import poker_parts
+
+    name = source if isinstance(source, str) else getattr(source, "__name__", "function")
+    if isinstance(source, str):
+        kind, words = _read(source)
+        if kind == "prefix":
+            known = {action for actions in form.betting.actions for action in actions}
+            lists = _steps(words, known, source)
+            part = poker_parts.by_betting(form, [[_fitting(step, known) for step in steps] for steps in lists])
+            _check_filled(part, words)
+            names = words
+        else:
+            from_round = _from_round(words, source)
+            held, what, at = poker_parts.by_private(form)
+            names = _holdings(words, held, source)
+            number = np.array([names.index(h) + 1 if h in names else 0 for h in held], np.int64)
+            part = np.where(at >= from_round, number[what], 0)
+            _check_rounds(part, names, source)
+    elif callable(source):
+        part = _by_function(form.infosets, source)
+        names = [str(j) for j in range(1, int(part.max(initial=0)) + 1)]
+    else:
+        raise SpecError("a partition is prefix(...), private(...), or a function (seat, infoset) -> part")
+    result = Partition(name, form.infosets, part, ("base", *names))
+    poker_parts.check(form, result.name, result.names, part)
     return result
 
 
@@ -89,18 +130,7 @@ def _by_function(infosets: Infosets, source: Callable[[int, str], int]) -> Ints:
 
 def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[str]]:
     """Part j holds the decisions after the j-th list of players' actions [Gibson & Szafron 2011, Sec. 6: b-experts]."""
-    if not words:
-        raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
-    known = {str(a) for actions in tree.infosets.actions for a in actions}
-    lists = [[w] if w in known else w.split(".") if "." in w else list(w) for w in words]
-    for word, steps in zip(words, lists, strict=True):
-        for step in steps:
-            if not _fitting(step, known):
-                raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
-    for a in range(len(lists)):
-        for b in range(a):
-            if all(_fitting(x, known) & _fitting(y, known) for x, y in zip(lists[a], lists[b], strict=False)):
-                raise SpecError(f"parts {words[b]!r} and {words[a]!r} of {source!r} overlap: one begins with the other")
+    lists = _steps(words, {str(a) for actions in tree.infosets.actions for a in actions}, source)
     node_part = _prefix_parts(tree, lists)
     part = np.full(len(tree.infosets.labels), -1, np.int64)
     deciding = np.flatnonzero(tree.turn >= 0)
@@ -113,10 +143,30 @@ def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[st
             f"infoset {label!r} is cut by {source!r}: it has histories in two parts "
             "(condition 2 of a grafting partition)"
         )
+    _check_filled(part, words)
+    return part, words
+
+
+def _check_filled(part: Ints, words: list[str]) -> None:
     empty = [w for j, w in enumerate(words, 1) if not (part == j).any()]
     if empty:
         raise SpecError(f"nobody decides anything after {empty[0]!r}, so there is nothing for its expert to do")
-    return part, words
+
+
+def _steps(words: list[str], known: set[str], source: str) -> list[list[str]]:
+    """The lists of steps that words stand for; none begins with another."""
+    if not words:
+        raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
+    lists = [[w] if w in known else w.split(".") if "." in w else list(w) for w in words]
+    for word, steps in zip(words, lists, strict=True):
+        for step in steps:
+            if not _fitting(step, known):
+                raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
+    for a in range(len(lists)):
+        for b in range(a):
+            if all(_fitting(x, known) & _fitting(y, known) for x, y in zip(lists[a], lists[b], strict=False)):
+                raise SpecError(f"parts {words[b]!r} and {words[a]!r} of {source!r} overlap: one begins with the other")
+    return lists
 
 
 def _fitting(step: str, names: set[str]) -> set[str]:
@@ -146,14 +196,7 @@ def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
 
 
 def _by_private(tree: Tree, words: list[str], rules: Game | None, source: str) -> tuple[Ints, list[str]]:
-    from_round = 1
-    for word in list(words):
-        if "=" in word:
-            key, _, number = word.partition("=")
-            if key.strip() != "round" or not number.strip().isdigit():
-                raise SpecError(f"cannot read {word!r} in {source!r}: the only option is round=NUMBER")
-            from_round = int(number)
-            words.remove(word)
+    from_round = _from_round(words, source)
     if rules is None and tree.spec:
         rules = make_game(tree.spec)
     read = getattr(rules, "private", None)
@@ -163,19 +206,40 @@ def _by_private(tree: Tree, words: list[str], rules: Game | None, source: str) -
             "use a function (seat, infoset) -> part"
         )
     seen = [read(label) for label in tree.infosets.labels]
-    names = words or sorted({held for held, _ in seen})
-    for name in names:
-        if not any(held == name for held, _ in seen):
-            holdings = ", ".join(sorted({held for held, _ in seen}))
-            raise SpecError(f"no seat ever holds {name!r}; they hold {holdings}")
-    if len(set(names)) < len(names):
-        raise SpecError(f"parts of {source!r} overlap: a name is given twice")
+    names = _holdings(words, sorted({held for held, _ in seen}), source)
     part_of = {name: j for j, name in enumerate(names, 1)}
-    part = [part_of.get(held, 0) if at >= from_round else 0 for held, at in seen]
-    empty = [name for name in names if part_of[name] not in part]
+    part = np.array([part_of.get(held, 0) if at >= from_round else 0 for held, at in seen], np.int64)
+    _check_rounds(part, names, source)
+    return part, names
+
+
+def _from_round(words: list[str], source: str) -> int:
+    """The round that private(...) begins with; it is taken out of the words."""
+    from_round = 1
+    for word in list(words):
+        if "=" in word:
+            key, _, number = word.partition("=")
+            if key.strip() != "round" or not number.strip().isdigit():
+                raise SpecError(f"cannot read {word!r} in {source!r}: the only option is round=NUMBER")
+            from_round = int(number)
+            words.remove(word)
+    return from_round
+
+
+def _holdings(words: list[str], held: list[str], source: str) -> list[str]:
+    """The parts that private(...) names, all that can be held by default."""
+    for word in words:
+        if word not in held:
+            raise SpecError(f"no seat ever holds {word!r}; they hold {', '.join(held)}")
+    if len(set(words)) < len(words):
+        raise SpecError(f"parts of {source!r} overlap: a name is given twice")
+    return words or held
+
+
+def _check_rounds(part: Ints, names: list[str], source: str) -> None:
+    empty = [name for j, name in enumerate(names, 1) if not (part == j).any()]
     if empty:
         raise SpecError(f"nobody decides anything in part {empty[0]!r} of {source!r}: the game has fewer rounds")
-    return np.array(part, np.int64), names
 
 
 def check(form: SequenceForm, given: Partition) -> None:

@@ -305,11 +305,11 @@ def test_processes_end_with_their_parent(tmp_path):
     (tmp_path / "orphans.py").write_text(ORPHANS)
     files = [tmp_path / f"pid{seed}" for seed in (0, 1)]
     with subprocess.Popen([sys.executable, "orphans.py"], cwd=tmp_path) as parent:
-        within(60, lambda: all(file.exists() for file in files))
+        within(600, lambda: all(file.exists() for file in files))
         pids = [int(file.read_text()) for file in files]
         assert all(map(alive, pids))
         parent.kill()
-    within(20, lambda: not any(map(alive, pids)))
+    within(600, lambda: not any(map(alive, pids)))
 
 
 def test_plans_are_checked():
