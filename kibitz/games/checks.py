@@ -34,7 +34,7 @@ def real_number(value: Any, what: object) -> float:
     """A finite number as a float: whole numbers, floats, fractions and decimals, Python's or NumPy's."""
     real = isinstance(value, numbers.Real) or (hasattr(value, "as_tuple") and hasattr(value, "__float__"))  # Decimal
     if not real or getattr(value, "shape", ()) != ():
-        raise GameError(f"{what} has {_short(value)} in it, which is no real number")
+        raise GameError(f"{what} has {_short(value)} in it: each must be a number, and a real one")
     try:
         return float(value)
     except (OverflowError, ValueError, TypeError) as error:
