@@ -120,8 +120,11 @@ def test_memory_is_measured_not_believed():
     """300 bytes a history would do; 30,000 do not."""
     game = kibitz.game("goofspiel(num_cards=5)")  # 3.3 million histories
     guard(game, free=2 * GB, held=lambda: 0).check(size.FIRST_HISTORIES)
-    growing = iter(range(0, 1 << 62, size.FIRST_HISTORIES * 30_000))
-    heavy = guard(game, free=2 * GB, held=lambda: next(growing))
+    now = 0
+    heavy = guard(game, free=2 * GB, held=lambda: 10**9 + 30_000 * now)  # a gigabyte at once does not count
+    for now in (1 << 10, 1 << 12):
+        heavy.check(now)
+    now = size.FIRST_HISTORIES
     with pytest.raises(GameError, match=r"\(30,220 bytes each, as measured so far\), and 1\.9 GB are free"):
         heavy.check(size.FIRST_HISTORIES)
 
@@ -143,6 +146,18 @@ def test_time_is_estimated():
     clock.now = 61.0
     with pytest.raises(GameError, match=r"take about 5\d minutes \(1,092 a second so far\)"):
         slow.check(1 << 16)
+
+
+def test_rules_that_take_their_time_at_first_are_not_slow():
+    clock = Clock()
+    late = guard(kibitz.game("leduc"), clock=clock)
+    for histories, clock.now in ((1, 1.0), (20, 4.0), (1 << 10, 4.2)):
+        late.check(histories)
+    slow = Clock()
+    stuck = guard(kibitz.game("leduc(ranks=6)"), clock=slow)
+    slow.now = 20.0
+    with pytest.raises(GameError, match="minutes"):
+        stuck.check(10)
 
 
 def test_what_fits_is_not_refused():

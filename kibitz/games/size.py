@@ -24,6 +24,7 @@ BYTES_LAID_OUT = 40  # by history, at the least: what a tree's arrays take
 FIRST_SECONDS = 0.5  # until the first estimate
 FIRST_HISTORIES = 1 << 16  # the same, of a game that is fast
 _MEASURE_EVERY = 1 << 14
+_WARM, _WARM_SECONDS = 1 << 10, 5.0  # histories, or seconds, after which speed and memory are measured
 _GROUPS, _SAMPLES = 5, 60  # estimates in groups: the middle one of the groups' means counts
 _CHILDREN = 12  # of a history that one estimate follows
 _DEEP = 1_000  # moves of a history that make one wonder
@@ -91,10 +92,11 @@ class Guard:
         self.game, self.clock, self.held, self.free = game, clock, held, free
         self.limit = limit if limit is not None else _asked()
         self.name = str(getattr(game, "spec", "") or "the game")
-        self.began, self.before = clock(), held()
+        self.began = clock()
         self.available = max(0, free() - MARGIN)
         self.estimate_at, self.estimate_after = FIRST_HISTORIES, FIRST_SECONDS
         self.measure_at = _MEASURE_EVERY
+        self.mark: tuple[int, int] | None = None  # histories and bytes held, once rules have warmed up
 
     @property
     def most(self) -> int:
@@ -105,6 +107,8 @@ class Guard:
         """Called from time to time, with the length of the history that the walk is at."""
         if self.limit and histories > self.limit:
             raise GameError(f"{self.name} has more than {self.limit:,} histories, which is the limit; {_ADVICE}")
+        if self.mark is None and histories >= _WARM:
+            self.mark = histories, self.held()
         if histories >= self.measure_at:
             self.measure_at = histories + _MEASURE_EVERY
             self._measure(histories, depth)
@@ -114,9 +118,15 @@ class Guard:
             self._estimate(histories, depth)
 
     def _each(self, histories: int) -> float:
-        """Bytes that a history takes, laid out and solved; of a few alone the measure would be of chance."""
-        grown = self.held() - self.before
-        return max(BYTES_LAID_OUT, grown / max(histories, 1 << 10)) + BYTES_TO_SOLVE
+        """Bytes that a history takes, laid out and solved. What rules take once, as they begin, does not count."""
+        grown = 0.0
+        if self.mark is not None and histories >= 2 * self.mark[0]:
+            grown = (self.held() - self.mark[1]) / (histories - self.mark[0])
+        return max(BYTES_LAID_OUT, grown) + BYTES_TO_SOLVE
+
+    def _rate(self, histories: int, spent: float) -> float:
+        """Histories a second; without end as long as it is not known: the first ones may have to compile something."""
+        return histories / max(spent, 1e-9) if histories >= _WARM or spent > _WARM_SECONDS else float("inf")
 
     def _measure(self, histories: int, depth: int) -> None:
         """Stop where what is still free does not hold a solve of the histories that are there already."""
@@ -144,8 +154,7 @@ class Guard:
         return means[len(means) // 2]
 
     def _estimate(self, histories: int, depth: int) -> None:
-        spent = self.clock() - self.began
-        each, rate = self._each(histories), histories / max(spent, 1e-9)
+        each, rate = self._each(histories), self._rate(histories, self.clock() - self.began)
         fit = self.available / each
         enough = _BEYOND * min(fit, rate * MOST_SECONDS)
         total = max(float(histories), self._samples(enough))
