@@ -6,8 +6,9 @@ size; one without limit is named by all that the seat has put in after it, "r300
 the last raise of the round. Whoever has too few chips may put in all of them. A seat that is all in does not act; if
 no two seats can act after a round, the rest of the board is turned and there is a showdown.
 
-Departs from that dealer in three things: there a limit raise of a seat that has fewer chips than the bet lowers the bet
-(here such a seat may not raise), blinds that put everybody all in never end, and a round has at most 64 actions.
+Departs from that dealer in two things: there blinds that put everybody all in never end, and a round has at most 64
+actions. Limit games whose stacks are too small for every raise, where that dealer may lower bets, are no definitions
+(`acpc._short_stacks`).
 """
 
 from __future__ import annotations
