@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kibitz.errors import GameError
@@ -52,7 +52,8 @@ def estimated_histories(
             moves = _moves(game, state)
             if not moves or late():
                 continue
-            chosen = moves if len(moves) <= _CHILDREN else rng.sample(moves, _CHILDREN)
+            wide = len(moves) > _CHILDREN
+            chosen = [moves[at] for at in rng.sample(range(len(moves)), _CHILDREN)] if wide else moves
             share = weight * len(moves) / len(chosen)
             for move in chosen:
                 child = game.after(state, move)
@@ -67,11 +68,12 @@ def estimated_histories(
     return total
 
 
-def _moves(game: Game, state: Any) -> list[Any]:
+def _moves(game: Game, state: Any) -> Sequence[Any]:
     turn = game.turn(state)
     if turn == CHANCE:
         return [outcome for outcome, _ in game.chance(state)]
-    return list(game.actions(state)) if turn >= 0 else []
+    moves = game.actions(state) if turn >= 0 else ()
+    return moves if isinstance(moves, Sequence) else list(moves)
 
 
 class Guard:
