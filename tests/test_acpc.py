@@ -421,6 +421,10 @@ def test_trees_too_large_are_refused():
     with pytest.raises(GameError, match="has 90 nodes, and the limit is 89"):
         betting.betting_tree(read("leduc"), limit=89)
     assert len(betting.betting_tree(read("leduc"), limit=90)) == 90
+    # 3.6 million nodes, of which a million would be made before they are counted.
+    wide = Definition(False, 2, 1, (900_000,) * 2, (1, 1), (), (0,), (1,), 2, 2, 1, (0,))
+    with pytest.raises(GameError, match=r"has some 2\.7e\+06 nodes, by an estimate from samples, and the limit is"):
+        betting.betting_tree(wide)
 
 
 # Limit games with stacks

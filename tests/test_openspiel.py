@@ -349,7 +349,7 @@ def test_a_strategy_that_is_none_is_refused(chosen):
     [
         "goofspiel(num_cards=-1)", "goofspiel(num_cards=0)", "goofspiel(num_cards=2147483647)", "hanabi(players=50)",
         "goofspiel(num_cards=100000000)", "universal_poker(numPlayers=50)", "universal_poker(numRounds=100000)",
-        "turn_based_simultaneous_game(game=goofspiel(num_cards=-1))", "start_at(history=9;9;9,game=kuhn_poker())",
+        "turn_based_simultaneous_game(game=goofspiel(num_cards=-1))",
         "trade_comm(num_items=-1)", "trade_comm(num_items=10000)", "deep_sea(size=1000000)",
         "dark_hex(board_size=1000)", "kuhn_poker(players=1e9)", "kuhn_poker(players=-3)",
         "liars_dice(dice_sides=1000000000)", "leduc_poker(players=two)",

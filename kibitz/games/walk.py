@@ -57,7 +57,8 @@ def walk(game: Game, guard: Guard, progress: Callable[[int], None] | None) -> Wa
     state, parent, index, probability = game.root(), -1, 0, 1.0
     node = ends = 0
     due = 1  # when the guard is asked next
-    moves: Sequence[Any]
+    moves: Any
+    above: tuple[Any, int, Sequence[Any], Any, int]
     while True:
         turn = turn_of(state)
         if turn.__class__ is not int:
