@@ -150,7 +150,8 @@ class Guard:
         groups: list[list[float]] = [[] for _ in range(_GROUPS)]
         for seed in range(_SAMPLES):
             groups[seed % _GROUPS].append(estimated_histories(self.game, 100 * enough, seed, late))
-            if late():
+            far = seed + 1 == _GROUPS and max(map(max, groups)) < enough / 20  # from what matters
+            if far or late():
                 break
         means = sorted(sum(group) / len(group) for group in groups if group)
         return means[len(means) // 2]
