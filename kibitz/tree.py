@@ -9,11 +9,9 @@ same arrays at once, or None where it cannot.
 from __future__ import annotations
 
 import contextlib
-import operator
 import weakref
-from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,15 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
+from kibitz.games.checks import LEAST_PAYOFF, MOST_PAYOFF
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
-from kibitz.machine import free_memory
+from kibitz.games.size import Guard
+from kibitz.games.walk import Walk, path_of, walk
 
-MAX_DEPTH = 10_000
-CHANCE_TOLERANCE = 1e-9
-# Bytes per history that the tree and a solve of it take together, with room to spare (measured by `kibitz bench`).
-BYTES_PER_HISTORY = 160
-_PROGRESS_EVERY = 1 << 16
-_CHECK_EVERY = 1 << 10
+ZERO_SUM = 1e-9  # what the payoffs of an outcome may sum to, as a share of the largest of them
 _LABELS_AT_ONCE = 1 << 16
 
 
@@ -115,8 +110,14 @@ class Tree:
 
     @cached_property
     def zero_sum(self) -> bool:
-        scale = max(1.0, float(np.abs(self.payoff).max(initial=0.0)))
-        return bool(np.abs(self.payoff.sum(axis=1)).max(initial=0.0) <= 1e-9 * scale)
+        """Whether the payoffs of each outcome sum to zero, held against that outcome's own payoffs.
+
+        Units do not matter, nor what is paid elsewhere; but sums that should be zero may be off by what the game's
+        largest payoffs are rounded by.
+        """
+        sizes = np.abs(self.payoff).max(axis=1, initial=0.0)
+        rounding = 4 * np.finfo(np.float64).eps * sizes.max(initial=0.0)
+        return bool((np.abs(self.payoff.sum(axis=1)) <= np.maximum(ZERO_SUM * sizes, rounding)).all())
 
     @cached_property
     def digest(self) -> str:
@@ -159,120 +160,31 @@ def tree_of(game: Game, progress: Callable[[int], None] | None = None) -> Tree:
     return tree
 
 
-@dataclass
-class _Layout:
-    """Growing arrays of a walk; `array` holds machine numbers, a tenth of what a list of objects takes."""
-
-    parent: array[int] = field(default_factory=lambda: array("i"))
-    turn: array[int] = field(default_factory=lambda: array("b"))
-    action: array[int] = field(default_factory=lambda: array("i"))
-    infoset: array[int] = field(default_factory=lambda: array("i"))
-    chance: array[float] = field(default_factory=lambda: array("d"))
-    payoff: array[float] = field(default_factory=lambda: array("d"))
-
-
 def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: int | None = None) -> Tree:
     """Walk the rules and lay them out; `progress` is told the number of histories from time to time.
 
-    `limit` is the most histories to accept; by default what fits into this machine's free memory.
+    `limit` is the most histories to accept. By default a game is refused, after about a second, if by an estimate it
+    does not fit into memory or takes too long (see kibitz.games.size).
     """
     players = game.players
-    if not isinstance(players, int) or not 1 <= players <= 100:
+    if isinstance(players, bool) or not isinstance(players, int) or not 1 <= players <= 100:
         raise GameError(f"a game has 1 to 100 players, not {players!r}")
-    limit = limit or _room()
+    guard = Guard(game, limit)
     least = getattr(game, "least_histories", 0)  # a game may know how large it is at least
-    if least > limit:
+    if least > guard.most:
         raise GameError(
-            f"{getattr(game, 'spec', '') or 'the game'} has at least {least:,} histories, and {limit:,} fit into "
-            f"memory at about {BYTES_PER_HISTORY} bytes each; shrink its parameters, or abstract it"
+            f"{guard.name} has at least {least:,} histories, and {guard.most:,} fit into memory; "
+            "shrink its parameters, or abstract it"
         )
     compiled = getattr(game, "arrays", None)
-    arrays = None if compiled is None else compiled(limit)
+    arrays = None if compiled is None else compiled(guard.most)
     if arrays is not None:
-        _check_size(len(arrays["parent"]), limit)
+        guard.check(len(arrays["parent"]))
         return _from_arrays(game, arrays)
-    out = _Layout()
-    keys: list[dict[Any, int]] = [{} for _ in range(players)]  # per seat: infoset key -> number
-    lists: dict[tuple[Action, ...], int] = {}  # distinct lists of actions
-    lists_of: list[array[int]] = [array("i") for _ in range(players)]
-    turn_of, actions_of, after, infoset_of = game.turn, game.actions, game.after, game.infoset
-    # A frame is (state, parent, action index, chance probability); a stack of them is the whole recursion.
-    stack: list[tuple[Any, int, int, float]] = [(game.root(), -1, 0, 1.0)]
-    node = 0
-    while stack:
-        state, parent, index, probability = stack.pop()
-        turn = turn_of(state)
-        if turn.__class__ is not int:
-            turn = _whole(turn)
-        out.parent.append(parent)
-        out.action.append(index)
-        out.chance.append(probability)
-        if turn >= 0:
-            if turn >= players:
-                raise GameError(f"turn() gives seat {turn}, but seats are 0 to {players - 1}")
-            actions = tuple(actions_of(state))
-            key = infoset_of(state)
-            seat_keys = keys[turn]
-            try:
-                number = lists.get(actions)
-                infoset = seat_keys.get(key)
-            except TypeError as error:
-                raise GameError(
-                    f"infoset {key!r} of seat {turn} with actions {list(actions)}: {error}; an infoset must be "
-                    "hashable, and actions must be strings or integers"
-                ) from error
-            if number is None:
-                number = lists[actions] = _new_actions(actions, len(lists), key)
-            if infoset is None:
-                infoset = seat_keys[key] = len(seat_keys)
-                lists_of[turn].append(number)
-            elif lists_of[turn][infoset] != number:
-                known = list(lists)[lists_of[turn][infoset]]
-                raise GameError(
-                    f"infoset {key!r} of seat {turn} has actions {list(known)} in one history and {list(actions)} "
-                    f"in another ({_path(game, out, node)}); a seat cannot tell them apart, so they must agree"
-                )
-            out.infoset.append(infoset)
-            for i in range(len(actions) - 1, -1, -1):
-                stack.append((after(state, actions[i]), node, i, 1.0))
-        elif turn == CHANCE:
-            out.infoset.append(-1)
-            outcomes = _outcomes(game, state, out, node)
-            total = 0.0
-            for i in range(len(outcomes) - 1, -1, -1):
-                outcome, p = outcomes[i]
-                if not p >= 0.0:
-                    raise GameError(f"chance outcome {outcome!r} after {_path(game, out, node)} has probability {p}")
-                total += p
-                stack.append((after(state, outcome), node, i, p))
-            if not abs(total - 1.0) <= CHANCE_TOLERANCE:
-                raise GameError(
-                    f"chance probabilities after {_path(game, out, node)} sum to {total:.12g}, not to 1"
-                )
-        elif turn == TERMINAL:
-            out.infoset.append(-1)
-            payoff = game.payoff(state)
-            try:
-                if len(payoff) != players:
-                    raise GameError(
-                        f"payoff after {_path(game, out, node)} has {len(payoff)} numbers for {players} seats"
-                    )
-                out.payoff.extend(payoff)
-            except TypeError:
-                raise GameError(
-                    f"payoff after {_path(game, out, node)} is {payoff!r}: it must be a number for each seat"
-                ) from None
-        else:
-            raise GameError(f"turn() gives {turn!r}: it must be a seat, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})")
-        out.turn.append(turn)
-        node += 1
-        if node % _CHECK_EVERY == 0:
-            if progress is not None and node % _PROGRESS_EVERY == 0:
-                progress(node)
-            _check_size(node, limit)
-            _check_depth(game, out, node - 1)
-    _check_size(node, limit)
-    return _finish(game, out, keys, list(lists), lists_of)
+    try:
+        return _finish(game, walk(game, guard, progress))
+    except MemoryError:
+        raise GameError(f"{guard.name} does not fit into memory; choose smaller parameters") from None
 
 
 def _from_arrays(game: Game, arrays: dict[str, Any]) -> Tree:
@@ -285,87 +197,8 @@ def _from_arrays(game: Game, arrays: dict[str, Any]) -> Tree:
     return Tree(game.players, **fields, infosets=infosets, spec=str(getattr(game, "spec", "") or ""))
 
 
-def _whole(turn: Any) -> int:
-    """A turn that is not a plain int: NumPy's are fine."""
-    try:
-        return operator.index(turn)
-    except TypeError:
-        raise GameError(
-            f"turn() gives {turn!r}: it must be a seat, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
-        ) from None
-
-
-def _outcomes(game: Game, state: Any, out: _Layout, node: int) -> list[tuple[Action, float]]:
-    outcomes = game.chance(state)
-    try:
-        return [(outcome, float(p)) for outcome, p in outcomes]
-    except (TypeError, ValueError) as error:
-        raise GameError(
-            f"chance after {_path(game, out, node)} is {outcomes!r}: it must be pairs (outcome, probability) ({error})"
-        ) from None
-
-
-def _new_actions(actions: tuple[Action, ...], number: int, key: object) -> int:
-    if not actions:
-        raise GameError(f"infoset {key!r} has no actions; a history where nobody can move must be TERMINAL")
-    if not all(isinstance(a, str | int) for a in actions):
-        raise GameError(f"infoset {key!r} has actions {list(actions)}: actions must be strings or integers")
-    if len(set(map(str, actions))) != len(actions):
-        raise GameError(f"infoset {key!r} lists an action twice: {list(actions)}")
-    return number
-
-
-def _room() -> int:
-    return max(1 << 20, free_memory() // BYTES_PER_HISTORY)
-
-
-def _path(game: Game, out: _Layout, node: int) -> str:
-    """The history of a node in words, by replaying the game; used in errors only."""
-    steps: list[int] = []
-    at = node
-    while len(out.parent) > at > 0:
-        steps.append(out.action[at])
-        at = out.parent[at]
-    state, words = game.root(), []
-    for index in reversed(steps):
-        turn = game.turn(state)
-        step = game.chance(state)[index][0] if turn == CHANCE else game.actions(state)[index]
-        words.append(str(step))
-        state = game.after(state, step)
-    if len(words) > 24:
-        words = [*words[:20], "...", words[-1]]
-    return "the history " + " ".join(words) if words else "the root"
-
-
-def _check_size(histories: int, limit: int) -> None:
-    if histories > limit:
-        raise GameError(
-            f"the game has more than {limit:,} histories, which is what fits into memory at about "
-            f"{BYTES_PER_HISTORY} bytes each; shrink its parameters, or abstract it"
-        )
-
-
-def _check_depth(game: Game, out: _Layout, node: int) -> None:
-    """Refuse a walk that has gone deeper than MAX_DEPTH: rules with a cycle never end."""
-    depth, at = 0, node
-    while at > 0:
-        at = out.parent[at]
-        depth += 1
-    if depth > MAX_DEPTH:
-        raise GameError(
-            f"a history is longer than {MAX_DEPTH:,} moves, so the rules seem to have a cycle: "
-            f"{_path(game, out, node)}; every history of a finite game must end"
-        )
-
-
-def _finish(
-    game: Game,
-    out: _Layout,
-    keys: list[dict[Any, int]],
-    lists: list[tuple[Action, ...]],
-    lists_of: list[array[int]],
-) -> Tree:
-    players = game.players
+def _finish(game: Game, out: Walk) -> Tree:
+    players, keys, lists, lists_of = game.players, out.keys, out.lists, out.lists_of
     turn = np.frombuffer(out.turn, np.int8)
     infoset = np.array(out.infoset, np.int32)
     seat_start = np.concatenate(([0], np.cumsum([len(k) for k in keys]))).astype(np.int32)
@@ -374,10 +207,7 @@ def _finish(
     actions_of = np.concatenate([np.array(a, np.int32) for a in lists_of]) if keys else np.zeros(0, np.int32)
     widths = np.array([len(a) for a in lists], np.int64)[actions_of] if lists else np.zeros(0, np.int64)
     payoff = np.array(out.payoff, np.float64).reshape(-1, players)
-    if not np.isfinite(payoff).all():
-        leaf = int(np.flatnonzero(~np.isfinite(payoff).all(axis=1))[0])
-        node = int(np.flatnonzero(turn == TERMINAL)[leaf])
-        raise GameError(f"payoff after {_path(game, out, node)} is {payoff[leaf].tolist()}: payoffs must be finite")
+    _check_payoffs(game, out, payoff)
     labels: list[str] = []
     for seat, seat_keys in enumerate(keys):
         labels.extend(_labels(seat, list(seat_keys)))
@@ -394,6 +224,23 @@ def _finish(
         ),
         spec=str(getattr(game, "spec", "") or ""),
     )
+
+
+def _check_payoffs(game: Game, out: Walk, payoff: NDArray[np.float64]) -> None:
+    """Refuse what cannot be computed with."""
+    largest = np.abs(payoff).max(axis=1, initial=0.0)  # NaN where one is
+    wrong = np.flatnonzero(~(largest <= MOST_PAYOFF))
+    if len(wrong):
+        node = int(np.flatnonzero(np.frombuffer(out.turn, np.int8) == TERMINAL)[wrong[0]])
+        raise GameError(
+            f"payoff after {path_of(game, out, node)} is {payoff[wrong[0]].tolist()}: payoffs must be finite, "
+            f"and not above {MOST_PAYOFF:g} in size"
+        )
+    if 0.0 < largest.max(initial=0.0) < LEAST_PAYOFF:
+        raise GameError(
+            f"no payoff of the game is above {largest.max():g} in size, and below {LEAST_PAYOFF:g} products with "
+            "probabilities vanish: multiply all payoffs by a larger unit"
+        )
 
 
 def _labels(seat: int, keys: Sequence[Any]) -> list[str]:

@@ -56,7 +56,7 @@ GAMES = {
     "reverse blinds": limit(2, 3, 1, (0, 1), raises=2, blinds=(2, 1), first=1),
     "no limit": no_limit(2, 3, 1, (0, 1, 1), stacks=(4, 6)),
     "no limit, hands of two": no_limit(2, 3, 2, (0, 1), stacks=(5, 5)),
-    "short stacks": limit(3, 2, 1, (0, 1, 1), raises=3, stacks=(4, 5)),
+    "short stacks": limit(3, 2, 1, (0, 1, 1), raises=3, stacks=(4, 4)),
     "all in by the blinds": no_limit(3, 2, 1, (0, 1, 1), stacks=(2, 3)),
     "blinds that end it": limit(2, 2, 1, (1, 1), blinds=(2, 2), stacks=(2, 2)),
     "one seat alone decides": limit(2, 3, 1, (0, 1), blinds=(2, 1), stacks=(2, 2), first=0),
@@ -223,7 +223,7 @@ def definitions(draw, most):
 
     blinds, stacks, first = seats(0, 3), seats(3, 6), rounds(0, 1)
     if draw(st.booleans()):
-        ends = draw(st.sampled_from([None, stacks]))
+        ends = draw(st.sampled_from([None, (stacks[0],) * 2]))
         found = Definition(True, 2, n, ends, blinds, rounds(1, 3), first, rounds(0, 2), suits, ranks, hole, board)
     else:
         found = Definition(False, 2, n, stacks, blinds, (), first, rounds(1, 3), suits, ranks, hole, board)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import tracemalloc
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -39,14 +41,20 @@ def definitions(draw, chips=40, cap=3):
     stacks = draw(st.one_of(st.none(), st.tuples(*[st.integers(1, chips)] * players)) if limit else
                   st.tuples(*[st.integers(1, chips // 4)] * players))  # fmt: skip
     blinds = [draw(st.integers(0, 3)) for _ in range(players)]
+    raise_size = tuple(draw(st.integers(1, 9)) for _ in range(rounds)) if limit else ()
+    max_raises = tuple(draw(st.integers(0, cap)) for _ in range(rounds))
+    if limit and stacks is not None:  # the same for two, or enough for every raise
+        most = max(blinds) + sum(map(operator.mul, raise_size, max_raises))
+        same = players == 2 and draw(st.booleans())
+        stacks = (stacks[0],) * 2 if same else tuple(max(1, most + stack - 1) for stack in stacks)
     board = draw(st.sampled_from([b for b in [(0,), (2,), (0, 1), (1, 1), (0, 0), (0, 1, 1), (0, 0, 2)]
                                   if len(b) == rounds]))  # fmt: skip
     return Definition(
         limit, players, rounds, stacks,
         tuple(blinds) if stacks is None else tuple(map(min, blinds, stacks)),
-        tuple(draw(st.integers(1, 9)) for _ in range(rounds)) if limit else (),
+        raise_size,
         tuple(draw(st.integers(0, players - 1)) for _ in range(rounds)),
-        tuple(draw(st.integers(0, cap)) for _ in range(rounds)),
+        max_raises,
         draw(st.integers(2, 4)), draw(st.integers(5, 13)), 1, board, "random",
     )  # fmt: skip
 
@@ -413,3 +421,55 @@ def test_trees_too_large_are_refused():
     with pytest.raises(GameError, match="has 90 nodes, and the limit is 89"):
         betting.betting_tree(read("leduc"), limit=89)
     assert len(betting.betting_tree(read("leduc"), limit=90)) == 90
+    # 3.6 million nodes, of which a million would be made before they are counted.
+    wide = Definition(False, 2, 1, (900_000,) * 2, (1, 1), (), (0,), (1,), 2, 2, 1, (0,))
+    with pytest.raises(GameError, match=r"has some 2\.7e\+06 nodes, by an estimate from samples, and the limit is"):
+        betting.betting_tree(wide)
+
+
+# Limit games with stacks
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(definitions(chips=24, cap=2))
+def test_nobody_answers_a_bet_that_is_more_than_the_stack_while_another_can_bet(definition):
+    """There the competition's dealer lets a seat raise, to less than the bet, and ours does not: it must not come."""
+    if not definition.limit or definition.stacks is None:
+        return
+    small_tree(definition, 20_000)
+    for _, _, text, bets, offer in walked(definition):
+        if bets.turn < 0:
+            continue
+        able = [not gone and chips < stack
+                for gone, chips, stack in zip(bets.folded, bets.paid, definition.stacks, strict=True)]  # fmt: skip
+        # What that dealer asks before a limit raise, and all that it asks.
+        may = bets.raises < definition.max_raises[bets.round] and sum(able) > 1
+        assert ("raise" in offer) == may, text
+
+
+@pytest.mark.parametrize(
+    ("stack", "caps", "good"),
+    [("4 4", "2 2", True), ("13 13", "2 2", True), ("4 5", "2 2", False), ("12 20", "2 2", False),
+     ("13 20", "2 2", True), ("4 5", "0 0", True), ("20 20", "255 255", True), ("20 21", "255 255", False)],
+)  # fmt: skip
+def test_stacks_of_limit_games(stack, caps, good):
+    text = GOOD.replace("blind = 1 1", f"blind = 1 1\nstack = {stack}")
+    text = text.replace("maxRaises = 2 2", f"maxRaises = {caps}")
+    if good:
+        assert parse(text).stacks == tuple(map(int, stack.split()))
+        return
+    with pytest.raises(GameError, match=r"line 6: a stack of \d+ is too small for every raise, .* put in [\d,]+: the"):
+        parse(text)
+
+
+@pytest.mark.parametrize("key", ["numRounds", "numPlayers", "numSuits", "numRanks", "numHoleCards"])
+@pytest.mark.parametrize("number", [0, 100, 2147483647])
+def test_numbers_that_would_be_sizes_are_checked_before_they_are_used(key, number):
+    """A text that asks for 2147483647 rounds took 17 GB."""
+    text = "\n".join(f"{key} = {number}" if line.startswith(key) else line for line in GOOD.splitlines())
+    text = text.replace("firstPlayer = 1 1\n", "").replace("maxRaises = 2 2\n", "")
+    tracemalloc.start()
+    with pytest.raises(GameError, match=rf"{key} should be \d to \d+, not {number}"):
+        parse(text)
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()

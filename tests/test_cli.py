@@ -181,7 +181,7 @@ def test_games(call: Call) -> None:
     listed = {row["name"]: row for row in data(call, "games")["games"]}
     assert list(listed) == list(GAMES)
     assert listed["kuhn"]["parameters"] == {"players": 2}
-    assert listed["matrix"]["needed"] == ["payoffs"]
+    assert listed["poker"]["needed"] == ["file"] and "cells=[[[3, 3], [0, 5]]" in listed["matrix"]["about"]
 
 
 def test_solvers(call: Call) -> None:
@@ -253,7 +253,7 @@ def test_quiet_is_quiet(call: Call) -> None:
 def test_solve_says_what_it_cannot_promise(call: Call) -> None:
     out = good(call, "solve", "kuhn(players=3)", "--iterations", "20")
     assert "3 players" in out and "+" in out
-    out = good(call, "solve", "matrix(payoffs=[[[3, 0], [5, 1]], [[3, 5], [0, 1]]])", "--iterations", "20")
+    out = good(call, "solve", "matrix(tables=[[[3, 0], [5, 1]], [[3, 5], [0, 1]]])", "--iterations", "20")
     assert "do not sum to zero" in out
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import tracemalloc
 from fractions import Fraction
 
 import naive
@@ -15,6 +17,7 @@ from kibitz.errors import GameError
 from kibitz.games import CHANCE, TERMINAL, Game, game
 from kibitz.games.efg import _exact, _payoff, read_efg, write_efg
 from kibitz.games.matrix import Matrix
+from kibitz.tree import lay_out
 
 # Much of the format in one file: later mentions by number alone, a comment, commas or none, payoffs on the
 # way, an event with fractions and decimals, escapes, odd spacing.
@@ -374,3 +377,74 @@ def expected(rules, state, seat):
         return rules.payoff(state)[seat]
     steps = naive.steps(rules, state)
     return sum((p or 1 / len(steps)) * expected(rules, rules.after(state, a), seat) for a, p in steps)
+
+
+# Small files that would ask for much
+
+
+def prologue(players):
+    return 'EFG 2 R "" { ' + '"" ' * players + "}\n"
+
+
+def deep(players, outcome, nodes):
+    """A path of nodes that all have the same outcome, which is described once."""
+    return f'{prologue(players)}p""1 1{{"a"}}1{{{outcome}}} ' + 'p""1 1 1 ' * nodes + 't""1'
+
+
+BOMBS = {
+    "a long number": (prologue(1) + 't "" 1 "" { ' + "1" * 40_000 + "x }", "a number of 40,001 digits is too long"),
+    "a long decimal": (prologue(1) + 't "" 1 "" { .' + "1" * 40_000 + "e }", "is too long"),
+    "many players": (prologue(9000) + 't""0', "more than 100 players"),
+    "long sums": (deep(100, " ".join(f"1/{p}" for p in range(3, 103)), 9000), "summed exactly"),
+    "large sums": (deep(2, f"1/{'7' * 900} 1/{'3' * 901}", 9000), "summed exactly"),
+    "many chances": (
+        prologue(1) + 'c""1{' + " ".join(f'"{i}" 1/{10**6 + i}' for i in range(5000)) + "}0", "summed exactly"),
+    "long actions": (
+        f'{prologue(1)}p""1 1{{"{"a" * 50_000}"}}0 p""1 1{{"{"b" * 50_000}"}}0', "before they were the 1 actions"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_small_files_cannot_ask_for_much(name):
+    text, says = BOMBS[name]
+    assert len(text) < 120_000
+    with pytest.raises(GameError, match=says) as caught:
+        read_efg(text)
+    assert len(str(caught.value)) < 400
+
+
+def test_sums_along_a_path_take_little_memory():
+    """One sum is kept, not one for each node of the path."""
+    tracemalloc.start()
+    read_efg(deep(2, "1/3 2/7", 5000))
+    assert tracemalloc.get_traced_memory()[1] < 20e6
+    tracemalloc.stop()
+
+
+def test_payoffs_on_the_way_are_added_up_again_and_again():
+    """After a subtree is done its payoffs no longer count."""
+    node = 'p "" 1 {i} "" {{ "x" "y" }} {i} "" {{ {i} 0 }} '
+    text = HEAD + node.format(i=1) + node.format(i=2) + 't "" 0 t "" 5 "" { 1/3 1 } ' + 't "" 5'
+    rules = read_efg(text)
+    ends = [state for state in range(len(rules)) if rules.turn(state) == TERMINAL]
+    assert [rules.payoff(state)[0] for state in ends] == [3, float(3 + Fraction(1, 3)), float(1 + Fraction(1, 3))]
+
+
+def test_a_file_that_is_no_file(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe.efg"
+    os.mkfifo(pipe)
+    with pytest.raises(GameError, match="it is not a file"):
+        read_efg(pipe)
+    large = tmp_path / "large.efg"
+    large.write_text(SAMPLE)
+    monkeypatch.setattr("kibitz.games.efg.free_memory", lambda: 1000)
+    with pytest.raises(GameError, match="take about 0 MB of memory, and 0 MB are free"):
+        read_efg(large)
+
+
+def test_many_actions_are_found_soon():
+    """Looking for an action costs the same whatever their number."""
+    width = 3000
+    rules = read_efg(prologue(1) + 'p""1 1{' + " ".join(f'"{i}"' for i in range(width)) + "}0 " + 't""0 ' * width)
+    assert [rules.after(0, str(i)) for i in (0, 1, width - 1)] == [1, 2, width]
+    assert lay_out(rules).histories == width + 1

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kibitz import spec as specs
 from kibitz.errors import GameError, SpecError
 from kibitz.games import CHANCE, GAMES, TERMINAL, Game, game
 from kibitz.games.goofspiel import Goofspiel
 from kibitz.games.kuhn import Kuhn
 from kibitz.games.leduc import Leduc
 from kibitz.games.liars_dice import LiarsDice
-from kibitz.games.matrix import Matrix
+from kibitz.games.matrix import Matrix, recalled
+from kibitz.tree import lay_out
 
 PENNIES = "matrix(payoffs=[[1, -1], [-1, 1]], names=[heads, tails])"
 SMALL = [
@@ -350,13 +352,49 @@ def test_matrix_zero_sum():
 
 
 def test_matrix_general_sum_and_more_players():
-    dilemma = Matrix([[[3, 0], [5, 1]], [[3, 5], [0, 1]]], names=[["c", "d"], ["C", "D"]])
+    dilemma = Matrix(tables=[[[3, 0], [5, 1]], [[3, 5], [0, 1]]], names=[["c", "d"], ["C", "D"]])
     assert dilemma.payoff(play(dilemma, "d", "C")) == [5, 0]
+    book = Matrix(cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]], names=[["c", "d"], ["C", "D"]])
+    for one in "cd":
+        for other in "CD":
+            assert book.payoff(play(book, one, other)) == dilemma.payoff(play(dilemma, one, other))
+    assert game(book.spec) == book and game(dilemma.spec) == dilemma
     table = [[[1, 2], [3, 4], [5, 6]]]
     three = Matrix([table, table, [[[0, 0], [0, 0], [0, 7]]]])
     assert three.players == 3
     assert [three.actions((0,) * seat) for seat in range(3)] == [(0,), (0, 1, 2), (0, 1)]
     assert three.payoff(play(three, 0, 2, 1)) == [6, 6, 7]
+    cells = [[[[three.payoff((a, b, c))[seat] for seat in range(3)] for c in range(2)] for b in range(3)] for a in (0,)]
+    same = Matrix(cells=cells)
+    assert same.players == 3 and lay_out(same).digest == lay_out(three).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("payoffs=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]]", "write tables= or cells= instead of payoffs="),
+        ("payoffs=[[[3, 0], [5, 1]], [[3, 5], [0, 1]]]", "write tables= or cells= instead of payoffs="),
+        ("payoffs=[[[1, 1], [2, 2], [3, 3]], [[4, 4], [5, 5], [6, 6]]]", "could be 2 tables"),
+        ("payoffs=[[[1, 1]], [[2, 2]], [[3, 3]]]", "write cells= instead of payoffs="),
+        ("cells=[[1, 2], [3, 4]]", "should be a table"),
+        ("cells=[[[1, 2, 3], [1, 2, 3]]]", "but a cell has 3 numbers"),
+        ("tables=[[1, 2], [3, 4]]", "should be a table"),
+        ("tables=[[[1]], [[1]], [[1]]]", "2 tables.*has 3 tables"),
+        ("payoffs=[[1]], cells=[[[1, 2]]]", "not payoffs and cells"),
+        ("names=[a, b]", r"one of payoffs, cells and tables, not none: payoffs=\[\[1, -1\]"),
+    ],
+)
+def test_matrix_says_what_it_cannot_tell(text, says):
+    with pytest.raises(SpecError, match=says):
+        game(f"matrix({text})")
+
+
+def test_matrix_of_saved_strategies():
+    """Nested payoffs were one table for each player before there were cells."""
+    old = specs.parse("matrix(payoffs=[[[3, 0], [5, 1]], [[3, 5], [0, 1]]], names=[silent, betray])")
+    assert game(str(recalled(old))) == Matrix(tables=old.args["payoffs"], names=["silent", "betray"])
+    for text in (PENNIES, "matrix(cells=[[[1, 2]]])", "leduc", "matrix(payoffs=5)"):
+        assert str(recalled(specs.parse(text))) == text
 
 
 def test_matrix_takes_an_array():
@@ -391,8 +429,8 @@ def test_matrix_takes_an_array():
         ("goofspiel(points_order=down)", "descending"),
         ("goofspiel(returns_type=points)", "total_points"),
         ("matrix", "payoffs"),
-        ("matrix(payoffs=3)", "should be a table"),
-        ("matrix(payoffs=[])", "not a number"),
+        ("matrix(payoffs=3)", "should be a list"),
+        ("matrix(payoffs=[])", "one of payoffs, cells and tables"),
         ("matrix(payoffs=[1, 2])", "should be a table"),
         ("matrix(payoffs=[[1, 2], [3]])", r"payoffs\[1\] should be a list of 2"),
         ("matrix(payoffs=[[1, 2], 3])", r"payoffs\[1\] should be a list"),

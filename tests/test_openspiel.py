@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import sys
 
 import naive
 import pytest
 
-from kibitz.errors import GameError, MissingExtra, SpecError
+from kibitz.errors import GameError, KibitzError, MissingExtra, SpecError
 from kibitz.games import CHANCE, TERMINAL, Game, game
 from kibitz.games.goofspiel import Goofspiel
 from kibitz.games.kuhn import Kuhn
@@ -16,6 +18,8 @@ from kibitz.games.leduc import Leduc
 from kibitz.games.liars_dice import LiarsDice
 from kibitz.games.matrix import Matrix
 from kibitz.games.openspiel import OpenSpielGame, align, openspiel_policy
+from kibitz.games.trial import try_first
+from kibitz.tree import lay_out
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -335,3 +339,53 @@ def test_simultaneous_games_take_a_strategy_too():
 def test_a_strategy_that_is_none_is_refused(chosen):
     with pytest.raises(GameError, match="not a distribution over \\['pass', 'bet'\\]"):
         openspiel_policy("kuhn_poker", lambda seat, infoset: chosen, Kuhn())
+
+
+# Parameters that OpenSpiel does not check: it crashes, takes all memory or never comes back
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "goofspiel(num_cards=-1)", "goofspiel(num_cards=0)", "goofspiel(num_cards=2147483647)", "hanabi(players=50)",
+        "goofspiel(num_cards=100000000)", "universal_poker(numPlayers=50)", "universal_poker(numRounds=100000)",
+        "turn_based_simultaneous_game(game=goofspiel(num_cards=-1))",
+        "trade_comm(num_items=-1)", "trade_comm(num_items=10000)", "deep_sea(size=1000000)",
+        "dark_hex(board_size=1000)", "kuhn_poker(players=1e9)", "kuhn_poker(players=-3)",
+        "liars_dice(dice_sides=1000000000)", "leduc_poker(players=two)",
+        "blotto(coins=1000,fields=50)", "kuhn_poker(players=3", "efg_game", "misere",
+    ],
+)  # fmt: skip
+def test_odd_parameters_end_in_a_sentence(text, capfd):
+    with pytest.raises(KibitzError) as caught:
+        lay_out(OpenSpielGame(text))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 700
+    assert capfd.readouterr().err == ""
+
+
+def test_what_is_tried_first_harms_nobody():
+    try_first(lambda: None, "nothing")
+    with pytest.raises(SpecError, match=r"the code of it crashes with these parameters \(SIGSEGV\)"):
+        try_first(lambda: os.kill(os.getpid(), signal.SIGSEGV), "it")
+    with pytest.raises(SpecError, match="it fails: KeyError: 'x'"):
+        try_first(lambda: {}["x"], "it")
+    with pytest.raises(SpecError, match="it does not fit into memory"):
+        try_first(lambda: bytearray(1 << 40), "it")
+    with pytest.raises(SpecError, match="it does not begin within"):
+        try_first(lambda: os.kill(os.getpid(), signal.SIGXCPU), "it")
+    with pytest.raises(GameError, match="as it is"):
+        try_first(lambda: (_ for _ in ()).throw(GameError("as it is")), "it")
+
+
+def test_rules_that_fail_later_are_told_with_their_history():
+    rules = OpenSpielGame("kuhn_poker")
+
+    class Broken:
+        def history(self):
+            return [1, 2]
+
+        def current_player(self):
+            raise RuntimeError("SpielFatalError\nof two lines")
+
+    with pytest.raises(GameError, match=r"kuhn_poker fail at history \[1, 2\]: SpielFatalError; of two lines"):
+        rules._position(Broken())

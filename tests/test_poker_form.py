@@ -31,6 +31,7 @@ from poker_games import (
 
 import kibitz
 from kibitz.errors import GameError, SolverError
+from kibitz.form import poker as poker_module
 from kibitz.form.kinds import is_poker
 from kibitz.form.poker import PokerForm, poker_form
 from kibitz.form.poker_infosets import PokerInfosets
@@ -272,3 +273,12 @@ def test_digests_tell_games_apart():
     digests = [pair(name).form.tree_digest for name in GAMES]
     digests += [coarse("leduc", seed).form.tree_digest for seed in (1, 2)]
     assert len(set(digests)) == len(digests)
+
+
+def test_memory_of_the_cards_is_counted_before_they_are_dealt(monkeypatch):
+    """Four cards of a whole deck's board: twelve million hands on boards, which took 2.8 GB."""
+    definition = acpc.Definition(True, 2, 2, None, (1, 1), (1, 1), (0, 0), (0, 0), 4, 13, 2, (0, 4))
+    monkeypatch.setattr(poker_module, "deal", lambda definition: pytest.fail("cards were dealt"))
+    monkeypatch.setattr(poker_module, "free_memory", lambda: 2 << 30)
+    with pytest.raises(GameError, match=r"which take about 4,072 MB to solve; 1,938 MB are free here"):
+        PokerForm(Poker(definition))

@@ -37,8 +37,7 @@ TABLES = {
     "rhode_island for four": replace(acpc.read("rhode_island"), players=4, blinds=(5,) * 4),
     "holdem.limit.2p": HOLDEM,
     "holdem.limit.3p": THREE,
-    "limit, short stacks": replace(HOLDEM, stacks=(95, 70)),
-    "limit, short stacks, three": replace(THREE, stacks=(45, 130, 70)),
+    "limit, short stacks": replace(HOLDEM, stacks=(70, 70)),
     "holdem.nolimit.2p": NO_LIMIT,
     "no limit, short stacks": replace(NO_LIMIT, stacks=(700, 1150)),
     "no limit, three": replace(
@@ -199,5 +198,5 @@ def test_hands_are_those_of_pokerkit():
 def test_a_hundred_thousand_hands_are_those_of_pokerkit():
     happened = hands(-(-100_000 // len(TABLES)), seed=2)
     assert all(counts["showdown"] > 1000 for counts in happened.values())
-    assert happened["no limit, five"]["side pot"] > 1000 and happened["limit, short stacks, three"]["side pot"] > 300
+    assert happened["no limit, five"]["side pot"] > 1000 and happened["no limit, three"]["side pot"] > 300
     assert sum(counts.get("left", 0) for counts in happened.values()) < 5_000

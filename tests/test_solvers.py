@@ -12,9 +12,10 @@ from random_games import Nested, RandomGame, choice, edge_cases, end
 
 import kibitz
 from kibitz import evaluate
-from kibitz.errors import SolverError, SpecError
+from kibitz.errors import GameError, SolverError, SpecError
 from kibitz.form import bundles, sequence
 from kibitz.form.sequence import form_of
+from kibitz.games.matrix import Matrix
 from kibitz.profile import Profile
 from kibitz.run import solve
 from kibitz.solvers import SOLVERS, Task, make
@@ -313,3 +314,55 @@ def test_exponents_may_be_extreme():
     for spec in ("dcfr(alpha=500, beta=-500)", "dcfr(alpha=-500, beta=500)", "dcfr(alpha=0, beta=-1000, gamma=20)"):
         p = solve(game, spec, iterations=300).probabilities
         assert np.isfinite(p).all() and math.isclose(p.sum(), 12, abs_tol=1e-9)
+
+
+# Payoffs that are far apart
+
+
+def far_apart(span):
+    """Games for two, zero-sum, whose payoffs are from 1 to a span, with their values."""
+    pennies = Matrix([[1, -1, span], [-1, 1, span], [-span, -span, 0]])
+    square = Matrix([[span, -1], [-1, 1]])
+    return [(pennies, 0.0), (square, (span - 1) / (span + 3))]
+
+
+@pytest.mark.parametrize("span", [1e3, 1e6, 1e9, 1e12, 1e15])
+@pytest.mark.parametrize("solver", ["lp", "auto"])
+def test_lp_is_exact_however_far_payoffs_are_apart(span, solver):
+    for game, value in far_apart(span):
+        profile = kibitz.solve(game, solver)
+        assert kibitz.nash_conv(game, profile) <= 1e-9 and profile.meta["solver"] == "lp"
+        assert kibitz.value(game, profile)[0] == pytest.approx(value, abs=1e-9)
+
+
+def test_an_answer_of_lp_that_is_not_exact_is_not_given():
+    _, (game, _) = far_apart(1e60)
+    with pytest.raises(SolverError, match=r"best answer has a gap of 2 where 1 is at stake, .* from 1 to 1e\+60"):
+        kibitz.solve(game, "lp")
+    with pytest.warns(UserWarning, match=r"cfr\+ was taken in place of lp: the linear programme's best answer"):
+        profile = kibitz.solve(game, "auto", iterations=10)
+    assert profile.meta["solver"] == "cfr+"
+
+
+class Scaled:
+    """A game in another unit."""
+
+    def __init__(self, game, unit):
+        self.game, self.unit, self.players = game, unit, game.players
+        for name in ("root", "turn", "actions", "chance", "after", "infoset"):
+            setattr(self, name, getattr(game, name))
+
+    def payoff(self, state):
+        return [self.unit * value for value in self.game.payoff(state)]
+
+
+@pytest.mark.parametrize("unit", [1e-99, 1e-10, 1e10, 4e99])
+@pytest.mark.parametrize("solver", ["cfr", "cfr+", "dcfr", "mccfr", "fp", "lp"])
+def test_every_solver_works_in_any_unit(solver, unit):
+    game = kibitz.game("kuhn")
+    other = Scaled(game, unit)
+    plain, scaled = (kibitz.solve(g, solver, iterations=300, seed=3) for g in (game, other))
+    assert np.isfinite(scaled.probabilities).all()
+    assert kibitz.nash_conv(other, scaled) / unit == pytest.approx(kibitz.nash_conv(game, plain), abs=0.02)
+    with pytest.raises(GameError, match="payoffs must be finite, and not above 1e"):
+        kibitz.solve(Scaled(game, 1e300), solver)

@@ -214,14 +214,14 @@ def recalled(spec: str, path: Path, option: str) -> str:
     A path in an artefact was written by whoever made it, and is never opened unless the user names it too.
     """
     from kibitz import spec as specs
-    from kibitz.games import GAMES
+    from kibitz.games import GAMES, matrix
 
     text = spec.strip()
     if text.startswith("openspiel:"):
         return text
     file = any(mark in text for mark in (".py:", ".game", ".efg"))
     if text and not file and specs.parse(text).name in GAMES:
-        return text
+        return str(matrix.recalled(specs.parse(text))) if text.startswith("matrix") else text
     if text:
         raise ArtefactError(f"the game of {path} is {text}, which is opened only if you name it: add {option}")
     raise ArtefactError(f"{path} does not say which game it is for: add {option}")

@@ -28,7 +28,7 @@ from kibitz.form.sequence import Measure
 from kibitz.form.threads import together
 from kibitz.games import acpc
 from kibitz.games.betting import BettingTree
-from kibitz.machine import cores, free_memory
+from kibitz.machine import MARGIN, cores, free_memory
 
 if TYPE_CHECKING:
     from kibitz.games.poker import Poker
@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 
 # Bytes by sequence that a solve by CFR takes: three arrays of float32; for a look at the gap plans of both seats and
 # the worth of one's sequences in float64; and in the end the profile.
-BYTES_PER_HAND = 60
+BYTES_PER_HAND = 240  # hands on boards are kept one by one, and twice while they are enumerated
 BYTES_PER_SEQUENCE = 3 * 4 + 8 + 4 + 8 + 8
 MOST_CLASSES = 20_000_000  # that boards and hands are enumerated for
 
@@ -70,7 +70,7 @@ class PokerForm:
                 "solve its tree (kibitz.tree.tree_of) where that fits, or sample it"
             )
         self.game, self.definition, self.spec = game, definition, game.spec
-        most_bytes = free_memory() if most_bytes is None else most_bytes
+        most_bytes = max(0, free_memory() - MARGIN) if most_bytes is None else most_bytes
         betting: BettingTree = game.betting
         self.betting, self.segments = betting, segments_of(betting, definition.rounds)
         if cards is None:
@@ -100,8 +100,7 @@ class PokerForm:
         np.add.at(actions, self.betting.round[self.betting.turn >= 0], self._widths[self.betting.turn >= 0])
         sequences = sum(int(a) * c for a, c in zip(actions, classes, strict=True))
         needed = BYTES_PER_SEQUENCE * sequences
-        if self.definition.hole == 2:  # hands are kept one by one, to know which cards they hold
-            needed += BYTES_PER_HAND * sum(classes)
+        needed += BYTES_PER_HAND * sum(classes)
         if needed > most_bytes or max(classes) > MOST_CLASSES:
             raise GameError(
                 f"{self.spec or 'this game'} has {word}{sequences:,} sequences up to the names of suits, which take "

@@ -26,7 +26,8 @@ GAMES: dict[str, tuple[str, str]] = {
     "toepen": ("kibitz.games.toepen:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
     "rhode_island": ("kibitz.games.poker:rhode_island", "Rhode Island hold'em: three rounds, hands of three cards"),
     "poker": ("kibitz.games.poker:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
-    "matrix": ("kibitz.games.matrix:Matrix", "A payoff table: rows against columns, moves made at once"),
+    "matrix": ("kibitz.games.matrix:Matrix", "A payoff table, moves made at once: "
+               "payoffs=[[1, -1], [-1, 1]] for two, zero-sum; cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]] as in books"),
 }
 
 _NEEDED = ("players", "root", "turn", "actions", "chance", "after", "infoset", "payoff")

@@ -36,6 +36,8 @@ NO_CAP = 255  # raises in a round where the file names no cap
 RANKED = (1, 2, 3, 5, 6, 7)  # numbers of cards that have a ranking: see kibitz.games.poker.strength
 MOST_CHIPS = 2**31 - 1
 MOST_CHARACTERS = 100_000
+# What the numbers of a definition are from and to, where they are not sizes of bets.
+_RANGES = {"players": (2, 10), "rounds": (1, 4), "suits": (1, 4), "ranks": (1, 13), "hole": (1, 7)}
 
 
 class _Wrong(GameError):
@@ -196,6 +198,9 @@ def parse(text: str, where: str | Path = "") -> Definition:
         if len(found[field]) != 1:
             raise fail(lines[field], f"{_SPELLING[_KEY_OF[field]]} is one number, not {len(found[field])}")
         single[field] = found.pop(field)[0]
+        low, high = _RANGES[field]
+        if not low <= single[field] <= high:  # before anything is made of that many parts
+            raise fail(lines[field], f"{_SPELLING[_KEY_OF[field]]} should be {low} to {high}, not {single[field]}")
     rounds = single["rounds"]
     first = found.get("first_player", (1,) * rounds)
     if 0 in first:
@@ -223,7 +228,7 @@ def _fault(game: Definition) -> tuple[str, str] | None:
                 return field, f"{key} should be {low} to {high:,}, not {each}"
         return None
 
-    for field, low, high in [("players", 2, 10), ("rounds", 1, 4), ("suits", 1, 4), ("ranks", 1, 13), ("hole", 1, 7)]:
+    for field, (low, high) in _RANGES.items():
         if wrong := outside(field, low, high):
             return wrong
     counted = [("blinds", game.players, "player"), ("first_player", game.rounds, "round")]
@@ -252,6 +257,8 @@ def _fault(game: Definition) -> tuple[str, str] | None:
         for seat, (blind, stack) in enumerate(zip(game.blinds, game.stacks, strict=True)):
             if blind > stack:
                 return "blinds", f"the blind of player {seat + 1}, {blind}, is more than the stack of {stack}"
+        if game.limit and (wrong := _short_stacks(game, game.stacks)):
+            return wrong
     if wrong := outside("board", 0, 52):
         return wrong
     needed, there = game.players * game.hole + sum(game.board), game.suits * game.ranks
@@ -263,6 +270,23 @@ def _fault(game: Definition) -> tuple[str, str] | None:
             "numHoleCards and numBoardCards should come to 1, 2, 3, 5, 6 or 7"
         )
     return None
+
+
+def _short_stacks(game: Definition, stacks: tuple[int, ...]) -> tuple[str, str] | None:
+    """Limit games in which somebody may have to answer a bet with fewer chips than it, while another can still bet.
+
+    The competition's dealer asks only whether raises are left, and takes the raise of such a seat for a new bet of all
+    its chips: less than the bet, of which the others need no longer pay the rest. No poker is played so, and the limit
+    games of the competition are without stacks, so there is no saying what such a file means. Two with the same stack
+    are never in that place, nor are stacks that last for every raise.
+    """
+    most = max(game.blinds) + sum(size * count for size, count in zip(game.raise_size, game.max_raises, strict=True))
+    if min(stacks) >= most or (game.players == 2 and stacks[0] == stacks[1]):
+        return None
+    return "stacks", (
+        f"a stack of {min(stacks)} is too small for every raise, after which a player may have put in {most:,}: the "
+        "competition's dealer then lowers bets of limit games; leave stack out, give larger ones or fewer maxRaises"
+    )
 
 
 def _are(count: int) -> str:

@@ -6,15 +6,17 @@ size; one without limit is named by all that the seat has put in after it, "r300
 the last raise of the round. Whoever has too few chips may put in all of them. A seat that is all in does not act; if
 no two seats can act after a round, the rest of the board is turned and there is a showdown.
 
-Departs from that dealer in three things: there a limit raise of a seat that has fewer chips than the bet lowers the bet
-(here such a seat may not raise), blinds that put everybody all in never end, and a round has at most 64 actions.
+Departs from that dealer in two things: there blinds that put everybody all in never end, and a round has at most 64
+actions. Limit games whose stacks are too small for every raise, where that dealer may lower bets, are no definitions
+(`acpc._short_stacks`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from kibitz.errors import GameError
 from kibitz.games.acpc import Definition
 from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.games.size import estimated_histories
 
 MOST_SIZES = 1_000_000  # of a raise without limit: a file may name stacks of two thousand million
 
@@ -229,14 +232,19 @@ def _levels(game: Definition, limit: int) -> tuple[list[_Level], list[tuple[str,
     levels: list[_Level] = []
     offers: dict[tuple[str, ...], int] = {}
     level = {start(game): 1}  # a value -> how many nodes of the tree have it
-    nodes = rules_asked = 0
+    nodes, rules_asked, estimated = 0, 0, False
     while level:
         nodes += sum(level.values())
         widths = [_width(game, bets) for bets in level]
         rules_asked += sum(widths)
         below = sum(width * ways for width, ways in zip(widths, level.values(), strict=True))
-        if nodes + below > limit and rules_asked > _ASKED:
+        if nodes + below > limit and rules_asked > (_ASKED if game.limit else _ASKED_NO_LIMIT):
             raise _too_large(game, f"{nodes + below:,} nodes in its first {len(levels) + 1} steps alone", limit)
+        if not (game.limit or estimated) and rules_asked > _ASKED_NO_LIMIT:
+            estimated = True
+            about = float(np.median([estimated_histories(_Steps(game), 8.0 * limit, seed) for seed in range(9)]))
+            if about > 1.1 * limit:
+                raise _too_large(game, f"some {about:.2g} nodes, by an estimate from samples", limit)
         following: dict[Bets, int] = {}
         place: dict[Bets, int] = {}
         children: list[int] = []
@@ -263,7 +271,53 @@ def _levels(game: Definition, limit: int) -> tuple[list[_Level], list[tuple[str,
     return levels, list(offers)
 
 
-_ASKED = 300_000  # children made before a tree that is too large is no longer counted to its end
+# Children made before a tree that is too large is no longer counted to its end; without limit it has no end in sight.
+_ASKED, _ASKED_NO_LIMIT = 200_000, 30_000
+
+
+class _Steps:
+    """The betting alone as a game, as far as an estimate of its size needs one."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition, self.players = definition, definition.players
+
+    def root(self) -> Bets:
+        return start(self.definition)
+
+    def turn(self, state: Bets) -> int:
+        return state.turn
+
+    def actions(self, state: Bets) -> Sequence[int | str]:
+        low, high = raises(self.definition, state)
+        may = ("fold", "call") if state.paid[state.turn] < max(state.paid) else ("call",)
+        return _Offer(may, range(low, high + 1))
+
+    def chance(self, state: Bets) -> list[tuple[int | str, float]]:
+        return [(0, 1.0)]
+
+    def after(self, state: Bets, action: int | str) -> Bets:
+        if state.turn == CHANCE:
+            return deal(self.definition, state)
+        return act(self.definition, state, action if isinstance(action, str) else f"r{action}")
+
+    def infoset(self, state: Bets) -> Bets:
+        return state
+
+    def payoff(self, state: Bets) -> Sequence[float]:
+        return ()
+
+
+class _Offer(Sequence[int | str]):
+    """What may be done, without a list of all sizes of a raise."""
+
+    def __init__(self, may: tuple[str, ...], sizes: range) -> None:
+        self.may, self.sizes = may, sizes
+
+    def __len__(self) -> int:
+        return len(self.may) + len(self.sizes)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.may[at] if at < len(self.may) else self.sizes[at - len(self.may)]
 
 
 def _width(game: Definition, bets: Bets) -> int:

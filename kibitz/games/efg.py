@@ -13,7 +13,8 @@ nodes, infosets and outcomes are for people: where they differ between mentions 
 a node that is not terminal counts for every path through it.
 
 Both directions are loops, not recursion, so a tree may be of any depth; and a number in a file is only ever a
-key or a value, never a size, so a small file cannot ask for much memory.
+key or a value, never a size. Numbers have at most 1,000 characters and sums of them are bounded in size and in work, so
+that a small file can ask neither for much memory nor for much time.
 """
 
 from __future__ import annotations
@@ -30,12 +31,19 @@ from typing import Any, NamedTuple
 
 from kibitz.errors import GameError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
+from kibitz.machine import free_memory
 
 _TOKEN = re.compile(r'\s*(?:"([^"\\]*(?:\\.[^"\\]*)*)"|([{},])|([^\s{}",]+))', re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)", re.ASCII)
 _INTEGER = re.compile(r"\d{1,18}", re.ASCII)
 _MAX_DIGITS = 1000
-_MAX_BITS = 100_000
+_MAX_BITS = 20_000  # of a sum's denominator
+_MAX_PLAYERS = 100  # as many as a tree may have
+_MAX_WORK = (50_000, 2)  # of exact sums, and so much more for each character of a file: about a second for 100 kB
+_BYTES_PER_CHARACTER = 40  # of a file: what its nodes take (measured: 6 to 30)
+
+
+_NO_CHILDREN: list[int] = []  # of every end
 
 
 class Choice(NamedTuple):
@@ -60,6 +68,7 @@ class EfgGame:
         self._choice: list[Choice | None] = []
         self._children: list[list[int]] = []
         self._payoff: list[tuple[float, ...]] = []
+        self._places: dict[tuple[Action, ...], dict[Action, int]] = {}
 
     def __len__(self) -> int:
         """How many nodes there are."""
@@ -84,7 +93,11 @@ class EfgGame:
         return [(action, float(p)) for action, p in zip(choice.actions, choice.odds, strict=True) if p]
 
     def after(self, state: int, action: Action) -> int:
-        return self._children[state][self._offer(state).actions.index(action)]
+        choice = self._offer(state)
+        places = self._places.get(choice.actions)
+        if places is None:
+            places = self._places[choice.actions] = {a: place for place, a in enumerate(choice.actions)}
+        return self._children[state][places[action]]
 
     def infoset(self, state: int) -> str:
         return self._offer(state).key
@@ -99,9 +112,19 @@ def read_efg(source: str | Path) -> EfgGame:
         return _Reader(source, "efg text").game()
     path = Path(source)
     try:
+        if path.exists() and not path.is_file():
+            raise GameError(f"cannot read the game file {str(path)!r}: it is not a file")
+        size, free = path.stat().st_size, free_memory()
+        if size * _BYTES_PER_CHARACTER > free:
+            raise GameError(
+                f"cannot read the game file {str(path)!r}: its {size / 1e6:,.0f} MB take about "
+                f"{size * _BYTES_PER_CHARACTER / 1e6:,.0f} MB of memory, and {free / 1e6:,.0f} MB are free"
+            )
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise GameError(f"{path} is not a text file: byte {error.start} is not UTF-8") from None
+    except GameError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise GameError(f"cannot read the game file {str(path)!r}: {reason}") from None
@@ -122,6 +145,7 @@ class _Reader:
         self.outcomes: dict[int, tuple[Fraction, ...]] = {}
         self.numbers: dict[str, Fraction] = {}
         self.names: list[str] = []
+        self.work, self.most_work = 0, _MAX_WORK[0] + _MAX_WORK[1] * len(text)  # done in sums so far, and at most
         self.advance()
 
     # Errors and tokens
@@ -188,12 +212,12 @@ class _Reader:
         if known is not None:  # a file has few different numbers, and fractions are slow to make
             self.advance()
             return known
-        if self.kind != "word" or not _NUMBER.fullmatch(self.value):
-            raise self.expected(what)
-        if len(self.value) > _MAX_DIGITS:
+        if self.kind == "word" and len(self.value) > _MAX_DIGITS:  # before the pattern, which goes back and forth
             raise self.fail(
                 f"a number of {len(self.value):,} digits is too long; the limit is {_MAX_DIGITS:,}"
             )
+        if self.kind != "word" or not _NUMBER.fullmatch(self.value):
+            raise self.expected(what)
         try:
             value = self.numbers[self.value] = Fraction(self.value)
             float(value)
@@ -206,8 +230,10 @@ class _Reader:
 
     def sum(self, a: Fraction, b: Fraction) -> Fraction:
         """Exact; a long row of denominators with nothing in common would grow without bound."""
+        # A sum needs products and a common divisor: the square of the length, for long ones.
+        self.work += 1 + ((a.denominator.bit_length() + b.denominator.bit_length()) // 512) ** 2
         total = a + b
-        if total.denominator.bit_length() > _MAX_BITS:
+        if total.denominator.bit_length() > _MAX_BITS or self.work > self.most_work:
             raise self.fail(
                 "the numbers up to here have too many different denominators to be summed exactly"
             )
@@ -227,30 +253,44 @@ class _Reader:
         self.brace("{", "and the players' names")
         while self.kind == "string":
             self.names.append(self.string("a player's name"))
+            if len(self.names) > _MAX_PLAYERS:
+                raise self.fail(f"there are more than {_MAX_PLAYERS} players")
         if not self.names:
             raise self.expected("a player's name in quotes")
         self.brace("}", "or a player's name in quotes")
         game = EfgGame(title, self.optional_string(), self.names)
 
         # Nodes come in prefix order: each new one is the next child of the innermost node that lacks one.
-        # waiting holds (node, how many children it has, payoffs so far).
+        # waiting holds (node, how many children it has, the payoffs at it); `paid` is their sum along the path, from
+        # which they are taken again on the way back: a sum for each node of a path would take the square of its length.
         waiting: list[tuple[int, int, tuple[Fraction, ...] | None]] = []
+        nothing = (Fraction(0),) * len(self.names)
+        paid = nothing
+        known: dict[int, tuple[float, ...]] = {}  # by identity: outcomes are kept, and fractions are slow to compare
         while True:
-            paid = waiting[-1][2] if waiting else None
             turn, choice, outcome = self.node()
-            if outcome is not None:
-                paid = outcome if paid is None else tuple(map(self.sum, paid, outcome))
             node = len(game)
             game._turn.append(turn)
             game._choice.append(choice)
-            game._children.append([])
-            game._payoff.append(self.floats(paid) if choice is None else ())
+            game._children.append([] if choice is not None else _NO_CHILDREN)
             if waiting:
                 game._children[waiting[-1][0]].append(node)
             if choice is not None:
-                waiting.append((node, len(choice.actions), paid))
+                if outcome is not None:
+                    paid = tuple(map(self.sum, paid, outcome))
+                waiting.append((node, len(choice.actions), outcome))
+                game._payoff.append(())
+            elif any(paid):
+                game._payoff.append(self.floats(paid if outcome is None else tuple(map(self.sum, paid, outcome))))
+            else:
+                ended = nothing if outcome is None else outcome
+                if id(ended) not in known:
+                    known[id(ended)] = self.floats(ended)
+                game._payoff.append(known[id(ended)])
             while waiting and len(game._children[waiting[-1][0]]) == waiting[-1][1]:
-                waiting.pop()
+                _, _, outcome = waiting.pop()
+                if outcome is not None:
+                    paid = tuple(map(self.sum, paid, [-value for value in outcome])) if waiting else nothing
             if not waiting:
                 break
         if self.kind != "end":
@@ -322,8 +362,8 @@ class _Reader:
             known = Choice(f"{seat + 1}.{number} {name}".rstrip(), actions, ())
             self.infosets[seat, number] = known
         elif known.actions != actions:
-            before = f"before they were the {len(known.actions)} actions {list(known.actions)}"
-            raise self.fail(f"{what} has {len(actions)} actions {list(actions)}, but {before}", listed)
+            before = f"before they were the {len(known.actions)} actions {_some(known.actions)}"
+            raise self.fail(f"{what} has {len(actions)} actions {_some(actions)}, but {before}", listed)
         return known
 
     def labels(self, names: list[str], what: str, at: int) -> tuple[Action, ...]:
@@ -353,14 +393,18 @@ class _Reader:
         self.brace("}", f"after {len(self.names)} payoffs")
         if known is not None and known != tuple(payoffs):
             raise self.fail(f"outcome {number} had other payoffs before", described)
-        self.outcomes[number] = tuple(payoffs)
-        return self.outcomes[number]
+        return self.outcomes.setdefault(number, tuple(payoffs))
 
-    def floats(self, paid: tuple[Fraction, ...] | None) -> tuple[float, ...]:
+    def floats(self, paid: tuple[Fraction, ...]) -> tuple[float, ...]:
         try:
-            return tuple(map(float, paid)) if paid is not None else (0.0,) * len(self.names)
+            return tuple(map(float, paid))
         except OverflowError:
             raise self.fail("the payoffs along the path to this node sum to what is too large") from None
+
+
+def _some(actions: Sequence[Action]) -> str:
+    shown = ", ".join(repr(action)[:40] for action in actions[:6])
+    return f"[{shown}{', ...' if len(actions) > 6 else ''}]"
 
 
 def write_efg(game: Game, path: str | Path, title: str = "") -> None:

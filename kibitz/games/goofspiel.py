@@ -25,6 +25,7 @@ from kibitz.errors import SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
 ORDERS = ("random", "descending", "ascending")
+MOST_CARDS = 100  # far beyond what can be laid out or sampled
 RETURNS = ("win_loss", "point_difference", "total_points")
 
 
@@ -56,8 +57,8 @@ class Goofspiel:
     def __post_init__(self) -> None:
         if not 2 <= self.players <= 10:
             raise SpecError(f"goofspiel is for 2 to 10 players; players={self.players} was asked for")
-        if self.num_cards < 2:
-            raise SpecError(f"goofspiel needs num_cards of 2 or more, not {self.num_cards}")
+        if not 2 <= self.num_cards <= MOST_CARDS:
+            raise SpecError(f"goofspiel needs num_cards of 2 to {MOST_CARDS}, not {self.num_cards}")
         if self.points_order not in ORDERS:
             raise specs.unknown("points_order of goofspiel", self.points_order, ORDERS)
         if self.returns_type not in RETURNS:

@@ -19,6 +19,7 @@ from kibitz.errors import SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
 LIAR = "liar"
+MOST = 100  # far beyond what can be laid out or sampled, and lists of bids stay short
 
 
 class Table(NamedTuple):
@@ -44,6 +45,11 @@ class LiarsDice:
         if self.numdice < 1 or self.dice_sides < 2:
             raise SpecError(
                 f"liars_dice needs numdice of 1 or more and dice_sides of 2 or more, "
+                f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
+            )
+        if self.numdice > MOST or self.dice_sides > MOST:
+            raise SpecError(
+                f"liars_dice has at most {MOST} dice of {MOST} sides for each, "
                 f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
             )
 

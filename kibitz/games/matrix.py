@@ -1,11 +1,20 @@
 """A payoff table: every player chooses once, at the same time.
 
-`payoffs` is one table for two players, what the row player wins and the column player loses, or a list with
-one table for each player: payoffs[seat][choice of seat 0][choice of seat 1] and so on. Choices are the
-numbers 0, 1, ..., or `names`: one list that all players share, or a list for each player.
+The payoffs are given in one of three ways:
+
+    payoffs=[[0, -1, 1], [1, 0, -1], [-1, 1, 0]]      for two, zero-sum: what the row player wins and the column player
+                                                      loses, payoffs[choice of seat 0][choice of seat 1]
+    cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]]        as books print them: a cell for each pair of choices, in it a
+                                                      number for each player, cells[choice of seat 0][...][seat]
+    tables=[[[3, 0], [5, 1]], [[3, 5], [0, 1]]]       a table for each player: tables[seat][choice of seat 0][...]
+
+The last two are the same game, the prisoners' dilemma. More players make cells and tables nest deeper. `payoffs` may
+hold tables as well, but not where their shape is that of cells too: nobody could tell which was meant.
+
+Choices are the numbers 0, 1, ..., or `names`: one list that all players share, or a list for each player.
 
     matrix(payoffs=[[0, -1, 1], [1, 0, -1], [-1, 1, 0]], names=[rock, paper, scissors])
-    matrix(payoffs=[[[3, 0], [5, 1]], [[3, 5], [0, 1]]], names=[silent, betray])     the prisoners' dilemma
+    matrix(cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]], names=[silent, betray])
 
 The seats choose in order, and none knows what those before it chose. A state is the tuple of choices so far.
 """
@@ -21,30 +30,63 @@ from kibitz import spec as specs
 from kibitz.errors import SpecError
 from kibitz.games.protocol import TERMINAL, Action
 
+WAYS = (
+    "payoffs=[[1, -1], [-1, 1]] is what the row player wins of the other, cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]] "
+    "has a number for each player in each cell"
+)
+
 
 @dataclass(frozen=True)
 class Matrix:
-    """A payoff table: matrix(payoffs=[[1, -1], [-1, 1]], names=[heads, tails])."""
+    """A payoff table: matrix(payoffs=[[1, -1], [-1, 1]]), matrix(cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]])."""
 
-    payoffs: Sequence[Any]
+    payoffs: Sequence[Any] = ()
     names: Sequence[Any] = ()
+    cells: Sequence[Any] = ()
+    tables: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "payoffs", _freeze(self.payoffs))
-        object.__setattr__(self, "names", _freeze(self.names))
-        shape = _shape(self.payoffs)
-        _check(self.payoffs, shape, "payoffs")
-        depth = len(shape)
-        if depth < 2:
+        for name in ("payoffs", "names", "cells", "tables"):
+            object.__setattr__(self, name, _freeze(getattr(self, name)))
+        given = [name for name in ("payoffs", "cells", "tables") if getattr(self, name) != ()]
+        if len(given) != 1:
+            there = " and ".join(given) or "none"
+            raise SpecError(f"matrix needs one of payoffs, cells and tables, not {there}: {WAYS}")
+        table = getattr(self, given[0])
+        shape = _shape(table)
+        _check(table, shape, given[0])
+        if len(shape) < (2 if given[0] == "payoffs" else 3):
+            raise SpecError(f"matrix: {given[0]} should be a table (a list of rows) of numbers or cells: {WAYS}")
+        players = len(shape) - 1
+        if given[0] == "tables" and shape[0] != players:
             raise SpecError(
-                "matrix: payoffs should be a table (a list of rows), or one table for each player"
+                f"matrix: tables nests {players + 1} deep, as {players} tables for {players} players do, "
+                f"but has {shape[0]} tables"
             )
-        if depth > 2 and len(self.payoffs) != depth - 1:
+        if given[0] == "cells" and shape[-1] != players:
             raise SpecError(
-                f"matrix: payoffs nests {depth} deep, as {depth - 1} tables for {depth - 1} players do, "
-                f"but has {len(self.payoffs)} tables"
+                f"matrix: cells nests {players + 1} deep, as cells for {players} players do, "
+                f"but a cell has {shape[-1]} numbers"
             )
+        if given[0] == "payoffs" and players > 1:
+            self._check_payoffs(shape)
         self._check_names()
+
+    def _check_payoffs(self, shape: tuple[int, ...]) -> None:
+        """Tables in `payoffs` are refused where they might as well be cells."""
+        players = len(shape) - 1
+        if shape[0] == shape[-1] == players:
+            raise SpecError(
+                f"matrix: payoffs could be {players} tables, one for each player, and could be cells with {players} "
+                "numbers each; say which: write tables= or cells= instead of payoffs="
+            )
+        if shape[-1] == players:
+            raise SpecError(f"matrix: payoffs has cells with {players} numbers each; write cells= instead of payoffs=")
+        if shape[0] != players:
+            raise SpecError(
+                f"matrix: payoffs nests {players + 1} deep, as {players} tables for {players} players do, "
+                f"but has {shape[0]} tables"
+            )
 
     def _check_names(self) -> None:
         if not self.names:
@@ -68,12 +110,13 @@ class Matrix:
     @cached_property
     def _shape(self) -> tuple[int, ...]:
         """How many choices each player has."""
-        return _shape(self._tables[0])
+        return _shape(self.cells)[:-1] or _shape(self._tables[0])
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
-        """One table for each player, or the row player's alone."""
-        return tuple(self.payoffs) if len(_shape(self.payoffs)) > 2 else (self.payoffs,)
+        """One table for each player, or the row player's alone; none where there are cells."""
+        given = self.tables or self.payoffs
+        return tuple(given) if len(_shape(given)) != 2 else (given,)
 
     @cached_property
     def _actions(self) -> tuple[tuple[Action, ...], ...]:
@@ -106,7 +149,9 @@ class Matrix:
         return f"P{len(state)}"
 
     def payoff(self, state: tuple[int, ...]) -> list[float]:
-        values = [_entry(table, state) for table in self._tables]
+        if self.cells:
+            return [float(value) for value in _entry(self.cells, state)]
+        values = [float(_entry(table, state)) for table in self._tables]
         return values if len(values) > 1 else [values[0], 0.0 - values[0]]
 
 
@@ -126,7 +171,7 @@ def _check(table: Any, shape: tuple[int, ...], where: str) -> None:
     """Refuse a table that is ragged or holds what is not a finite number."""
     if not shape:
         number = isinstance(table, int | float) and not isinstance(table, bool)
-        if not number or not -1e300 < table < 1e300:  # false for NaN as well
+        if not number or not -1e100 <= table <= 1e100:  # false for NaN as well
             raise SpecError(f"matrix: {where} is {specs.show(table)}, which is not a number that can be paid")
         return
     if not isinstance(table, tuple) or len(table) != shape[0]:
@@ -135,7 +180,15 @@ def _check(table: Any, shape: tuple[int, ...], where: str) -> None:
         _check(part, shape[1:], f"{where}[{i}]")
 
 
-def _entry(table: Any, state: tuple[int, ...]) -> float:
+def _entry(table: Any, state: tuple[int, ...]) -> Any:
     for choice in state:
         table = table[choice]
-    return float(table)
+    return table
+
+
+def recalled(spec: specs.Spec) -> specs.Spec:
+    """A spec from before `tables` and `cells`, as artefacts carry it: nested payoffs were tables."""
+    given = spec.args.get("payoffs")
+    if spec.name != "matrix" or len(_shape(_freeze(given))) < 3:
+        return spec
+    return specs.Spec("matrix", {"tables" if key == "payoffs" else key: value for key, value in spec.args.items()})

@@ -11,16 +11,20 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kibitz.errors import GameError, MissingExtra, SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
+from kibitz.games.trial import try_first
 
 # Who moves, in OpenSpiel: a seat, or this for chance; any other number, once moves are in turns, is the end.
 SPIEL_CHANCE = -1
 # OpenSpiel gives probabilities and payoffs that are rounded: they agree with ours within this.
 TOLERANCE = 1e-9
+TRIED_MOVES, TRIED_SECONDS = 500, 0.2  # of a game, before it is let into this process
 _NO_MOVES: tuple[list[int], dict[Action, int]] = ([], {})
 
 
@@ -39,7 +43,7 @@ class OpenSpielGame:
     def __init__(self, game: Any) -> None:
         pyspiel = _pyspiel()
         self.name = game.strip() if isinstance(game, str) else str(game)
-        loaded = _load(game) if isinstance(game, str) else game
+        loaded = _load(self.name) if isinstance(game, str) else game
         self.game = _in_turns(loaded, self.name)
         kind = self.game.get_type()
         self._strings = bool(kind.provides_information_state_string)
@@ -63,6 +67,18 @@ class OpenSpielGame:
         return self._position(_told(self.game.new_initial_state, self.name))
 
     def _position(self, state: Any) -> Position:
+        try:
+            return self._seen(state)
+        except MemoryError:
+            raise
+        except Exception as error:  # of OpenSpiel's rules, or of names that are no text
+            raise self._failed(state, error) from error
+
+    def _failed(self, state: Any, error: Exception) -> GameError:
+        reason = _reason(error) or type(error).__name__
+        return GameError(f"the rules of OpenSpiel's {self.name} fail at history {_short(state)}: {reason}")
+
+    def _seen(self, state: Any) -> Position:
         turn = state.current_player()
         if turn >= 0:
             # With perfect information and no string of its own, what a player knows is the history.
@@ -85,20 +101,30 @@ class OpenSpielGame:
         return tuple(state.moves)
 
     def chance(self, state: Position) -> list[tuple[Action, float]]:
-        chances = [p for _, p in state.state.chance_outcomes() if p > 0]
+        try:
+            chances = [p for _, p in state.state.chance_outcomes() if p > 0]
+        except Exception as error:
+            raise self._failed(state.state, error) from error
         total = sum(chances)
         if abs(total - 1) > 1e-6:
             raise GameError(f"chance in OpenSpiel's {self.name} sums to {total!r}, not 1, at {_where(state)}")
         return [(name, p / total) for name, p in zip(state.moves, chances, strict=True)]
 
     def after(self, state: Position, action: Action) -> Position:
-        return self._position(state.state.child(state.moves[action]))
+        try:
+            child = state.state.child(state.moves[action])
+        except Exception as error:
+            raise self._failed(state.state, error) from error
+        return self._position(child)
 
     def infoset(self, state: Position) -> str:
         return state.infoset
 
     def payoff(self, state: Position) -> Sequence[float]:
-        returns: list[float] = state.state.returns()
+        try:
+            returns: list[float] = state.state.returns()
+        except Exception as error:
+            raise self._failed(state.state, error) from error
         return returns
 
 
@@ -129,14 +155,29 @@ def _quiet() -> Iterator[None]:
         os.close(kept)
 
 
+def _reason(error: BaseException) -> str:
+    """OpenSpiel's words in one line, without the list of all its games, and not too many of them."""
+    words = "; ".join(str(error).split("Available games are", 1)[0].strip().splitlines())
+    return words if len(words) <= 400 else f"{words[:396]} ..."
+
+
+def _short(state: Any) -> str:
+    try:
+        text = str(state.history())
+    except Exception:
+        return "unknown"
+    return text if len(text) <= 80 else f"{text[:76]} ..."
+
+
 def _told(call: Callable[..., Any], name: str, *arguments: Any) -> Any:
     """Call OpenSpiel; what it objects to becomes a SpecError with its reason."""
     try:
         with _quiet():
             return call(*arguments)
-    except (_pyspiel().SpielError, LookupError, ValueError, TypeError) as error:
-        reason = "; ".join(str(error).split("Available games are", 1)[0].strip().splitlines())
-        raise SpecError(f"OpenSpiel does not take {name!r}: {reason}") from None
+    except MemoryError:
+        raise SpecError(f"OpenSpiel's {name!r} does not fit into memory: choose smaller parameters") from None
+    except Exception as error:
+        raise SpecError(f"OpenSpiel does not take {name!r}: {_reason(error) or type(error).__name__}") from None
 
 
 def _load(text: str) -> Any:
@@ -147,7 +188,26 @@ def _load(text: str) -> Any:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "pyspiel.registered_names() lists those it has"
         raise SpecError(f"unknown OpenSpiel game {name!r}: {hint}")
-    return _told(pyspiel.load_game, text.strip(), text.strip())
+    try_first(lambda: _try(text), f"OpenSpiel's {text!r}")
+    return _told(pyspiel.load_game, text, text)
+
+
+def _try(text: str) -> None:
+    """What a walk will do first with a game: the beginning of its tree. Any of it may crash for odd parameters."""
+    game = OpenSpielGame(_told(_pyspiel().load_game, text, text))
+    began, rng = time.process_time(), random.Random(0)
+    waiting = [game.root()]
+    for _ in range(TRIED_MOVES):
+        if not waiting or time.process_time() - began > TRIED_SECONDS:
+            return
+        state = waiting.pop()
+        if state.turn == TERMINAL:
+            game.payoff(state)
+        elif state.turn == CHANCE:
+            game.chance(state)
+        moves = list(state.moves)
+        for move in rng.sample(moves, min(3, len(moves))):  # not the first ones alone
+            waiting.append(game.after(state, move))
 
 
 def _in_turns(game: Any, name: str) -> Any:

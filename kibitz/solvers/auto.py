@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
+import numpy as np
+
+from kibitz.errors import SolverError
 from kibitz.form.kinds import is_poker_form
 from kibitz.solvers import Solver, Task
 
 # HiGHS solves a form of this many payoff entries in a second or two (Leduc 13 thousand, Goofspiel-5 39, Leduc with ten
 # cards 72); its time grows with the square, so beyond this CFR+ is at a gap of 1e-4 sooner.
 MOST_ENTRIES = 100_000
+FAR_APART = 1e6
 
 
 def auto() -> Callable[[Task, str], Solver]:
@@ -20,6 +25,20 @@ def _choose(task: Task, spec: str) -> Solver:
     from kibitz.solvers import make
     from kibitz.solvers.lp import refusal
 
-    exact = not refusal(task) and task.form.entries <= MOST_ENTRIES
     # On Rhode Island hold'em dcfr+ needed the fewest iterations of those tried (`kibitz paper sandholm`).
-    return make("lp" if exact else "dcfr+" if is_poker_form(task.form) else "cfr+", task)
+    other = "dcfr+" if is_poker_form(task.form) else "cfr+"
+    if refusal(task) or task.form.entries > MOST_ENTRIES:
+        return make(other, task)
+    if _far_apart(task):
+        try:
+            make("lp", task).step(1)
+        except SolverError as error:
+            warnings.warn(f"{other} was taken in place of lp: {error}", stacklevel=2)
+            return make(other, task)
+    return make("lp", task)
+
+
+def _far_apart(task: Task) -> bool:
+    """Whether payoffs (times chances) are so far apart that the programme has to prove itself."""
+    sizes = np.abs(task.form.payoff_matrix().data)
+    return bool(len(sizes) and sizes.max() > FAR_APART * sizes.min())

@@ -6,6 +6,9 @@ seat 0, an equilibrium plan x solves
     maximise f'q   subject to   E x = e,  F'q <= A'x,  x >= 0.
 
 The duals of F'q <= A'x are seat 1's plan, so one programme gives both strategies and the value.
+
+HiGHS has absolute tolerances and takes entries below 1e-9 for zero, so payoffs are divided by a scale: the largest one,
+and where they are far apart smaller ones too. An answer is held against its gap in the game before it is given.
 """
 
 from __future__ import annotations
@@ -20,6 +23,10 @@ from kibitz.errors import SolverError, SpecError
 from kibitz.solvers import Task
 
 Floats = NDArray[np.float64]
+SCALES = (1.0, 1e-6, 1e-9, 1e-12)  # shares of the largest payoff to divide by, tried in turn
+EXACT = 1e-6  # the largest gap of an answer, as a share of what is at stake when it is played
+ENOUGH = 1e-9  # a gap that makes further trials needless
+NOISE = 1e-9  # a gap that is no matter at all, as a share of the smallest payoff times chance
 METHODS = {"auto": "highs", "simplex": "highs-ds", "ipm": "highs-ipm"}
 
 
@@ -64,19 +71,45 @@ class Lp:
         """Nothing follows from the state."""
 
     def step(self, count: int) -> None:
-        from scipy.optimize import linprog
-        from scipy.sparse import bmat, csc_matrix
-
         if self.iteration:
             return
         form = self.task.form
-        payoffs = form.payoff_matrix() / form.scale  # HiGHS has absolute tolerances
+        payoffs = form.payoff_matrix()
+        data = np.abs(payoffs.data) if payoffs.nnz else np.ones(1)
+        least, noise, stake = float("inf"), NOISE * float(data.min()), 0.0
+        reasons: list[str] = []
+        for share in SCALES:
+            found, reason = self._solved(payoffs, share * form.scale)
+            if found is None:
+                reasons.append(reason)
+                continue
+            gap, at_stake = self._judged(found[0], payoffs)
+            if gap < least:
+                least, stake, (self.weights[:], self.value) = gap, at_stake, found
+            if least <= max(ENOUGH * stake, noise):
+                break
+        if least > max(EXACT * stake, noise):
+            if not np.isfinite(least):
+                raise SolverError(f"HiGHS did not solve the programme: {reasons[0]}; try lp(method=ipm) or cfr+")
+            raise SolverError(
+                f"the linear programme's best answer has a gap of {least:.3g} where {stake:.3g} is at stake, so it is "
+                f"not exact: payoffs times chances, from {data.min():.3g} to {data.max():.3g}, are too far apart for "
+                "it; use cfr+"
+            )
+        self.iteration = 1
+
+    def _solved(self, payoffs: Any, scale: float) -> tuple[tuple[Floats, float] | None, str]:
+        """(plans of both seats, value) by the programme with payoffs over a scale; or None, and why."""
+        from scipy.optimize import linprog
+        from scipy.sparse import bmat, csc_matrix
+
+        form = self.task.form
         own, own_side = form.constraints(0)
         his, his_side = form.constraints(1)
         # Variables (x >= 0, q free), as HiGHS wants it: minimise -f'q with F'q - A'x <= 0 and E x = e.
         answer = linprog(
             np.concatenate((np.zeros(own.shape[1]), -his_side)),
-            A_ub=bmat([[-payoffs.T, his.T]], format="csc"),
+            A_ub=bmat([[-(payoffs / scale).T, his.T]], format="csc"),
             b_ub=np.zeros(payoffs.shape[1]),
             A_eq=bmat([[own, csc_matrix((own.shape[0], his.shape[0]))]], format="csc"),
             b_eq=own_side,
@@ -89,11 +122,18 @@ class Lp:
             method=self.method,
         )
         if answer.status != 0:
-            raise SolverError(f"HiGHS did not solve the programme: {answer.message}; try lp(method=ipm) or cfr+")
+            return None, str(answer.message)
         plans = np.concatenate((answer.x[: own.shape[1]], -answer.ineqlin.marginals))
-        self.weights[:] = np.maximum(plans, 0.0)
-        self.value = -float(answer.fun) * form.scale
-        self.iteration = 1
+        return (np.maximum(plans, 0.0), -float(answer.fun) * scale), ""
+
+    def _judged(self, weights: Floats, payoffs: Any) -> tuple[float, float]:
+        """(gap of an answer in the game, what is at stake when it is played: the expected size of a payoff)."""
+        form = self.task.form
+        probabilities = form.to_probabilities(weights)
+        plan = form.plan(form.to_strategy(probabilities))
+        second = int(form.seat_sequence[1])
+        stake = float(plan[:second] @ (abs(payoffs) @ plan[second:]))
+        return form.measure(probabilities).nash_conv, stake
 
     def probabilities(self) -> Floats:
         """Behaviour from the plans; infosets that a plan never reaches are uniform."""
