@@ -20,7 +20,7 @@ __all__ = ["CHANCE", "GAMES", "TERMINAL", "Game", "game"]
 # name -> (module:class, one line for `kibitz games`)
 GAMES: dict[str, tuple[str, str]] = {
     "kuhn": ("kibitz.games.kuhn:Kuhn", "Kuhn poker: one card each, one bet; players=2 or more"),
-    "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or 3"),
+    "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or more"),
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
     "toepen": ("kibitz.games.toepen:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
