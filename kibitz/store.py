@@ -104,23 +104,28 @@ def load(
     """
     if max_bytes is None:
         max_bytes = 1 << 63 if mmap else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with _opened(path) as folder, contextlib.ExitStack() as stack:
+        try:
+            manifest, files = _open(folder, path, kind, max_bytes, stack)
+        except FileNotFoundError:
+            # A writer may have replaced the artefact between our look at the manifest and at its files.
+            # Once it has let go of the lock, a file that is still missing is damage.
+            with _lock(folder, fcntl.LOCK_SH):
+                manifest, files = _open(folder, path, kind, max_bytes, stack)
+        arrays = {name: _read(files[name], name, manifest["arrays"][name], mmap) for name in files}
+        return Artefact(manifest["kind"], arrays, manifest["meta"], Path(path))
+
+
+@contextlib.contextmanager
+def _opened(path: AnyPath) -> Iterator[int]:
+    """The directory of an artefact, to be read. Whatever goes wrong is an ArtefactError."""
     try:
         folder = os.open(path, _FOLDER)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise ArtefactError(f"there is no artefact at {path!s} ({why}); check the path") from None
     try:
-        with contextlib.ExitStack() as stack:
-            stack.callback(os.close, folder)
-            try:
-                manifest, files = _open(folder, path, kind, max_bytes, stack)
-            except FileNotFoundError:
-                # A writer may have replaced the artefact between our look at the manifest and at its files.
-                # Once it has let go of the lock, a file that is still missing is damage.
-                with _lock(folder, fcntl.LOCK_SH):
-                    manifest, files = _open(folder, path, kind, max_bytes, stack)
-            arrays = {name: _read(files[name], name, manifest["arrays"][name], mmap) for name in files}
-        return Artefact(manifest["kind"], arrays, manifest["meta"], Path(path))
+        yield folder
     except (_Damage, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, ArtefactError):
             raise
@@ -132,6 +137,15 @@ def load(
             raise ArtefactError(f"there is no artefact at {path!s} ({why}); check the path") from None
         cure = "make it readable, recompute it or restore a copy"
         raise ArtefactError(f"cannot load {path!s}: {str(error)[:200]}; {cure}") from None
+    finally:
+        os.close(folder)
+
+
+def sizes(path: AnyPath, kind: str | None = None) -> dict[str, int]:
+    """How many numbers each array of an artefact has, by its manifest and the lengths of its files alone."""
+    with _opened(path) as folder, contextlib.ExitStack() as stack:
+        manifest, _ = _open(folder, path, kind, 1 << 63, stack)
+    return {name: math.prod(entry["shape"]) for name, entry in manifest["arrays"].items()}
 
 
 def digest(arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> str:

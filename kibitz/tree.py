@@ -146,14 +146,14 @@ class Tree:
 _trees: weakref.WeakKeyDictionary[Any, Tree] = weakref.WeakKeyDictionary()
 
 
-def tree_of(game: Game, progress: Callable[[int], None] | None = None) -> Tree:
+def tree_of(game: Game, progress: Callable[[int], None] | None = None, infosets: int | None = None) -> Tree:
     """The tree of a game, laid out on first use and kept as long as the game object lives."""
     try:
         tree = _trees.get(game)
     except TypeError:  # an unhashable game of a user's own
-        return lay_out(game, progress)
+        return lay_out(game, progress, infosets=infosets)
     if tree is None:
-        tree = lay_out(game, progress)
+        tree = lay_out(game, progress, infosets=infosets)
         with contextlib.suppress(TypeError):  # a class that cannot be weakly referenced
             _trees[game] = tree
     return tree
@@ -171,10 +171,13 @@ class _Layout:
     payoff: array[float] = field(default_factory=lambda: array("d"))
 
 
-def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: int | None = None) -> Tree:
+def lay_out(
+    game: Game, progress: Callable[[int], None] | None = None, limit: int | None = None, infosets: int | None = None
+) -> Tree:
     """Walk the rules and lay them out; `progress` is told the number of histories from time to time.
 
-    `limit` is the most histories to accept; by default what fits into this machine's free memory.
+    `limit` is the most histories to accept; by default what fits into this machine's free memory. `infosets` is the
+    most infosets: a file that holds a strategy for so many is not for a game with more.
     """
     players = game.players
     if not isinstance(players, int) or not 1 <= players <= 100:
@@ -187,7 +190,7 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
             f"memory at about {BYTES_PER_HISTORY} bytes each; shrink its parameters, or abstract it"
         )
     compiled = getattr(game, "arrays", None)
-    arrays = None if compiled is None else compiled(limit)
+    arrays = None if compiled is None else compiled(min(limit, limit if infosets is None else 1_000 * infosets))
     if arrays is not None:
         _check_size(len(arrays["parent"]), limit)
         return _from_arrays(game, arrays)
@@ -226,6 +229,9 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
             if infoset is None:
                 infoset = seat_keys[key] = len(seat_keys)
                 lists_of[turn].append(number)
+                if infosets is not None and sum(map(len, keys)) > infosets:
+                    name = getattr(game, "spec", "") or "the game"
+                    raise GameError(f"{name} has more than {infosets:,} infosets, and the file has no more")
             elif lists_of[turn][infoset] != number:
                 known = list(lists)[lists_of[turn][infoset]]
                 raise GameError(

@@ -125,19 +125,22 @@ def tree_of_text(text: str, watch: Watch) -> Tree:
     return game_and_tree(text, watch)[1]
 
 
-def game_and_tree(text: str, watch: Watch) -> tuple[Game, Tree]:
+def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[Game, Tree]:
     """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
     from kibitz.tree import tree_of
 
     watch.phase(f"laying out {text}")
     with told_by_line(text):
         rules = rules_of(text)
-        tree = tree_of(rules, watch.histories)
+        tree = tree_of(rules, watch.histories, columns)
     return rules, _named(tree, text)
 
 
-def subject_of(text: str, watch: Watch, of_tree: bool = False) -> Tree | PokerForm:
-    """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed."""
+def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | None = None) -> Tree | PokerForm:
+    """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed.
+
+    columns: of the file that the game is laid out for, if it is the file that names it: what is larger is refused.
+    """
     from kibitz.form.kinds import is_poker
     from kibitz.tree import tree_of
 
@@ -146,9 +149,12 @@ def subject_of(text: str, watch: Watch, of_tree: bool = False) -> Tree | PokerFo
         rules = rules_of(text)
         if is_poker(rules) and not of_tree:
             from kibitz.form.poker import poker_form
+            from kibitz.profile import check_poker
 
+            if columns is not None:
+                check_poker(rules, columns)
             return poker_form(rules)
-        return _named(tree_of(rules, watch.histories), text)
+        return _named(tree_of(rules, watch.histories, columns), text)
 
 
 def rules_of(text: str) -> Game:
@@ -193,25 +199,6 @@ def _told(text: str, error: BaseException) -> str:
     if mine:
         return f"{file}, line {mine[-1].lineno}, in {mine[-1].name}: {what}"
     return "" if ours else f"{file}: {what}"
-
-
-def recalled(spec: str, path: Path, option: str) -> str:
-    """The game that an artefact names, if it can be called without reading a file or running its code.
-
-    A path in an artefact was written by whoever made it, and is never opened unless the user names it too.
-    """
-    from kibitz import spec as specs
-    from kibitz.games import GAMES
-
-    text = spec.strip()
-    if text.startswith("openspiel:"):
-        return text
-    file = any(mark in text for mark in (".py:", ".game", ".efg"))
-    if text and not file and specs.parse(text).name in GAMES:
-        return text
-    if text:
-        raise ArtefactError(f"the game of {path} is {text}, which is opened only if you name it: add {option}")
-    raise ArtefactError(f"{path} does not say which game it is for: add {option}")
 
 
 # Where output goes

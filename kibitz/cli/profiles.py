@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, recalled, subject_of
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, subject_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
@@ -35,6 +35,7 @@ def evaluate(
       kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
     """
     from kibitz.profile import Profile
+    from kibitz.recall import recalled
 
     held = Profile.load(profile)
     text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
@@ -42,7 +43,8 @@ def evaluate(
         from kibitz.evaluate import report
         from kibitz.form.kinds import is_poker_infosets
 
-        tree = subject_of(text, watch, of_tree=not is_poker_infosets(held.infosets))
+        of_tree, columns = not is_poker_infosets(held.infosets), None if game else held.infosets.columns
+        tree = subject_of(text, watch, of_tree, columns)
         watch.phase("measuring (the first use compiles)")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}
@@ -55,7 +57,7 @@ def evaluate(
 def _quoted(text: str) -> str:
     import shlex
 
-    return shlex.quote(text) if text else ""
+    return shlex.quote(text) if text and len(text) <= 200 else ""
 
 
 def _print_worth(profile: Profile, data: dict[str, Any]) -> None:

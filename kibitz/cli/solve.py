@@ -17,7 +17,6 @@ from kibitz.cli.common import (
     check_file,
     console,
     print_json,
-    recalled,
     subject_of,
 )
 from kibitz.cli.watch import Watch
@@ -51,6 +50,7 @@ class Order:
     log: Path | None
     abstraction: str | None = None
     at: int | None = None  # the iteration of the checkpoint to go on from
+    columns: int | None = None  # of its arrays, if it is the checkpoint that names the game
 
 
 def solve(
@@ -155,13 +155,17 @@ def solve(
 
 def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> Order:
     """The order with what the checkpoint knows: game, solver, seed, and, unless others are given, the stops."""
-    from kibitz.run import checkpoint_meta
+    from kibitz import store
+    from kibitz.recall import recalled
+    from kibitz.run import KIND, checkpoint_meta
 
     if order.checkpoint not in (None, path):
         raise SolverError("--resume goes on saving to the checkpoint it names: leave --checkpoint out")
     meta = checkpoint_meta(path)
+    named = order.game is not None or order.abstraction is not None  # an abstract game has fewer rows than the game
     order = replace(
         order,
+        columns=None if named else max(store.sizes(path, KIND).values(), default=0),
         game=order.game or recalled(meta["game"], path, "the GAME, as `kibitz solve GAME --resume DIR`"),
         solver=solver or meta["solver"],
         seed=meta["seed"] if seed is None else seed,
@@ -216,7 +220,8 @@ def _run(order: Order, shown: bool) -> tuple[Tree | PokerForm, Profile, Report]:
     with Watch(shown) as watch:
         from kibitz.run import walks
 
-        tree = subject_of(str(order.game), watch, walks(known(order.solver), order.abstraction))
+        of_tree = walks(known(order.solver), order.abstraction)
+        tree = subject_of(str(order.game), watch, of_tree, order.columns)
         spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
         watch.solving(f"solving {tree.spec} by {spec}", report)
         with _Log(order.log, report) as log:
@@ -314,6 +319,8 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
     """The command that goes on with an interrupted run; None if it was not saved."""
     if order.checkpoint is None:
         return None
+    from kibitz.recall import recalled
+
     words = ["kibitz", "solve"]
     try:
         recalled(tree.spec, order.checkpoint, "")
