@@ -160,6 +160,26 @@ def write_text(path: AnyPath, text: str) -> None:
         _sync(target.parent)
 
 
+def read_bytes(path: AnyPath, most: int) -> bytes:
+    """A whole file that a user named; one that is no plain file (a pipe would block) or too long is refused."""
+    try:
+        with _regular(str(path), follow=True) as file:
+            return _limited(file, most, "it")
+    except (_Damage, ValueError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ArtefactError(f"cannot read {path!s}: {why}; check the path") from None
+
+
+def kind_at(path: AnyPath) -> str | None:
+    """Which kind of artefact lies there, by its manifest; None if there is none that can be read."""
+    unreadable = contextlib.suppress(_Damage, OSError, ValueError, RecursionError)
+    with unreadable, _regular(os.path.join(path, "manifest.json")) as file:
+        manifest = _parse(file)
+        if manifest.get("format") == "kibitz" and isinstance(manifest.get("kind"), str):
+            return str(manifest["kind"])
+    return None
+
+
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Strings as arrays: UTF-8 end to end, and n + 1 offsets; string i is blob[offsets[i]:offsets[i + 1]]."""
     try:
@@ -298,10 +318,8 @@ def _occupied(target: Path) -> bool:
         raise ArtefactError(f"{target} is there and is not a directory, so {cure}")
     if not os.listdir(target):
         return False
-    unreadable = contextlib.suppress(_Damage, OSError, ValueError, RecursionError)
-    with unreadable, _regular(str(target / "manifest.json")) as file:
-        if _parse(file).get("format") == "kibitz":
-            return True
+    if kind_at(target) is not None:
+        return True
     raise ArtefactError(f"{target} is a directory without a readable kibitz manifest, so {cure}")
 
 
@@ -327,13 +345,13 @@ def _overwrite(target: Path, files: Mapping[str, Array], text: bytes) -> None:
     try:
         with _lock(folder, fcntl.LOCK_EX):
             manifest = target / "manifest.json"
-            before, old = set(os.listdir(target)), manifest.read_bytes()
+            before, old = set(os.listdir(target)), read_bytes(manifest, MAX_MANIFEST)
             try:
                 _fill(target, files, text)
             except BaseException:
                 # A full disk must not fill further with each attempt. After the commit (an interrupt, or a
                 # directory that cannot be synced) either version may be what survives: leave both.
-                if manifest.read_bytes() == old:
+                if read_bytes(manifest, MAX_MANIFEST) == old:
                     _prune(target, before)
                 raise
             _prune(target, files)
@@ -441,10 +459,11 @@ def _open(
     return manifest, files
 
 
-def _regular(name: str, folder: int | None = None) -> FileIO:
-    """Open a plain file in the folder. Links are refused, and a pipe must not make us wait."""
+def _regular(name: str, folder: int | None = None, follow: bool = False) -> FileIO:
+    """Open a plain file in the folder. Links are refused unless followed, and a pipe must not make us wait."""
+    link = 0 if follow else os.O_NOFOLLOW
     try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        file = os.open(name, os.O_RDONLY | link | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         _need(error.errno != errno.ELOOP, f"{name} is a symbolic link")
         raise
@@ -452,6 +471,14 @@ def _regular(name: str, folder: int | None = None) -> FileIO:
         os.close(file)
         raise _Damage(f"{name} is not a plain file")
     return FileIO(file)
+
+
+def _limited(file: FileIO, most: int, what: str) -> bytes:
+    """All of a file. Its length is checked before it is read, and while: some that say they are empty never end."""
+    size = os.fstat(file.fileno()).st_size
+    text = (file.read(min(most, size + CHUNK) + 1) or b"") if size <= most else b""
+    _need(size <= most >= len(text), f"{what} is longer than {most:,} bytes")
+    return text
 
 
 def _parse(file: FileIO) -> dict[str, Any]:
@@ -462,10 +489,18 @@ def _parse(file: FileIO) -> dict[str, Any]:
         _need(len(found) == len(pairs), "its manifest gives a key twice")
         return found
 
-    size = os.fstat(file.fileno()).st_size
-    _need(size <= MAX_MANIFEST, f"its manifest is longer than {MAX_MANIFEST:,} bytes")
-    manifest = json.loads(file.readall().decode(), object_pairs_hook=table)
+    text = _limited(file, MAX_MANIFEST, "its manifest")
+    manifest = json.loads(text.decode(), object_pairs_hook=table)
     _need(isinstance(manifest, dict), "its manifest is not a table")
+    nested: list[Any] = [manifest]
+    for _ in range(MAX_NESTING + 2):  # meta is one deep already
+        nested = [
+            item
+            for each in nested
+            for item in (each.values() if isinstance(each, dict) else each)
+            if isinstance(item, dict | list)
+        ]
+    _need(not nested, f"its manifest nests more than {MAX_NESTING} deep")
     return dict(manifest)
 
 

@@ -7,6 +7,7 @@ and matplotlib are imported inside the functions that need them.
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 import typer
@@ -30,6 +31,8 @@ from kibitz.cli.train import train
 
 __all__ = ["app", "main"]
 
+UNEXPECTED = 70  # the exit code for a fault of ours: EX_SOFTWARE of sysexits.h
+
 app = typer.Typer(
     cls=Commands,
     callback=version,
@@ -52,4 +55,14 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without block characters gets question marks
-    app(prog_name="kibitz")
+    try:
+        app(prog_name="kibitz")
+    except Exception as error:
+        if os.environ.get("KIBITZ_DEBUG"):
+            raise
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        typer.echo(
+            f"error: a fault of kibitz's own ({said}); please report it, with what KIBITZ_DEBUG=1 in front shows",
+            err=True,
+        )
+        sys.exit(UNEXPECTED)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WIDE = 80  # characters of a terminal that has room for bars
+LONGEST = 2_000  # characters of an error
 WRONG = 2  # the exit code for anything the user can mend
 
 GAME_HELP = (
@@ -61,8 +62,9 @@ class Commands(TyperGroup):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             fail(f"{where}{error.strerror or error}")
-        except MemoryError:
-            fail("the machine's memory is not enough for this game; shrink its parameters")
+        except MemoryError as error:
+            wanted = f" ({error})" if str(error) else ""  # NumPy says for how much
+            fail(f"the machine's memory is not enough for this{wanted}; choose a smaller game or an abstraction of it")
         except KeyboardInterrupt:
             typer.echo("stopped", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -72,7 +74,10 @@ def fail(sentence: str) -> NoReturn:
     """Say what is wrong, and exit."""
     from kibitz.report.text import plain
 
-    typer.echo(f"error: {plain(' '.join(sentence.split()))}", err=True)
+    said = " ".join(sentence.split())
+    if len(said) > LONGEST:  # it quotes what was given; the beginning says where, the end what to do
+        said = f"{said[: LONGEST - 300]} ... {said[-250:]}"
+    typer.echo(f"error: {plain(said)}", err=True)
     raise typer.Exit(WRONG)
 
 
@@ -212,6 +217,8 @@ def check_file(path: Path | None, option: str, endings: tuple[str, ...]) -> None
         raise ArtefactError(f"{option} {path} should end in {' or '.join(endings)}")
     if path.is_dir():
         raise ArtefactError(f"{option} {path} is a directory; give the name of a file")
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+        raise ArtefactError(f"{option} {path} is a pipe or a device; give the name of a plain file")
     _check_writable(path, option)
 
 
@@ -226,13 +233,11 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
         raise ArtefactError(f"{option} {path} is there and is not a directory; choose another path")
     if not any(path.iterdir()):
         return
-    try:
-        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        held = manifest["kind"] if manifest["format"] == "kibitz" else None
-    except (OSError, ValueError, TypeError, KeyError):
-        held = None
+    from kibitz.store import kind_at
+
+    held = kind_at(path)
     if held != kind:
-        what = f"a {held}" if isinstance(held, str) else "a directory with something else"
+        what = f"a {held:.64}" if held is not None else "a directory with something else"
         raise ArtefactError(f"{option} {path} is {what}, not a {kind}, so it stays; choose another path")
 
 

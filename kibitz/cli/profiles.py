@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, subject_of
+from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
@@ -86,7 +87,7 @@ def _print_worth(profile: Profile, data: dict[str, Any]) -> None:
 
 def show(
     profile: ProfilePath,
-    seat: Annotated[int | None, typer.Option("--seat", metavar="N", help="Only this seat; 0 is the first.")] = None,
+    seat: Annotated[int | None, number("--seat", metavar="N", help="Only this seat; 0 is the first.")] = None,
     infoset: Annotated[
         str | None, typer.Option("--infoset", metavar="TEXT", help="Only the infoset of exactly this name.")
     ] = None,
@@ -95,7 +96,7 @@ def show(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", metavar="N", help=f"Infosets per seat, 0 for all. Default: {SHOWN}; with --json, all."),
+        number("--limit", metavar="N", help=f"Infosets per seat, 0 for all. Default: {SHOWN}; with --json, all."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -115,8 +116,6 @@ def show(
     held = Profile.load(profile)
     if seat is not None and not 0 <= seat < held.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {held.seats - 1}")
-    if limit is not None and limit < 0:
-        raise GameError(f"--limit {limit} should be 0 or more")
     found = chosen(held, seat, infoset, filter)
     if json:
         most = limit or len(held.infosets.labels)

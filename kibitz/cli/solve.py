@@ -19,6 +19,7 @@ from kibitz.cli.common import (
     print_json,
     subject_of,
 )
+from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
@@ -67,16 +68,16 @@ def solve(
         typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto."),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", metavar="N", help="Stop after so many iterations, in all.")
+        int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
     ] = None,
     until: Annotated[
-        float | None, typer.Option("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
+        float | None, number("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Stop after so many seconds from now.")
+        float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="For solvers that sample. Default: 0.")
+        int | None, number("--seed", metavar="N", help="For solvers that sample. Default: 0.")
     ] = None,
     abstraction: Annotated[
         str | None,
@@ -88,7 +89,7 @@ def solve(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", metavar="N", help="Cores to use; the result is the same. Default: what helps."),
+        number("--threads", metavar="N", help="Cores to use; the result is the same. Default: what helps."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
@@ -96,7 +97,7 @@ def solve(
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", metavar="DIR", help="Save the run here from time to time.")
     ] = None,
-    every: Annotated[float, typer.Option("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
+    every: Annotated[float, number("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Go on from a checkpoint, and keep it up to date.")
     ] = None,
@@ -187,16 +188,6 @@ def _check(order: Order) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.report.plot import ENDINGS
 
-    if order.iterations is not None and order.iterations < 0:
-        raise SolverError(f"--iterations {order.iterations} should be 0 or more")
-    if order.until is not None and not order.until >= 0:
-        raise SolverError(f"--until {order.until:g} should be a gap of 0 or more")
-    if order.seconds is not None and not order.seconds > 0:
-        raise SolverError(f"--seconds {order.seconds:g} should be above 0")
-    if order.threads is not None and not 1 <= order.threads <= 1024:
-        raise SolverError(f"--threads {order.threads} should be from 1 to 1024")
-    if not order.every > 0:
-        raise SolverError(f"--every {order.every:g} should be above 0")
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
     check_file(order.log, "--log", (".jsonl", ".json"))

@@ -25,7 +25,7 @@ class Watch:
     """Shows what is going on, on stderr, if that is a terminal and the work takes longer than a moment."""
 
     def __init__(self, wanted: bool = True) -> None:
-        self.shown = wanted and sys.stderr.isatty()
+        self.shown = wanted and sys.stderr is not None and sys.stderr.isatty()
         self._lock = threading.Lock()
         self._live: Live | None = None
         self._timer: threading.Timer | None = None
