@@ -54,6 +54,9 @@ TEXTS = [
     "suits(without=[[]])", "suits(without=[[[a]]])", "null(without=3)", "null(without=true)",
     "null(without=[1.5])", "null(x=1)",
     "JQ.K(recall=[])", "J.J.Q.K", "gameshrink", "gameshrink(threshold=[[]])", "gameshrink(reading=[])",
+    "gameshrink(threshold=2147483648)",
+    "gameshrink(reading=win-count, threshold=[1.5])", "gameshrink(reading=win-count, threshold=true)",
+    "gameshrink(reading=win-count, threshold=x)", "gameshrink(reading=win-count, threshold=1e99)",
     "own:table", "dcfr(alpha=[])",
     f"dcfr(alpha={HUGE[:39]})", "dcfr(gamma=1e39)", "cfr(delay=999999999999)",
     f"cfr(delay={HUGE[:39]})", "cfr(delay=-1)",
@@ -96,7 +99,7 @@ def lines() -> Iterator[tuple[str, list[str]]]:
         for param in command.params:
             if param.name in ("help", "json", "quiet") or getattr(param, "is_flag", False):
                 continue
-            values = [*NUMBERS, *TEXTS, *paths]
+            values = [*NUMBERS, *TEXTS, *paths][:: 7 if name == "demo" else 1]  # which solves a game each time
             if param.param_type_name == "argument":
                 places = [k for k in range(len(base)) if not base[k].startswith("-")] or [0]
                 for value in values:
@@ -105,6 +108,11 @@ def lines() -> Iterator[tuple[str, list[str]]]:
             else:
                 for value in values:
                     yield f"{name} {param.opts[0]}", [*name.split(), *base, param.opts[0], value]
+
+
+    for value in TEXTS:  # the same where there is no tree
+        for option in ("--abstraction", "--solver"):
+            yield f"solve poker {option}", ["solve", "poker(file=kuhn)", "--iterations", "2", option, value]
 
 
 class Late(BaseException):
@@ -126,10 +134,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*given: Any, **named: Any) -> Any:
         raise SolverError("this takes long")
 
+    from kibitz import cards
     from kibitz.cards import tables
     from kibitz.evaluate import match
     from kibitz.play.table import Session
 
+    dealt = cards.equity
+    monkeypatch.setattr(cards, "equity", lambda a, b, c, n, s: dealt(a, b, c, None if n is None else min(n, 99), s))
     played = match.match
     monkeypatch.setattr(match, "match", lambda g, a, b, deals, *r, **n: played(g, a, b, min(deals, 3), *r, **n))
     monkeypatch.setattr(tables, "build", cut)

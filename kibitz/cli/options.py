@@ -51,7 +51,7 @@ RANGES: dict[str, Range] = {
     "--seed": Range(0, (1 << 63) - 1),
     "--starts": Range(1, 1_000_000),
     "--threads": Range(1, 1_024),
-    "--threshold": Range(0, EVERYWHERE),
+    "--threshold": Range(0, (1 << 31) - 2),
     "--until": Range(0, 1e300),  # a gap; 0 is never reached by most solvers
 }
 
