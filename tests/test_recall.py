@@ -210,6 +210,15 @@ def test_a_poker_profile_says_no_more_than_it_holds(tmp_path: Path) -> None:
         assert time.process_time() - began < 2, name
 
 
+def test_a_checkpoint_with_a_seed_that_no_run_has(tmp_path: Path, failure: Fail) -> None:
+    path = tmp_path / "a.checkpoint"
+    kibitz.solve("kuhn", "mccfr", iterations=1, checkpoint=path)
+    held = store.load(path)
+    for seed in (10**30, -1, 1 << 63):
+        store.save(path, held.kind, held.arrays, {**held.meta, "seed": seed})
+        assert "--seed" in failure("solve", "--resume", path, "--iterations", "3")
+
+
 def test_a_transcript_runs_no_code(bait: Path, failure: Fail) -> None:
     (bait / "talk.txt").write_text("kibitz transcript 1\ngame evil.py:X\nseed 1\nopponent rule\n")
     assert "error" in failure("play", "--replay", bait / "talk.txt")

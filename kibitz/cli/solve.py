@@ -19,7 +19,7 @@ from kibitz.cli.common import (
     print_json,
     subject_of,
 )
-from kibitz.cli.options import number
+from kibitz.cli.options import checked, number
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
@@ -169,7 +169,7 @@ def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> O
         columns=None if named else max(store.sizes(path, KIND).values(), default=0),
         game=order.game or recalled(meta["game"], path, "the GAME, as `kibitz solve GAME --resume DIR`"),
         solver=solver or meta["solver"],
-        seed=meta["seed"] if seed is None else seed,
+        seed=checked("--seed", meta["seed"]) if seed is None else seed,
         checkpoint=path,
         resume=True,
         at=meta["iteration"],
