@@ -252,7 +252,7 @@ def run_case(seed: int, number: int, world: Any, watch: Watch | None = None) -> 
 
 
 def work(seed: int, first: int, last: int, step: int, folder: Path, at: Path) -> None:
-    """The cases first, first + step, ... below last, in this process; prints one JSON object of what it found."""
+    """The cases first, first + step, ... below last, in this process; prints a line of JSON a failure, and a sum."""
     import fuzz_targets
 
     os.chdir(folder)
@@ -268,8 +268,7 @@ def work(seed: int, first: int, last: int, step: int, folder: Path, at: Path) ->
     watch = Watch()
     watch.start(folder)
     counts: Counter[str] = Counter()
-    failures: list[dict[str, Any]] = []
-    slowest, began = 0.0, time.process_time()
+    failures, slowest, began = 0, 0.0, time.process_time()
     with open(at, "r+b") as file, mmap.mmap(file.fileno(), 8) as place:
         for number in range(first, last, step):
             place[:8] = number.to_bytes(8, "little")
@@ -278,12 +277,13 @@ def work(seed: int, first: int, last: int, step: int, folder: Path, at: Path) ->
             slowest = max(slowest, time.process_time() - before)
             counts[name] += 1
             if wrong:
-                failures.append({"case": number, "target": name, "wrong": wrong})
-                if len(failures) >= 200:
+                print(json.dumps({"case": number, "target": name, "wrong": wrong}), flush=True)
+                failures += 1
+                if failures >= 200:
                     break
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"counts": counts, "failures": failures, "slowest": slowest, "peak_mb": peak // 1024,
-                      "cpu": time.process_time() - began}))  # fmt: skip
+    cpu = time.process_time() - began
+    print(json.dumps({"counts": counts, "slowest": slowest, "peak_mb": peak // 1024, "cpu": cpu}), flush=True)
 
 
 def _address_space() -> int:
@@ -293,7 +293,8 @@ def _address_space() -> int:
 def campaign(cases: int, seed: int = 0, jobs: int = 1, first: int = 0) -> dict[str, Any]:
     """All cases in some processes. One that dies or hangs is a failure of the case it was at, and is begun anew."""
     with tempfile.TemporaryDirectory(prefix="kibitz-fuzz-", dir=ROOM) as room:
-        running: dict[int, subprocess.Popen[str]] = {}
+        running: dict[int, subprocess.Popen[bytes]] = {}
+        begun: dict[int, int] = {}
         total: dict[str, Any] = {"counts": Counter(), "failures": [], "slowest": 0.0, "peak_mb": 0, "cpu": 0.0}
         seen: dict[int, tuple[int, float]] = {}
 
@@ -302,9 +303,9 @@ def campaign(cases: int, seed: int = 0, jobs: int = 1, first: int = 0) -> dict[s
             folder.mkdir(exist_ok=True)
             at.write_bytes(bytes(8))
             words = [sys.executable, __file__, "--seed", seed, "--work", start, first + cases, jobs, folder, at]
-            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-            running[job] = subprocess.Popen([str(word) for word in words], text=True, **pipes)
-            seen[job] = (-1, time.monotonic())
+            with open(Path(room, f"out{job}"), "w") as out, open(Path(room, f"err{job}"), "w") as err:
+                running[job] = subprocess.Popen([str(word) for word in words], stdout=out, stderr=err)
+            begun[job], seen[job] = start, (-1, time.monotonic())
 
         for job in range(jobs):
             begin(job, first + job)
@@ -319,17 +320,20 @@ def campaign(cases: int, seed: int = 0, jobs: int = 1, first: int = 0) -> dict[s
                     continue
                 if hung:
                     process.kill()
-                out, err = process.communicate()
+                process.wait()
                 del running[job]
+                said = [json.loads(line) for line in Path(room, f"out{job}").read_text().splitlines()]
+                total["failures"] += [each for each in said if "case" in each]
                 if process.returncode == 0:
-                    found = json.loads(out.splitlines()[-1])
+                    found = said[-1]
                     total["counts"].update(found["counts"])
-                    total["failures"] += found["failures"]
                     total["cpu"] += found["cpu"]
                     total |= {key: max(total[key], found[key]) for key in ("slowest", "peak_mb")}
                 else:
-                    why = "it hangs" if hung else f"exit code {process.returncode}: {err.strip()[-300:]}"
+                    err = Path(room, f"err{job}").read_text().strip()[-300:]
+                    why = "it hangs" if hung else f"exit code {process.returncode}: {err}"
                     total["failures"].append({"case": number, "target": "?", "wrong": why})
+                    total["counts"]["before that"] += max(0, number - begun[job]) // jobs + 1
                     if len(total["failures"]) < 50 and number + jobs < first + cases:
                         begin(job, number + jobs)
         return total

@@ -105,3 +105,32 @@ def test_a_case_is_the_same_again(tmp_path: Path) -> None:
     table = {"a": 12, "b": [1, {"c": None}]}
     assert len({json.dumps(fuzz.mutated_json(table, random.Random(k))) for k in range(200)}) > 80
     assert table == {"a": 12, "b": [1, {"c": None}]}, "what is given stays as it is"
+
+
+def test_a_process_that_dies_is_a_failure_of_its_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The harness with targets of which one kills its process, in place of those that are read."""
+    (tmp_path / "fuzz_targets.py").write_text(
+        "import os\n"
+        "class World:\n"
+        "    def __init__(self, folder): pass\n"
+        "    def warm_up(self): pass\n"
+        "    def pick(self, rng): return 'dies', self\n"
+        "    def make(self, rng): return rng.random()\n"
+        "    def read(self, case):\n"
+        "        if case < 0.1: os._exit(9)\n"
+        "        if case < 0.3: raise ZeroDivisionError\n"
+    )
+    (tmp_path / "fuzz.py").write_text((Path(__file__).parent / "fuzz.py").read_text())
+    code = "import fuzz, json; print(json.dumps(fuzz.campaign(60, seed=3, jobs=2)))"
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    found = json.loads(done.stdout)
+    import random
+
+    drawn = [random.Random(f"3:{number}").random() for number in range(60)]
+    want = {k: "exit code 9" if x < 0.1 else "ZeroDivisionError" for k, x in enumerate(drawn) if x < 0.3}
+    assert {each["case"] for each in found["failures"]} == want.keys() and "exit code 9" in want.values()
+    assert all(want[each["case"]] in each["wrong"] for each in found["failures"])
+    assert sum(found["counts"].values()) == 60
