@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError
-from kibitz.form.kinds import is_poker_infosets
+from kibitz.form.kinds import is_poker, is_poker_infosets
 from kibitz.games.protocol import Action, Game
 from kibitz.recall import recalled
 from kibitz.tree import Infosets
@@ -163,7 +163,8 @@ def _poker(text: str, probabilities: NDArray[np.float64], meta: dict[str, Any]) 
     from kibitz.games.poker import Poker
 
     game = Poker(acpc.parse(text, "the profile's definition"), str(meta.get("game", "")))
-    check_poker(game, probabilities.size)
+    if is_poker(game):  # any other is refused by its form at once
+        check_poker(game, probabilities.size)
     infosets = poker_form(game).infosets
     if probabilities.dtype != np.float64 or probabilities.shape != (infosets.columns,):
         raise ValueError("infosets and actions do not fit together")
