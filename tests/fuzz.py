@@ -140,7 +140,7 @@ def mutated_json(value: Any, rng: random.Random) -> Any:
             old = holder[key]
             holder[key] = json.loads(json.dumps(rng.choice(EXTREMES)))
             if how == 3 and isinstance(old, int | float) and not isinstance(old, bool):
-                holder[key] = rng.choice((old + 1, -old, old * 2, float(old), str(old), [old]))
+                holder[key] = rng.choice((old + 1, -old, old * 2, float(min(old, 1e300)), str(old), [old]))
         elif how == 4:
             del holder[key]
         elif how == 5:
