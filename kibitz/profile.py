@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError
-from kibitz.form.kinds import is_poker_infosets
+from kibitz.form.kinds import is_poker, is_poker_infosets
 from kibitz.games.protocol import Action, Game
+from kibitz.recall import recalled
 from kibitz.tree import Infosets
 
 KIND = "profile"
@@ -130,9 +131,9 @@ class Profile:
 
         if game is None and not self.game:
             raise GameError("the profile's game has no name: give it with to_openspiel(pyspiel_game, game=...)")
-        return openspiel_policy(
-            pyspiel_game, lambda seat, infoset: self[seat, str(infoset)], game or make_game(self.game)
-        )
+        if game is None:
+            game = make_game(recalled(self.game, "the profile", "game=... to to_openspiel"))
+        return openspiel_policy(pyspiel_game, lambda seat, infoset: self[seat, str(infoset)], game)
 
 
 def _from_artefact(held: store.Artefact) -> Profile:
@@ -161,8 +162,10 @@ def _poker(text: str, probabilities: NDArray[np.float64], meta: dict[str, Any]) 
     from kibitz.games import acpc
     from kibitz.games.poker import Poker
 
-    definition = acpc.parse(text, "the profile's definition")
-    infosets = poker_form(Poker(definition, str(meta.get("game", "")))).infosets
+    game = Poker(acpc.parse(text, "the profile's definition"), str(meta.get("game", "")))
+    if is_poker(game):  # any other is refused by its form at once
+        check_poker(game, probabilities.size)
+    infosets = poker_form(game).infosets
     if probabilities.dtype != np.float64 or probabilities.shape != (infosets.columns,):
         raise ValueError("infosets and actions do not fit together")
     if not (np.isfinite(probabilities).all() and (probabilities >= 0.0).all()):
@@ -170,6 +173,21 @@ def _poker(text: str, probabilities: NDArray[np.float64], meta: dict[str, Any]) 
     if (np.abs(np.add.reduceat(probabilities, infosets.first[:-1]) - 1.0) > SUM_TOLERANCE).any():
         raise ValueError("the probabilities of an infoset do not sum to 1")
     return Profile(infosets, probabilities, meta)
+
+
+def check_poker(game: Any, columns: int) -> None:
+    """Refuse a poker game that has more infoset columns than a file holds, before anything of its size is made."""
+    from kibitz.form.deal import least_classes
+    from kibitz.games.betting import betting_tree
+
+    # An action leads to a node, and perhaps from there to one where cards are dealt: each has its column.
+    tree = betting_tree(game.definition, 2 * columns + 2)
+    deciding = tree.turn >= 0
+    widths = np.array([len(actions) for actions in tree.actions] or [0], np.int64)[tree.actions_of[deciding]]
+    actions = np.bincount(tree.round[deciding], widths, minlength=game.definition.rounds)
+    least = sum(int(a) * c for a, c in zip(actions, least_classes(game.definition), strict=True))
+    if least > columns:
+        raise GameError(f"the game has at least {least:,} infoset columns, and the file holds {columns:,}")
 
 
 def _check(infosets: Infosets, probabilities: NDArray[np.float64]) -> None:

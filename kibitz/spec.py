@@ -29,6 +29,8 @@ _WORD = re.compile(r"[^\s,()\[\]=\"]+")
 MAX_LENGTH = 100_000
 MAX_NESTING = 16
 MAX_DIGITS = 40
+MOST_WHOLE = 10**12  # of a parameter that is a whole number; games and solvers say what is too much for them
+MOST = 1e100  # of any number: products of a few of them are still finite
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,9 @@ class _Parser:
 
     def fail(self, expected: str) -> SpecError:
         found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
+        text = self.text if len(self.text) <= 200 else self.text[:200] + "..."
         return SpecError(
-            f"cannot read {self.text!r}: expected {expected} at column {self.at + 1}, found {found}; "
+            f"cannot read {text!r}: expected {expected} at column {self.at + 1}, found {found}; "
             "the form is name(key=value, ...)"
         )
 
@@ -101,7 +104,7 @@ class _Parser:
             while True:
                 key = self.match(_NAME, "a parameter's name")
                 if key in args:
-                    raise SpecError(f"parameter {key!r} is given twice in {self.text!r}")
+                    raise SpecError(f"parameter {key!r:.80} is given twice in {self.text!r:.200}")
                 if not self.take("="):
                     raise self.fail("'='")
                 args[key] = self.value(0)
@@ -157,9 +160,9 @@ class _Parser:
 def unknown(kind: str, name: str, known: Iterable[str]) -> SpecError:
     """The error for a name that is not in a table, with the nearest one that is."""
     known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name[:80], known, n=1)  # its time grows with the product of lengths
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return SpecError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}")
+    return SpecError(f"unknown {kind} {name!r:.80}: {hint}known are {', '.join(known)}")
 
 
 def call(build: Callable[..., T], spec: Spec) -> T:
@@ -168,17 +171,43 @@ def call(build: Callable[..., T], spec: Spec) -> T:
     for key, value in spec.args.items():
         if key not in parameters:
             raise unknown(f"parameter of {spec.name}:", key, parameters) if parameters else SpecError(
-                f"{spec.name} takes no parameters, but {key!r} was given"
+                f"{spec.name:.80} takes no parameters, but {key!r:.80} was given"
             )
-        default = parameters[key].default
-        if default is not inspect.Parameter.empty and default is not None and not _fits(value, default):
-            raise SpecError(
-                f"{spec.name}: {key}={show(value)} should be {_kind(default)}, such as {key}={show(default)}"
-            )
+        _check(spec.name, key, value, parameters[key])
     for key, parameter in parameters.items():
         if parameter.default is inspect.Parameter.empty and key not in spec.args:
             raise SpecError(f"{spec.name} needs a value for {key!r}: {spec.name}({key}=...)")
     return build(**spec.args)
+
+
+def _check(name: str, key: str, value: Any, parameter: inspect.Parameter) -> None:
+    """Refuse a value of another type than the parameter's, or one that no kernel, file or float can hold.
+
+    The type is that of the default; without one it is the annotation, where that is a plain type.
+    """
+    default = parameter.default
+    if default is inspect.Parameter.empty or default is None:
+        example, like = _EXAMPLES.get(str(parameter.annotation).removesuffix(" | None")), ""
+    else:
+        example, like = default, f", such as {key}={show(default)}"
+    if example is not None and not _fits(value, example):
+        raise SpecError(f"{name}: {key}={brief(value)} should be {_kind(example)}{like}")
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, list | tuple):
+            todo.extend(each)
+        elif isinstance(each, int | float) and not abs(each) <= (MOST_WHOLE if type(example) is int else MOST):
+            raise SpecError(f"{name}: {key}={brief(value)} is too large a number")
+
+
+_EXAMPLES: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False, "str": ""}
+
+
+def brief(value: Any) -> str:
+    """A value as it is written in a spec, or the beginning of a long one."""
+    text = show(value)
+    return text if len(text) <= 80 else text[:80] + "..."
 
 
 def _fits(value: Any, default: Any) -> bool:

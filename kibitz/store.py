@@ -117,23 +117,28 @@ def load(
     """
     if max_bytes is None:
         max_bytes = 1 << 63 if mmap else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with _opened(path) as folder, contextlib.ExitStack() as stack:
+        try:
+            manifest, files = _open(folder, path, kind, max_bytes, stack)
+        except FileNotFoundError:
+            # A writer may have replaced the artefact between our look at the manifest and at its files.
+            # Once it has let go of the lock, a file that is still missing is damage.
+            with _lock(folder, fcntl.LOCK_SH):
+                manifest, files = _open(folder, path, kind, max_bytes, stack)
+        arrays = {name: _read(files[name], name, manifest["arrays"][name], mmap) for name in files}
+        return Artefact(manifest["kind"], arrays, manifest["meta"], Path(path))
+
+
+@contextlib.contextmanager
+def _opened(path: AnyPath) -> Iterator[int]:
+    """The directory of an artefact, to be read. Whatever goes wrong is an ArtefactError."""
     try:
         folder = os.open(path, _FOLDER)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise ArtefactError(f"there is no artefact at {path!s} ({why}); check the path") from None
     try:
-        with contextlib.ExitStack() as stack:
-            stack.callback(os.close, folder)
-            try:
-                manifest, files = _open(folder, path, kind, max_bytes, stack)
-            except FileNotFoundError:
-                # A writer may have replaced the artefact between our look at the manifest and at its files.
-                # Once it has let go of the lock, a file that is still missing is damage.
-                with _lock(folder, fcntl.LOCK_SH):
-                    manifest, files = _open(folder, path, kind, max_bytes, stack)
-            arrays = {name: _read(files[name], name, manifest["arrays"][name], mmap) for name in files}
-        return Artefact(manifest["kind"], arrays, manifest["meta"], Path(path))
+        yield folder
     except (_Damage, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, ArtefactError):
             raise
@@ -145,6 +150,15 @@ def load(
             raise ArtefactError(f"there is no artefact at {path!s} ({why}); check the path") from None
         cure = "make it readable, recompute it or restore a copy"
         raise ArtefactError(f"cannot load {path!s}: {str(error)[:200]}; {cure}") from None
+    finally:
+        os.close(folder)
+
+
+def sizes(path: AnyPath, kind: str | None = None) -> dict[str, int]:
+    """How many numbers each array of an artefact has, by its manifest and the lengths of its files alone."""
+    with _opened(path) as folder, contextlib.ExitStack() as stack:
+        manifest, _ = _open(folder, path, kind, 1 << 63, stack)
+    return {name: math.prod(entry["shape"]) for name, entry in manifest["arrays"].items()}
 
 
 def check_place(path: AnyPath) -> None:
@@ -163,6 +177,26 @@ def write_text(path: AnyPath, text: str) -> None:
     with _writing(path) as target:
         _replace(target, text.encode(), _temporary(target))
         _sync(target.parent)
+
+
+def read_bytes(path: AnyPath, most: int) -> bytes:
+    """A whole file that a user named; one that is no plain file (a pipe would block) or too long is refused."""
+    try:
+        with _regular(str(path), follow=True) as file:
+            return _limited(file, most, "it")
+    except (_Damage, ValueError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ArtefactError(f"cannot read {path!s}: {why}; check the path") from None
+
+
+def kind_at(path: AnyPath) -> str | None:
+    """Which kind of artefact lies there, by its manifest; None if there is none that can be read."""
+    unreadable = contextlib.suppress(_Damage, OSError, ValueError, RecursionError)
+    with unreadable, _regular(os.path.join(path, "manifest.json")) as file:
+        manifest = _parse(file)
+        if manifest.get("format") == "kibitz" and isinstance(manifest.get("kind"), str):
+            return str(manifest["kind"])
+    return None
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -303,10 +337,8 @@ def _occupied(target: Path) -> bool:
         raise ArtefactError(f"{target} is there and is not a directory, so {cure}")
     if not os.listdir(target):
         return False
-    unreadable = contextlib.suppress(_Damage, OSError, ValueError, RecursionError)
-    with unreadable, _regular(str(target / "manifest.json")) as file:
-        if _parse(file).get("format") == "kibitz":
-            return True
+    if kind_at(target) is not None:
+        return True
     raise ArtefactError(f"{target} is a directory without a readable kibitz manifest, so {cure}")
 
 
@@ -339,13 +371,13 @@ def _overwrite(
                     held = _parse(file).get("meta")
                 if not over(held if isinstance(held, dict) else {}):
                     raise Occupied(f"{target} holds another's work, so nothing was written; choose another path")
-            before, old = set(os.listdir(target)), manifest.read_bytes()
+            before, old = set(os.listdir(target)), read_bytes(manifest, MAX_MANIFEST)
             try:
                 _fill(target, files, text)
             except BaseException:
                 # A full disk must not fill further with each attempt. After the commit (an interrupt, or a
                 # directory that cannot be synced) either version may be what survives: leave both.
-                if manifest.read_bytes() == old:
+                if read_bytes(manifest, MAX_MANIFEST) == old:
                     _prune(target, before)
                 raise
             _prune(target, files)
@@ -453,10 +485,11 @@ def _open(
     return manifest, files
 
 
-def _regular(name: str, folder: int | None = None) -> FileIO:
-    """Open a plain file in the folder. Links are refused, and a pipe must not make us wait."""
+def _regular(name: str, folder: int | None = None, follow: bool = False) -> FileIO:
+    """Open a plain file in the folder. Links are refused unless followed, and a pipe must not make us wait."""
+    link = 0 if follow else os.O_NOFOLLOW
     try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        file = os.open(name, os.O_RDONLY | link | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         _need(error.errno != errno.ELOOP, f"{name} is a symbolic link")
         raise
@@ -464,6 +497,14 @@ def _regular(name: str, folder: int | None = None) -> FileIO:
         os.close(file)
         raise _Damage(f"{name} is not a plain file")
     return FileIO(file)
+
+
+def _limited(file: FileIO, most: int, what: str) -> bytes:
+    """All of a file. Its length is checked before it is read, and while: some that say they are empty never end."""
+    size = os.fstat(file.fileno()).st_size
+    text = (file.read(min(most, size + CHUNK) + 1) or b"") if size <= most else b""
+    _need(size <= most >= len(text), f"{what} is longer than {most:,} bytes")
+    return text
 
 
 def _parse(file: FileIO) -> dict[str, Any]:
@@ -474,10 +515,18 @@ def _parse(file: FileIO) -> dict[str, Any]:
         _need(len(found) == len(pairs), "its manifest gives a key twice")
         return found
 
-    size = os.fstat(file.fileno()).st_size
-    _need(size <= MAX_MANIFEST, f"its manifest is longer than {MAX_MANIFEST:,} bytes")
-    manifest = json.loads(file.readall().decode(), object_pairs_hook=table)
+    text = _limited(file, MAX_MANIFEST, "its manifest")
+    manifest = json.loads(text.decode(), object_pairs_hook=table)
     _need(isinstance(manifest, dict), "its manifest is not a table")
+    nested: list[Any] = [manifest]
+    for _ in range(MAX_NESTING + 2):  # meta is one deep already
+        nested = [
+            item
+            for each in nested
+            for item in (each.values() if isinstance(each, dict) else each)
+            if isinstance(item, dict | list)
+        ]
+    _need(not nested, f"its manifest nests more than {MAX_NESTING} deep")
     return dict(manifest)
 
 

@@ -147,24 +147,27 @@ class Tree:
 _trees: weakref.WeakKeyDictionary[Any, Tree] = weakref.WeakKeyDictionary()
 
 
-def tree_of(game: Game, progress: Callable[[int], None] | None = None) -> Tree:
+def tree_of(game: Game, progress: Callable[[int], None] | None = None, infosets: int | None = None) -> Tree:
     """The tree of a game, laid out on first use and kept as long as the game object lives."""
     try:
         tree = _trees.get(game)
     except TypeError:  # an unhashable game of a user's own
-        return lay_out(game, progress)
+        return lay_out(game, progress, infosets=infosets)
     if tree is None:
-        tree = lay_out(game, progress)
+        tree = lay_out(game, progress, infosets=infosets)
         with contextlib.suppress(TypeError):  # a class that cannot be weakly referenced
             _trees[game] = tree
     return tree
 
 
-def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: int | None = None) -> Tree:
+def lay_out(
+    game: Game, progress: Callable[[int], None] | None = None, limit: int | None = None, infosets: int | None = None
+) -> Tree:
     """Walk the rules and lay them out; `progress` is told the number of histories from time to time.
 
     `limit` is the most histories to accept. By default a game is refused, after about a second, if by an estimate it
-    does not fit into memory or takes too long (see kibitz.games.size).
+    does not fit into memory or takes too long (see kibitz.games.size). `infosets` is the most infosets: a file that
+    holds a strategy for so many is not for a game with more.
     """
     players = game.players
     if isinstance(players, bool) or not isinstance(players, int) or not 1 <= players <= 100:
@@ -177,12 +180,12 @@ def lay_out(game: Game, progress: Callable[[int], None] | None = None, limit: in
             "shrink its parameters, or abstract it"
         )
     compiled = getattr(game, "arrays", None)
-    arrays = None if compiled is None else compiled(guard.most)
+    arrays = None if compiled is None else compiled(min(guard.most, 1_000 * infosets if infosets else guard.most))
     if arrays is not None:
         guard.check(len(arrays["parent"]))
         return _from_arrays(game, arrays)
     try:
-        return _finish(game, walk(game, guard, progress))
+        return _finish(game, walk(game, guard, progress, infosets))
     except MemoryError:
         raise GameError(f"{guard.name} does not fit into memory; choose smaller parameters") from None
 

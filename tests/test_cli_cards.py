@@ -114,14 +114,14 @@ def test_equity_against_all_hands_of_a_kind(call):
         (("show", "Ah Xd"), "'Xd' is not a card"),
         (("show", "Ah Kd", "--board", "Qs 7c"), "which is not 4 together"),
         (("show", "Ah Kd", "--board", "Qs 7c Kd"), "holds a card twice"),
-        (("show", "Ah Kd", "--board", "Qs 7c 2d", "--bins", "0"), "bins=0 should be"),
+        (("show", "Ah Kd", "--board", "Qs 7c 2d", "--bins", "0"), "--bins 0 should be"),
         (("equity", "AhKd", "QsAh"), "holds a card twice"),
         (("equity", "AKs", "QQ", "--board", "Qs 7c 2d"), "one of the two hands has to be cards"),
         (("equity", "AKx", "AhKd"), "'AKx' is not a hand up to names of suits"),
         (("equity", "QQ", "QsQc", "--board", "Qd 7c 2d"), "no hand QQ is left"),
-        (("equity", "AhKd", "QsQc", "--samples", "0"), "samples=0"),
+        (("equity", "AhKd", "QsQc", "--samples", "0"), "--samples 0 should be"),
         (("build", "--only", "flush"), "there is no table 'flush': choose of preflop, classes, flop"),
-        (("build", "--threads", "0"), "--threads 0 should be from 1"),
+        (("build", "--threads", "0"), "--threads 0 should be 1 or more"),
     ],
 )
 def test_mistakes_are_sentences(call, arguments, words):

@@ -19,7 +19,7 @@ LAYERS = (
     ("spec", "store"),
     ("cards",),
     ("games",),
-    ("tree",),
+    ("tree", "recall"),
     ("form",),
     ("profile",),
     ("abstractions",),

@@ -285,7 +285,7 @@ def test_payoffs_that_are_numbers(given):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("given", BAD_PAYOFFS, ids=lambda x: repr(x)[:40])
+@pytest.mark.parametrize("given", BAD_PAYOFFS, ids=lambda x: repr(x)[:20])
 def test_payoffs_that_are_not(given):
     rules = Pennies()
     rules.payoff = lambda state: given

@@ -170,3 +170,41 @@ def test_of_gives_what_differs_from_the_defaults():
     spec = specs.of(Thing(size=3, parts=(1,)), "thing")
     assert str(spec) == "thing(size=3, parts=[1])"
     assert specs.of(object(), "plain") == Spec("plain")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("thing(size=1000000000001)", "size=1000000000001 is too large a number"),
+        ("thing(size=-1000000000001)", "is too large a number"),
+        ("thing(rate=1e101)", "is too large a number"),
+        ("thing(parts=[1, [2e101]])", "is too large a number"),
+        ("thing(kind=[[]])", "kind=[[]] should be a word"),
+        ("thing(size=[1])", "should be a whole number"),
+        ("thing(rate=true)", "should be a number"),
+        ("thing(parts=x)", "should be a list"),
+    ],
+)
+def test_numbers_have_an_end_and_lists_are_no_words(text, says):
+    with pytest.raises(SpecError) as caught:
+        specs.call(Thing, parse(text))
+    assert says in str(caught.value)
+
+
+def test_without_a_default_the_annotation_says_the_type():
+    def build(file: str, count: int | None = None, any_of: object = None) -> str:
+        return file
+
+    assert specs.call(build, parse("f(file=a, count=3, any_of=[[]])")) == "a"
+    for text in ("f(file=3)", "f(file=[a])", "f(file=true)", "f(file=a, count=x)", "f(file=a, count=true)"):
+        with pytest.raises(SpecError, match="should be a"):
+            specs.call(build, parse(text))
+
+
+def test_what_is_said_of_a_long_mistake_is_short():
+    long = "thing(kind=" + "[1, " * 10 + "1]" * 10 + ")"
+    for text in ("x" * 90_000 + "(", "f(" + "a=[1, " * 9_000, long, "f(a=1, a=" + "2" * 9_000):
+        with pytest.raises(SpecError) as caught:
+            specs.call(Thing, parse(text))
+        assert len(str(caught.value)) < 600
+    assert len(str(specs.unknown("game", "x" * 90_000, ["kuhn"]))) < 300

@@ -906,3 +906,55 @@ def test_damaged_strings(tmp_path: Path) -> None:
     store.save(tmp_path / "a", "x", {"blob": blob, "offsets": offsets}, {})
     back = store.load(tmp_path / "a", mmap=True).arrays
     assert store.unpack_strings(back["blob"], back["offsets"]) == ["ab", "", "é"]
+
+
+# What a user names, and what lies there
+
+
+def test_a_manifest_that_nests_deeper_than_any_that_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    deepest: Any = 1
+    for _ in range(store.MAX_NESTING - 1):
+        deepest = [deepest]
+    store.save(path, "x", {}, {"deep": deepest})
+    assert store.load(path).meta == {"deep": deepest}
+    manifest = json.loads((path / "manifest.json").read_text())
+    for levels in (3, 400):  # Python's own JSON reader takes four hundred, and its writer does not
+        deep = deepest
+        for _ in range(levels):
+            deep = [deep]
+        manifest["meta"] = {"deep": deep}
+        (path / "manifest.json").write_bytes(seal(manifest))
+        refused(lambda: store.load(path), "nests more than 64 deep")
+
+
+def test_which_kind_lies_there(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    store.save(path, "profile", {"n": np.zeros((2, 3))}, {})
+    assert store.kind_at(path) == "profile" and store.sizes(path, "profile") == {"n": 6}
+    refused(lambda: store.sizes(path, "checkpoint"), "holds a profile, not a checkpoint")
+    refused(lambda: store.sizes(tmp_path / "nothing"), "there is no artefact")
+    manifest = path / "manifest.json"
+    others = b'{"format": "kibitz", "kind": 3}', b'{"format": "x", "kind": "y"}'
+    for text in (b"", b"[" * 100_000, b"\xff", b"[]", *others):
+        manifest.write_bytes(text)
+        assert store.kind_at(path) is None
+    os.truncate(manifest, 1 << 40)
+    assert store.kind_at(path) is None, "and it was not read"
+    manifest.unlink()
+    os.mkfifo(manifest)
+    assert store.kind_at(path) is None, "a pipe does not block"
+    assert store.kind_at(tmp_path / "nothing") is None and store.kind_at("a\0b") is None
+
+
+def test_files_that_a_user_names_are_plain_and_no_longer_than_they_may_be(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"12345")
+    (tmp_path / "link").symlink_to(file)
+    assert store.read_bytes(file, 5) == store.read_bytes(tmp_path / "link", 5) == b"12345"
+    refused(lambda: store.read_bytes(file, 4), "longer than 4 bytes")
+    os.mkfifo(tmp_path / "pipe")
+    os.truncate(file, 1 << 40)
+    for path, words in ((tmp_path / "pipe", "plain file"), (tmp_path, "plain file"), ("/dev/zero", "plain file"),
+                        (file, "longer than"), (tmp_path / "none", "No such file"), ("a\0b", "null")):  # fmt: skip
+        refused(lambda path=path: store.read_bytes(path, 1 << 20), words)  # type: ignore[misc]

@@ -110,6 +110,8 @@ def abstraction(
         if "without" in args and (callable(without) or len(without)):
             raise SpecError(f"the actions to drop are given twice: in {source!r} and as without=")
         without = args.pop("without", without)
+        if not callable(without) and not all(isinstance(action, str | int) for action in _listed(without)):
+            raise SpecError(f"without={specs.brief(without)} should be an action, or a list of actions such as [raise]")
         found = _from_name(specs.Spec(spec.name, args), tree, rules)
         if found is not None:
             bucket, by_position = found.of, found.by_position
@@ -118,7 +120,7 @@ def abstraction(
         if callable(without):
             name = f"own:{spec.name}"
         else:
-            without = [without] if isinstance(without, str) else list(without)
+            without = _listed(without)
             name = str(specs.Spec(spec.name, {**args, **({"without": without} if without else {})}))
     elif isinstance(source, Mapping):
         name, bucket = "own:table", _from_table(source, infosets)
@@ -130,6 +132,11 @@ def abstraction(
     closed = _closed(infosets, without)
     check_rows(infosets, row, closed, by_position)
     return Abstraction(name, infosets, row, closed, by_position, ties)
+
+
+def _listed(without: Any) -> list[Any]:
+    """Actions to drop, given as one or as a list."""
+    return list(without) if isinstance(without, list | tuple | set | frozenset) else [without]
 
 
 def numbered(infosets: Infosets, keys: NDArray[Any]) -> Ints:

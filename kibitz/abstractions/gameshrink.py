@@ -145,9 +145,14 @@ def shrink(source: Signals | OrderedGame, reading: str = "strict", threshold: in
     return Shrunk(reading, thresholds, signals, number, parent, passes)
 
 
+MOST_THRESHOLD = (1 << 31) - 2  # kernels count deals in 32 bits, up to one more than the threshold
+
+
 def _thresholds(threshold: int | Sequence[int], rounds: int) -> tuple[int, ...]:
-    each = (threshold,) * rounds if isinstance(threshold, int | np.integer) else tuple(threshold)
-    if len(each) != rounds or any(t != int(t) or t < 0 for t in each):
+    each = tuple(threshold) if isinstance(threshold, Sequence | np.ndarray) else (threshold,) * rounds
+    plain = all(isinstance(t, int | float | np.number) and not isinstance(t, bool) for t in each)
+    whole = plain and all(t == t // 1 and 0 <= t <= MOST_THRESHOLD for t in each)
+    if len(each) != rounds or not whole:
         raise SpecError(
             f"threshold={threshold!r} should be a whole number from 0 (how many deals a matching may get wrong), or "
             f"{rounds} of them, one for each round"

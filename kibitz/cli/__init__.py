@@ -32,6 +32,8 @@ from kibitz.cli.train import train
 
 __all__ = ["app", "main"]
 
+UNEXPECTED = 70  # the exit code for a fault of ours: EX_SOFTWARE of sysexits.h
+
 app = typer.Typer(
     cls=Commands,
     callback=version,
@@ -62,6 +64,12 @@ def main() -> None:
         _leave(WRONG)
     except SystemExit as end:
         _leave(end.code if isinstance(end.code, int) else 0 if end.code is None else 1)
+    except Exception as error:
+        if os.environ.get("KIBITZ_DEBUG"):
+            raise
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        say(f"error: a fault of kibitz's own ({said}); please report it, with what KIBITZ_DEBUG=1 in front shows")
+        _leave(UNEXPECTED)
 
 
 def _open_closed() -> None:

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from kibitz.cli.common import check_file
-from kibitz.errors import SolverError
+from kibitz.cli.options import number
 
 
 def bench(
-    seconds: Annotated[float, typer.Option("--seconds", metavar="SECONDS", help="Time to spend on each figure.")] = 2.0,
+    seconds: Annotated[float, number("--seconds", metavar="SECONDS", help="Time to spend on each figure.")] = 2.0,
     quick: Annotated[bool, typer.Option("--quick", help="A few figures only.")] = False,
     json_path: Annotated[
         Path | None, typer.Option("--json", metavar="PATH", help="Write the figures to a JSON file.")
@@ -35,8 +35,6 @@ def bench(
       kibitz bench --quick
       kibitz bench --only cfr+ --json bench.json
     """
-    if not seconds > 0:
-        raise SolverError(f"--seconds {seconds:g} should be above 0")
     check_file(json_path, "--json", (".json",))
     check_file(markdown_path, "--markdown", (".md",))
     from kibitz.report.bench import bench as measure

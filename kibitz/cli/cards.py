@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, console, print_json, say
+from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError, SolverError
+from kibitz.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.cards.tables import Recipe, Tell
@@ -28,7 +29,7 @@ STATES = {
 Board = Annotated[
     str, typer.Option("--board", metavar="CARDS", help="Cards on the table, such as 'Qs 7c 2d'.", show_default=False)
 ]
-Bins = Annotated[int, typer.Option("--bins", metavar="N", help="Bins of the histograms.")]
+Bins = Annotated[int, number("--bins", metavar="N", help="Bins of the histograms.")]
 
 
 @cards.callback()
@@ -101,9 +102,9 @@ def equity(
     other: Annotated[str, typer.Argument(metavar="OTHER", help="The hand it meets.", show_default=False)],
     board: Board = "",
     samples: Annotated[
-        int | None, typer.Option("--samples", metavar="N", help="Random boards instead of all that can come.")
+        int | None, number("--samples", metavar="N", help="Random boards instead of all that can come.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the random boards.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="Of the random boards.")] = 0,
     json: Json = False,
 ) -> None:
     """Play a hand against another over all boards that can still come, and count wins, ties and losses.
@@ -160,7 +161,7 @@ def build(
     ] = None,
     bins: Bins = 50,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Cores to use; the table is the same. Default: all.")
+        int | None, number("--threads", metavar="N", help="Cores to use; the table is the same. Default: all.")
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Make tables even if they are there.")] = False,
     json: Json = False,
@@ -180,8 +181,6 @@ def build(
     from kibitz.cards.recipes import all_recipes, recipe
     from kibitz.report.text import duration, size
 
-    if threads is not None and not 1 <= threads <= 1024:
-        raise SolverError(f"--threads {threads} should be from 1 to 1024")
     wanted = [recipe(name) for name in only] if only else all_recipes(bins)
     told: list[dict[str, Any]] = []
     for made in wanted:

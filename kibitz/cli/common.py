@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WIDE = 80  # characters of a terminal that has room for bars
+LONGEST = 2_000  # characters of an error
 WRONG = 2  # the exit code for anything the user can mend
 
 GAME_HELP = (
@@ -61,8 +62,9 @@ class Commands(TyperGroup):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             fail(f"{where}{error.strerror or error}")
-        except MemoryError:
-            fail("the machine's memory is not enough for this game; shrink its parameters")
+        except MemoryError as error:
+            wanted = f" ({error})" if str(error) else ""  # NumPy says for how much
+            fail(f"the machine's memory is not enough for this{wanted}; choose a smaller game or an abstraction of it")
         except KeyboardInterrupt:
             say("stopped")
             raise typer.Exit(INTERRUPTED) from None
@@ -72,7 +74,10 @@ def fail(sentence: str) -> NoReturn:
     """Say what is wrong, and exit."""
     from kibitz.report.text import plain
 
-    say(f"error: {plain(' '.join(sentence.split()))}")
+    said = " ".join(sentence.split())
+    if len(said) > LONGEST:  # it quotes what was given; the beginning says where, the end what to do
+        said = f"{said[: LONGEST - 300]} ... {said[-250:]}"
+    say(f"error: {plain(said)}")
     raise typer.Exit(WRONG)
 
 
@@ -138,19 +143,22 @@ def tree_of_text(text: str, watch: Watch) -> Tree:
     return game_and_tree(text, watch)[1]
 
 
-def game_and_tree(text: str, watch: Watch) -> tuple[Game, Tree]:
+def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[Game, Tree]:
     """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
     from kibitz.tree import tree_of
 
     watch.phase(f"laying out {text}")
     with told_by_line(text):
         rules = rules_of(text)
-        tree = tree_of(rules, watch.histories)
+        tree = tree_of(rules, watch.histories, columns)
     return rules, _named(tree, text)
 
 
-def subject_of(text: str, watch: Watch, of_tree: bool = False) -> Tree | PokerForm:
-    """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed."""
+def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | None = None) -> Tree | PokerForm:
+    """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed.
+
+    columns: of the file that the game is laid out for, if it is the file that names it: what is larger is refused.
+    """
     from kibitz.form.kinds import is_poker
     from kibitz.tree import tree_of
 
@@ -159,9 +167,12 @@ def subject_of(text: str, watch: Watch, of_tree: bool = False) -> Tree | PokerFo
         rules = rules_of(text)
         if is_poker(rules) and not of_tree:
             from kibitz.form.poker import poker_form
+            from kibitz.profile import check_poker
 
+            if columns is not None:
+                check_poker(rules, columns)
             return poker_form(rules)
-        return _named(tree_of(rules, watch.histories), text)
+        return _named(tree_of(rules, watch.histories, columns), text)
 
 
 def rules_of(text: str) -> Game:
@@ -208,25 +219,6 @@ def _told(text: str, error: BaseException) -> str:
     return "" if ours else f"{file}: {what}"
 
 
-def recalled(spec: str, path: Path, option: str) -> str:
-    """The game that an artefact names, if it can be called without reading a file or running its code.
-
-    A path in an artefact was written by whoever made it, and is never opened unless the user names it too.
-    """
-    from kibitz import spec as specs
-    from kibitz.games import GAMES, matrix
-
-    text = spec.strip()
-    if text.startswith("openspiel:"):
-        return text
-    file = any(mark in text for mark in (".py:", ".game", ".efg"))
-    if text and not file and specs.parse(text).name in GAMES:
-        return str(matrix.recalled(specs.parse(text))) if text.startswith("matrix") else text
-    if text:
-        raise ArtefactError(f"the game of {path} is {text}, which is opened only if you name it: add {option}")
-    raise ArtefactError(f"{path} does not say which game it is for: add {option}")
-
-
 # Where output goes
 
 
@@ -238,8 +230,8 @@ def check_file(path: Path | None, option: str, endings: tuple[str, ...]) -> None
         raise ArtefactError(f"{option} {path} should end in {' or '.join(endings)}")
     if path.is_dir():
         raise ArtefactError(f"{option} {path} is a directory; give the name of a file")
-    if path.exists() and not path.is_file():
-        raise ArtefactError(f"{option} {path} is a pipe or a device; give the name of a file")
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+        raise ArtefactError(f"{option} {path} is a pipe or a device; give the name of a plain file")
     _check_writable(path, option)
 
 
@@ -254,13 +246,11 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
         raise ArtefactError(f"{option} {path} is there and is not a directory; choose another path")
     if not any(path.iterdir()):
         return
-    try:
-        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        held = manifest["kind"] if manifest["format"] == "kibitz" else None
-    except (OSError, ValueError, TypeError, KeyError):
-        held = None
+    from kibitz.store import kind_at
+
+    held = kind_at(path)
     if held != kind:
-        what = f"a {held}" if isinstance(held, str) else "a directory with something else"
+        what = f"a {held:.64}" if held is not None else "a directory with something else"
         raise ArtefactError(f"{option} {path} is {what}, not a {kind}, so it stays; choose another path")
 
 

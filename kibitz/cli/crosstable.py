@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, recalled, rules_of
+from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, rules_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, SpecError
 
@@ -49,11 +49,13 @@ def crosstable(
       kibitz crosstable fox.profile hen.profile --game fox.py:FoxAndHen --json
     """
     from kibitz.profile import Profile
+    from kibitz.recall import recalled
     from kibitz.report.plot import ENDINGS
 
     check_file(plot, "--plot", ENDINGS)
     held = {name: Profile.load(path) for name, path in zip(named(profiles), profiles, strict=True)}
-    text = game or recalled(next(iter(held.values())).game, profiles[0], "--game GAME")
+    first = next(iter(held.values()))
+    text = game or recalled(first.game, profiles[0], "--game GAME")
     with Watch(not json) as watch:
         from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play
@@ -65,7 +67,7 @@ def crosstable(
             rules = rules_of(text)
             form, each = form_of_all(rules, held.values())
         else:
-            rules, tree = game_and_tree(text, watch)
+            rules, tree = game_and_tree(text, watch, None if game else first.infosets.columns)
             form, each = form_of_all(tree, held.values())
         watch.phase("playing (the first use compiles)")
         scales = units(rules)

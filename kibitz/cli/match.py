@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, console, print_json
+from kibitz.cli.options import checked, number
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
@@ -29,7 +30,7 @@ def match(
     game: Annotated[str, typer.Option("--game", metavar="GAME", help="toepen, with any parameters.")] = "toepen",
     deals: Annotated[
         int | None,
-        typer.Option(
+        number(
             "--deals", metavar="N", help="Deals, each played twice. Default: 100,000, or 100 if a player thinks."
         ),
     ] = None,
@@ -42,9 +43,9 @@ def match(
             "plus or minus that.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same match.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="The same seed gives the same match.")] = 0,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Default: one a core. It does not change the result.")
+        int | None, number("--threads", metavar="N", help="Default: one a core. It does not change the result.")
     ] = None,
     gain: Annotated[
         bool,
@@ -68,8 +69,6 @@ def match(
       kibitz match 'search(runs/toepen.blueprint, seconds=0.2)' runs/toepen.blueprint --deals 200 --gain
     """
     stop = _stop(until)
-    if threads is not None and not 1 <= threads <= 1024:
-        raise GameError(f"--threads {threads} should be 1 or more")
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.evaluate.match import match as play
@@ -141,9 +140,11 @@ def _stop(until: str | None) -> str | float | None:
     if until is None or until == "decided":
         return until
     try:
-        return float(until)
+        width = float(until)
     except ValueError:
-        raise GameError(f"--until {until} should be 'decided' or a number such as 0.01") from None
+        said = until if len(until) <= 80 else until[:80] + "..."
+        raise GameError(f"--until {said} should be 'decided' or a number such as 0.01") from None
+    return float(checked("--until", width))
 
 
 WHY = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibitz.cli.common import Json, check_file, console, print_json
+from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, SpecError
 
@@ -44,12 +45,12 @@ def paper(
         str | None, typer.Option("--part", metavar="NAME", help="sandholm: gameshrink or rhode-island. Default: both.")
     ] = None,
     starts: Annotated[
-        int | None, typer.Option("--starts", metavar="N", help="Random starts. Default: 16; le2021: 15.")
+        int | None, number("--starts", metavar="N", help="Random starts. Default: 16; le2021: 15.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the first start; the next ones follow.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="Of the first start; the next ones follow.")] = 0,
     until: Annotated[
         float | None,
-        typer.Option(
+        number(
             "--until",
             metavar="GAP",
             help="Two players: the gap, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2.",
@@ -57,14 +58,14 @@ def paper(
     ] = None,
     iterations: Annotated[
         int | None,
-        typer.Option(
+        number(
             "--iterations",
             metavar="N",
             help="Three players: iterations for every game. Default: 1000; le2021: of MCCFR, 100,000.",
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", help="Starts side by side. Default: a core each.")
+        int | None, number("--jobs", metavar="N", help="Starts side by side. Default: a core each.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where reports go. Default: runs/papers/PAPER.")

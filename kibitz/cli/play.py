@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kibitz.cli.common import check_file
+from kibitz.cli.options import number
 from kibitz.errors import ArtefactError, GameError
 
 MOST_TRANSCRIPT = 50_000_000  # characters
@@ -30,7 +31,7 @@ def play(
     blueprint: Annotated[
         Path | None, typer.Option("--blueprint", metavar="DIR", help="The blueprint to play against.")
     ] = None,
-    hands: Annotated[int | None, typer.Option("--hands", metavar="N", help="Stop after so many hands.")] = None,
+    hands: Annotated[int | None, number("--hands", metavar="N", help="Stop after so many hands.")] = None,
     reveal: Annotated[
         bool,
         typer.Option(
@@ -38,7 +39,7 @@ def play(
         ),
     ] = False,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="The same seed deals the same cards. Default: by chance.")
+        int | None, number("--seed", metavar="N", help="The same seed deals the same cards. Default: by chance.")
     ] = None,
     transcript: Annotated[
         Path | None, typer.Option("--transcript", metavar="FILE", help="Write the hands here, as text.")
@@ -62,10 +63,6 @@ def play(
     if replay is not None:
         _replay(replay)
         return
-    if hands is not None and hands < 1:
-        raise GameError(f"--hands {hands} should be 1 or more")
-    if seed is not None and not 0 <= seed < 1 << 63:
-        raise GameError(f"--seed {seed} should be a whole number from 0")
     if against is not None and blueprint is not None:
         raise GameError("give --against or --blueprint, not both")
     check_file(transcript, "--transcript", ())
@@ -123,12 +120,10 @@ def _has_signs() -> bool:
 
 def _replay(path: Path) -> None:
     from kibitz.play.table import replayed
+    from kibitz.store import read_bytes
 
-    if path.is_file() and path.stat().st_size > MOST_TRANSCRIPT:
-        raise ArtefactError(f"{path} is too large for a transcript")
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            text = file.read()
+        text = read_bytes(path, MOST_TRANSCRIPT).decode()
     except UnicodeDecodeError:
         raise ArtefactError(f"{path} is not a transcript of kibitz: it is not text") from None
     for piece in replayed(text):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, recalled, subject_of
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, subject_of
+from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
@@ -35,6 +36,7 @@ def evaluate(
       kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
     """
     from kibitz.profile import Profile
+    from kibitz.recall import recalled
 
     held = Profile.load(profile)
     text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
@@ -42,7 +44,8 @@ def evaluate(
         from kibitz.evaluate import report
         from kibitz.form.kinds import is_poker_infosets
 
-        tree = subject_of(text, watch, of_tree=not is_poker_infosets(held.infosets))
+        of_tree, columns = not is_poker_infosets(held.infosets), None if game else held.infosets.columns
+        tree = subject_of(text, watch, of_tree, columns)
         watch.phase("measuring (the first use compiles)")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}
@@ -55,7 +58,7 @@ def evaluate(
 def _quoted(text: str) -> str:
     import shlex
 
-    return shlex.quote(text) if text else ""
+    return shlex.quote(text) if text and len(text) <= 200 else ""
 
 
 def _print_worth(profile: Profile, data: dict[str, Any]) -> None:
@@ -84,7 +87,7 @@ def _print_worth(profile: Profile, data: dict[str, Any]) -> None:
 
 def show(
     profile: ProfilePath,
-    seat: Annotated[int | None, typer.Option("--seat", metavar="N", help="Only this seat; 0 is the first.")] = None,
+    seat: Annotated[int | None, number("--seat", metavar="N", help="Only this seat; 0 is the first.")] = None,
     infoset: Annotated[
         str | None, typer.Option("--infoset", metavar="TEXT", help="Only the infoset of exactly this name.")
     ] = None,
@@ -93,7 +96,7 @@ def show(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", metavar="N", help=f"Infosets per seat, 0 for all. Default: {SHOWN}; with --json, all."),
+        number("--limit", metavar="N", help=f"Infosets per seat, 0 for all. Default: {SHOWN}; with --json, all."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -113,8 +116,6 @@ def show(
     held = Profile.load(profile)
     if seat is not None and not 0 <= seat < held.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {held.seats - 1}")
-    if limit is not None and limit < 0:
-        raise GameError(f"--limit {limit} should be 0 or more")
     found = chosen(held, seat, infoset, filter)
     if json:
         most = limit or len(held.infosets.labels)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import GameText, Json, console, print_json, subject_of
+from kibitz.cli.options import checked
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, SpecError
 
@@ -56,7 +57,10 @@ def _numbers(text: str) -> int | list[int]:
     try:
         found = [int(word) for word in text.split(",")]
     except ValueError:
-        raise SpecError(f"--threshold {text} should be a whole number, or one for each round such as 0,50,2") from None
+        said = text if len(text) <= 80 else text[:80] + "..."
+        raise SpecError(f"--threshold {said} should be a whole number, or one for each round such as 0,50,2") from None
+    for each in found:
+        checked("--threshold", each)
     return found[0] if len(found) == 1 else found
 
 

@@ -21,11 +21,11 @@ from kibitz.cli.common import (
     console,
     note,
     print_json,
-    recalled,
     save_or_rescue,
     say,
     subject_of,
 )
+from kibitz.cli.options import checked, number
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
@@ -55,6 +55,7 @@ class Order:
     log: Path | None
     abstraction: str | None = None
     at: int | None = None  # the iteration of the checkpoint to go on from
+    columns: int | None = None  # of its arrays, if it is the checkpoint that names the game
 
 
 def solve(
@@ -71,16 +72,16 @@ def solve(
         typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto."),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", metavar="N", help="Stop after so many iterations, in all.")
+        int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
     ] = None,
     until: Annotated[
-        float | None, typer.Option("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
+        float | None, number("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Stop after so many seconds from now.")
+        float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="For solvers that sample. Default: 0.")
+        int | None, number("--seed", metavar="N", help="For solvers that sample. Default: 0.")
     ] = None,
     abstraction: Annotated[
         str | None,
@@ -92,7 +93,7 @@ def solve(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", metavar="N", help="Cores to use; same result (but for mccfr). Default: what helps."),
+        number("--threads", metavar="N", help="Cores to use; same result (but for mccfr). Default: what helps."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
@@ -100,7 +101,7 @@ def solve(
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", metavar="DIR", help="Save the run here from time to time.")
     ] = None,
-    every: Annotated[float, typer.Option("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
+    every: Annotated[float, number("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Go on from a checkpoint, and keep it up to date.")
     ] = None,
@@ -158,16 +159,20 @@ def solve(
 
 def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> Order:
     """The order with what the checkpoint knows: game, solver, seed, and, unless others are given, the stops."""
-    from kibitz.run import checkpoint_meta
+    from kibitz import store
+    from kibitz.recall import recalled
+    from kibitz.run import KIND, checkpoint_meta
 
     if order.checkpoint not in (None, path):
         raise SolverError("--resume goes on saving to the checkpoint it names: leave --checkpoint out")
     meta = checkpoint_meta(path)
+    named = order.game is not None or order.abstraction is not None  # an abstract game has fewer rows than the game
     order = replace(
         order,
+        columns=None if named else max(store.sizes(path, KIND).values(), default=0),
         game=order.game or recalled(meta["game"], path, "the GAME, as `kibitz solve GAME --resume DIR`"),
         solver=solver or meta["solver"],
-        seed=meta["seed"] if seed is None else seed,
+        seed=checked("--seed", meta["seed"]) if seed is None else seed,
         checkpoint=path,
         resume=True,
         at=meta["iteration"],
@@ -186,16 +191,6 @@ def _check(order: Order) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.report.plot import ENDINGS
 
-    if order.iterations is not None and order.iterations < 0:
-        raise SolverError(f"--iterations {order.iterations} should be 0 or more")
-    if order.until is not None and not order.until >= 0:
-        raise SolverError(f"--until {order.until:g} should be a gap of 0 or more")
-    if order.seconds is not None and not order.seconds > 0:
-        raise SolverError(f"--seconds {order.seconds:g} should be above 0")
-    if order.threads is not None and not 1 <= order.threads <= 1024:
-        raise SolverError(f"--threads {order.threads} should be from 1 to 1024")
-    if not order.every > 0:
-        raise SolverError(f"--every {order.every:g} should be above 0")
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
     check_file(order.log, "--log", (".jsonl", ".json"))
@@ -223,7 +218,8 @@ def _run(order: Order, shown: bool) -> tuple[Tree | PokerForm, Profile, Report]:
     with Watch(shown) as watch:
         from kibitz.run import walks
 
-        tree = subject_of(str(order.game), watch, walks(known(order.solver), order.abstraction))
+        of_tree = walks(known(order.solver), order.abstraction)
+        tree = subject_of(str(order.game), watch, of_tree, order.columns)
         spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
         watch.solving(f"solving {tree.spec} by {spec}", report)
         with _Log(order.log, report) as log:
@@ -337,6 +333,8 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
     """The command that goes on with an interrupted run; None if it was not saved."""
     if order.checkpoint is None:
         return None
+    from kibitz.recall import recalled
+
     words = ["kibitz", "solve"]
     try:
         recalled("" if order.abstraction else tree.spec, order.checkpoint, "")

@@ -21,6 +21,7 @@ from kibitz.cli.common import (
     told_by_line,
     tree_of_text,
 )
+from kibitz.cli.options import number
 from kibitz.cli.solve import compiled
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, SolverError
@@ -86,12 +87,12 @@ def stitch(
     ] = None,
     solver: Annotated[str, typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.")] = "cfr+",
     iterations: Annotated[
-        int | None, typer.Option("--iterations", metavar="N", help="Stop each solve after so many iterations.")
+        int | None, number("--iterations", metavar="N", help="Stop each solve after so many iterations.")
     ] = None,
     until: Annotated[
-        float | None, typer.Option("--until", metavar="GAP", help="Stop each solve once its gap is at most this.")
+        float | None, number("--until", metavar="GAP", help="Stop each solve once its gap is at most this.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For --random, and for solvers that sample.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="For --random, and for solvers that sample.")] = 0,
     random: Annotated[bool, typer.Option("--random", help="Start each solve from a random profile.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as stitched.profile.")
@@ -115,10 +116,6 @@ def stitch(
     """
     if kind not in KINDS:
         raise SolverError(f"--kind {kind} should be static or dynamic")
-    if iterations is not None and iterations < 0:
-        raise SolverError(f"--iterations {iterations} should be 0 or more")
-    if until is not None and not until >= 0:
-        raise SolverError(f"--until {until:g} should be a gap of 0 or more")
     check_artefact(out, "--out", "profile")
     if iterations is None and until is None:
         iterations, until = 20_000, 1e-5

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue, say
+from kibitz.cli.options import checked, number
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, SolverError
 
@@ -50,10 +51,10 @@ def train(
         typer.Option("--out", metavar="DIR", help="Keep the blueprint here, such as toepen.blueprint."),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Stop after so many seconds from now.")
+        float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", metavar="N", help="Stop after so many iterations, in all.")
+        int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
     ] = None,
     abstraction: Annotated[
         str | None,
@@ -91,18 +92,18 @@ def train(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(
+        number(
             "--threads",
             metavar="N",
             help="Cores to use. Only one thread gives the same bytes every time. Default: all cores.",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="For the deals and draws. Default: 0.")
+        int | None, number("--seed", metavar="N", help="For the deals and draws. Default: 0.")
     ] = None,
     every: Annotated[
         float,
-        typer.Option(
+        number(
             "--checkpoint-every",
             metavar="SECONDS",
             help="Time between saves; longer if saving itself would take over a tenth of the time.",
@@ -162,7 +163,7 @@ def bytes_of(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMG]I?|)B\s*", text.upper())
     if not match:
         raise SolverError(f"--memory {text!r} should be a number with its unit, KB, MB or GB: 500MB, 2GB")
-    return int(float(match[1]) * UNITS[match[2]])
+    return int(checked("--memory", float(match[1]) * UNITS[match[2]]))
 
 
 def _threads(threads: int | None) -> int:
@@ -184,14 +185,8 @@ def _check(order: Order, resume: Path | None) -> None:
 
     if order.iterations is None and order.seconds is None:
         raise SolverError("say when to stop: --seconds 600, or --iterations 100000")
-    if order.iterations is not None and order.iterations < 0:
-        raise SolverError(f"--iterations {order.iterations} should be 0 or more")
-    if order.seconds is not None and not order.seconds > 0:
-        raise SolverError(f"--seconds {order.seconds:g} should be above 0")
     if not 1 <= order.threads <= MOST_THREADS:
         raise SolverError(f"--threads {order.threads} should be from 1 to {MOST_THREADS}")
-    if not order.every > 0:
-        raise SolverError(f"--checkpoint-every {order.every:g} should be above 0")
     check_artefact(order.out, "--out", "blueprint")
     if order.out != resume and (order.out / "manifest.json").exists():
         raise ArtefactError(

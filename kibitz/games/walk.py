@@ -42,7 +42,10 @@ class Walk:
     lists_of: list[array[int]] = field(default_factory=list)  # per seat: which list each infoset has
 
 
-def walk(game: Game, guard: Guard, progress: Callable[[int], None] | None) -> Walk:
+def walk(
+    game: Game, guard: Guard, progress: Callable[[int], None] | None, infosets: int | None = None
+) -> Walk:
+    """`infosets`: refuse a game that turns out to have more."""
     players, out, again = game.players, Walk(), Recheck(game)
     keys: list[dict[Any, int]] = [{} for _ in range(players)]  # per seat: infoset key -> number
     lists: dict[tuple[Action, ...], int] = {}  # distinct lists of actions
@@ -87,6 +90,8 @@ def walk(game: Game, guard: Guard, progress: Callable[[int], None] | None) -> Wa
             if infoset is None:
                 infoset = seat_keys[key] = len(seat_keys)
                 lists_of[turn].append(number)
+                if infosets is not None and sum(map(len, keys)) > infosets:
+                    raise GameError(f"{guard.name} has more than {infosets:,} infosets, and the file has no more")
             elif lists_of[turn][infoset] != number:
                 known = list(lists)[lists_of[turn][infoset]]
                 raise GameError(

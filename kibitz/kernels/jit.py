@@ -2,7 +2,8 @@
 
 Numba's own cache looks only at the file that a function stands in: when a callee in another file changes, it
 returns stale results. So the cache directory's name carries a digest of *all* kernel sources, of this Python
-and of the Numba version. fastmath stays off: sums are done in the order that the code says.
+and of Numba's version (`kernels/cache.py` has the files in it). fastmath stays off: sums are done in the order that
+the code says.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import gc
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
 import numpy as np
+
+from kibitz.kernels.cache import enable
 
 # Numba lets signed indices count from the end, which costs a comparison at each access; unsigned ones do not.
 # Inner loops therefore count in uint64, and these are the steps that keep the sums unsigned.
@@ -38,15 +44,29 @@ _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def cache_home() -> Path:
     """Where kibitz keeps what it can make again: $KIBITZ_CACHE, or the user's cache directory."""
-    if "KIBITZ_CACHE" in os.environ:
-        return Path(os.environ["KIBITZ_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kibitz"
+    given, shared = os.environ.get("KIBITZ_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if given:
+        return Path(given)
+    try:
+        return Path(shared or Path.home() / ".cache") / "kibitz"
+    except RuntimeError:  # a user without a home
+        return _private()
+
+
+@lru_cache(1)
+def _private() -> Path:
+    """A directory for this process alone: a name that others could foresee is one that they could fill with code."""
+    made = tempfile.TemporaryDirectory(prefix="kibitz-")
+    atexit.register(made.cleanup)
+    return Path(made.name)
 
 
 def _digest() -> str:
-    content = hashlib.sha256(f"{numba.__version__} {sys.version_info[:3]} {sys.platform}".encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        content.update(source.name.encode() + b"\0" + source.read_bytes())
+    made_by = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version_info[:3]} {sys.platform}"
+    content = hashlib.sha256(made_by.encode())
+    home = Path(__file__).parent
+    for source in sorted(home.rglob("*.py")):
+        content.update(f"{source.relative_to(home)}".encode() + b"\0" + source.read_bytes() + b"\0")
     return content.hexdigest()[:16]
 
 
@@ -64,14 +84,7 @@ def maker(function: Callable[..., Any]) -> Any:
 
 
 def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE)
-    try:
-        return numba.njit(function, cache=True, **options)
-    except RuntimeError:  # a directory that cannot be written only costs the caching
-        return numba.njit(function, **options)
-    finally:
-        numba.config.CACHE_DIR = before
+    return enable(numba.njit(function, **options), CACHE)
 
 
 def part(function: Callable[..., Any]) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from kibitz import spec as specs
 from kibitz.errors import ArtefactError
 from kibitz.evaluate.match import Agent, View, dealt, play
 from kibitz.games.protocol import TERMINAL
@@ -328,7 +329,10 @@ def replayed(text: str) -> Iterator[str]:
     if not found:
         said = lines[0][:40] if lines else "nothing"
         raise ArtefactError(f"this is not a transcript of kibitz: it begins with {said!r}, not with {FIRST_LINE!r}")
-    game = toepen_of(found[1])
+    spec = specs.parse(found[1])
+    if spec.name != "toepen":  # a path would be opened, and its code run
+        raise ArtefactError(f"the transcript is of {found[1]:.80}, and there are transcripts of toepen alone")
+    game = toepen_of(str(spec))
     yield heading(game, int(found[2]), found[3])
     at, number, score = found.end(), 0, 0.0
     while at < len(text):

@@ -24,7 +24,8 @@ HEAD = """# The command line
 
 - Games and solvers are named by *specs*: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
 - `--json` prints one JSON object on stdout and nothing else.
-- What you can mend is told in one sentence on stderr, with exit code 2; Ctrl-C gives 130; all is well with 0.
+- What you can mend is told in one sentence on stderr, with exit code 2; Ctrl-C gives 130; all is well with 0. A fault
+  of kibitz's own gives 70, and `KIBITZ_DEBUG=1` in front shows where.
 """
 
 
