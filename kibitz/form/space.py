@@ -37,8 +37,8 @@ class Space:
         if self.rows is None:
             strategy = form.to_strategy(start)
             self._held = State(
-                zeros, zeros.copy(), strategy, np.zeros(form.points, np.float32), form.plan(strategy), zeros.copy(),
-                np.zeros(form.points), none, none, none, none,
+                zeros, zeros.copy(), strategy, np.zeros(form.points, np.float32), form.scale, form.plan(strategy),
+                zeros.copy(), np.zeros(form.points), none, none, none, none,
             )  # fmt: skip
         else:
             columns, kernel = self.rows.columns, self.rows.kernel
@@ -49,7 +49,7 @@ class Space:
             chosen = np.where(fixed, np.where(moving, 0.0, 1.0), strategy)
             own = form.plan(chosen)
             self._held = State(
-                np.zeros(columns), zeros, strategy, np.zeros(int(kernel.band_rows.sum()), np.float32),
+                np.zeros(columns), zeros, strategy, np.zeros(int(kernel.band_rows.sum()), np.float32), form.scale,
                 own * kernel.frozen_reach, zeros.copy(),
                 np.zeros(form.points), np.zeros(columns), np.zeros(columns), chosen, own,
             )  # fmt: skip
@@ -115,7 +115,7 @@ class Space:
             column = np.add.reduceat(kernel.share * worth[kernel.member], kernel.start[:-1])
             width = np.repeat(kernel.band_width, kernel.band_rows)
             found = np.maximum.reduceat(column, np.cumsum(width) - width)
-        np.maximum(held.noise, (NOISE * found).astype(np.float32), out=held.noise)
+        np.maximum(held.noise, (NOISE / form.scale * found).astype(np.float32), out=held.noise)
 
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""

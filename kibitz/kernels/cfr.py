@@ -59,7 +59,8 @@ class State(NamedTuple):
     regret: np.ndarray  # float64[K]
     average: np.ndarray  # float64[S]  sum of weighted plans (of own choices alone where rows are frozen)
     strategy: np.ndarray  # float64[S]  probability of a sequence's last action
-    noise: np.ndarray  # float32[rows]  a sum of regrets up to this is rounding noise, not a preference
+    noise: np.ndarray  # float32[rows]  a sum of regrets up to so many units is rounding noise, not a preference
+    unit: float  # the largest payoff
     plan: np.ndarray  # float64[S]  probability that the seat plays the whole sequence
     worth: np.ndarray  # float64[S]
     root_value: np.ndarray  # float64[P]
@@ -70,10 +71,10 @@ class State(NamedTuple):
 
 
 @part
-def match(width, first, count, delta, regret, strategy, grow, keep, rule, noise, row):
+def match(width, first, count, delta, regret, strategy, grow, keep, rule, noise, unit, row):
     """Regret matching for `count` rows of `width` columns from column `first` on.
 
-    A row without positive regret, as far as that is not rounding noise (noise[row] and on), plays uniformly.
+    A row without positive regret, as far as that is not rounding noise (noise[row] units), plays uniformly.
     """
     floor = rule.floor
     prediction = rule.prediction
@@ -81,7 +82,7 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, noise,
     row = U64(row)
     if width == 2:
         for r in range(row, row + U64(count)):
-            tiny = float(noise[r])
+            tiny = noise[r] * unit
             da = delta[s]
             db = delta[s + ONE]
             ra = regret[s]
@@ -100,7 +101,7 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, noise,
     elif width == 3:
         third = 1.0 / 3.0
         for r in range(row, row + U64(count)):
-            tiny = float(noise[r])
+            tiny = noise[r] * unit
             da = delta[s]
             db = delta[s + ONE]
             dc = delta[s + TWO]
@@ -135,7 +136,7 @@ def match(width, first, count, delta, regret, strategy, grow, keep, rule, noise,
                 r = max(r + prediction * delta[a], 0.0)
                 strategy[a] = r
                 total += r
-            if total > noise[i]:
+            if total > noise[i] * unit:
                 scale = 1.0 / total
                 for a in range(s, s + step):
                     strategy[a] *= scale
@@ -152,7 +153,7 @@ def revise(form, chunk, state, grow, keep, rule):
         count = form.run_point[run + 1] - form.run_point[run]
         match(
             form.run_width[run], form.run_first[run], count, state.worth, state.regret, state.strategy,
-            grow, keep, rule, state.noise, form.run_point[run],
+            grow, keep, rule, state.noise, state.unit, form.run_point[run],
         )  # fmt: skip
 
 
@@ -328,7 +329,7 @@ def share_band(rows, band, first_row, state, grow, keep, rule, threads, gate):
         gather_columns(rows, band, low, high, state.worth, state.delta)
         match(
             width, rows.band_first[band] + low * width, high - low, state.delta, state.regret, state.matched,
-            grow, keep, rule, state.noise, first_row + low,
+            grow, keep, rule, state.noise, state.unit, first_row + low,
         )  # fmt: skip
         scatter_columns(rows, band, low, high, state)
         i = claim(gate, threads, i)
