@@ -7,6 +7,24 @@ from collections.abc import Iterator
 
 import pytest
 
+# Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist
+# (--dist loadgroup), so that each is compiled once.
+FAMILIES = {
+    "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm"),
+    "toepen": (
+        "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
+        "test_lower_bound", "test_play.", "test_match", "test_cli_train",
+    ),
+    "cards": ("test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards"),
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for family, names in FAMILIES.items():
+            if item.path.name.startswith(names):
+                item.add_marker(pytest.mark.xdist_group(family))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _interrupts() -> Iterator[None]:

@@ -238,7 +238,7 @@ def _lifted(both, derived):
 def test_what_needs_a_tree_that_does_not_fit_is_refused_with_what_does(monkeypatch):
     game = kibitz.game("rhode_island(ranks=2, suits=3)")
     base = solve(game, "cfr+", iterations=5)
-    monkeypatch.setattr("kibitz.tree._room", lambda: 1000)
+    monkeypatch.setenv("KIBITZ_MOST_HISTORIES", "1000")
     assert static(game, base, "prefix(r)", "all", iterations=2).meta["stitch"]["experts"] == 1
     with pytest.raises(GameError, match=r"histories, and 1,000 fit .* --seats all or --outside null"):
         static(game, base, "prefix(r)", inside="gameshrink", iterations=2)
@@ -288,7 +288,7 @@ def test_crosstables_are_those_of_the_tree(name):
 def test_crosstables_that_need_a_tree_say_so(monkeypatch):
     game, other = kibitz.game("rhode_island(ranks=2, suits=3)"), pair("leduc")
     base = solve(game, "cfr+", iterations=2)
-    monkeypatch.setattr("kibitz.tree._room", lambda: 1000)
+    monkeypatch.setenv("KIBITZ_MOST_HISTORIES", "1000")
     with pytest.raises(GameError, match=r"some profiles .* tree is needed: .*1,000 fit .* solve the game again"):
         crosstable(game, {"a": base, "b": profile(other, 1, tree=True)})
     assert crosstable(game, {"a": base}).names == ("a",)
