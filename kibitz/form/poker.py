@@ -249,10 +249,11 @@ class PokerForm:
 
     def _share(self, kernel: Any, *arguments: Any) -> None:
         """Call a kernel on all cores, each thread with room to work in; they share a gate."""
-        from kibitz.kernels.barrier import GATE
+        from kibitz.kernels.barrier import gate_of
 
-        gate, threads = np.zeros(GATE, np.int64), cores()
-        together(lambda _: kernel(self.table, *arguments, self.room(), threads, gate), threads)
+        threads = cores()
+        gate = gate_of(threads)
+        together(lambda thread: kernel(self.table, *arguments, self.room(), thread, threads, gate), threads)
 
     # Buckets.
 

@@ -73,7 +73,7 @@ class PokerSpace:
             done += step
 
     def _iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
-        from kibitz.kernels.barrier import GATE
+        from kibitz.kernels.barrier import gate_of
         from kibitz.kernels.poker_cfr import iterate
 
         if not rule.alternating and not len(self._kept):
@@ -82,11 +82,11 @@ class PokerSpace:
         rooms = [self.form.room(self.dtype) for _ in range(threads)]
 
         def share(done: int, count: int, threads: int) -> None:
-            gate = np.zeros(GATE, np.int64)
+            gate = gate_of(threads)
             together(
                 lambda thread: iterate(
                     self.form.table, rule, self.regret, self.strategy, self.average, self._kept, self._roots,
-                    self._values, rooms[thread], done, count, tiny, threads, gate,
+                    self._values, rooms[thread], done, count, tiny, thread, threads, gate,
                 ),
                 threads,
             )  # fmt: skip

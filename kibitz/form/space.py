@@ -73,16 +73,16 @@ class Space:
     def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
         from kibitz.kernels import cfr as kernels
-        from kibitz.kernels.barrier import GATE
+        from kibitz.kernels.barrier import gate_of
 
         packed, rows = self.form.packed, None if self.rows is None else self.rows.kernel
 
         def share(done: int, count: int, threads: int) -> None:
-            common = (rule, self._held, done, count, threads, np.zeros(GATE, np.int64))
+            gate, common = gate_of(threads), (rule, self._held, done, count)
             if rows is None:
-                together(lambda _: kernels.iterate(packed, *common), threads)
+                together(lambda thread: kernels.iterate(packed, *common, thread, threads, gate), threads)
             else:
-                together(lambda _: kernels.iterate_rows(packed, rows, *common), threads)
+                together(lambda thread: kernels.iterate_rows(packed, rows, *common, thread, threads, gate), threads)
 
         if self._pace is None or self._pace.most != threads:
             self._pace = Pace(threads)

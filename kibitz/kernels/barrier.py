@@ -1,18 +1,20 @@
 """How the threads of one kernel share work and wait for each other.
 
-Each thread runs the same kernel and takes fixed pieces of work from a shared counter (`claim`), so that a thread whose
-core has a busy neighbour does fewer of them; which thread did a piece does not change a bit of the result. Between
+Each thread runs the same kernel and claims fixed pieces of work (`claim`). Of n threads each takes every n-th piece, as
+in the iteration before, since its core's cache still holds their data; then it takes what others have left. So a thread
+whose core has a busy neighbour does fewer; which thread did a piece does not change a bit of the result. Between
 steps the threads meet at a barrier (`meet`). Meeting takes a fraction of a microsecond when every thread has a core,
 which is what lets two cores share an iteration of some tens of microseconds. A waiting thread only reads, so that it
 does not take the cache line from the ones that work, and soon gives its core away.
 
-A gate is int64[GATE], zero at first; its numbers lie in cache lines of their own.
+A gate is made by `gate_of`; its numbers lie in cache lines of their own.
 """
 
 from __future__ import annotations
 
 import sys
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -22,8 +24,12 @@ from kibitz.kernels.jit import part
 
 _YIELD = types.ExternalFunction("SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32())
 SPINS_BEFORE_YIELD = 500  # some microseconds: longer than a meeting takes, shorter than it takes to miss the core
-GATE = 48
-ARRIVED, ROUND, CLAIMED = 0, 16, 32
+ARRIVED, ROUND, CLAIMED, LINE = 0, 16, 32, 16  # places in a gate, and words between two threads' counters
+
+
+def gate_of(threads: int) -> np.ndarray:
+    """What threads meet at: int64, arrivals, rounds, and for each thread how many of its pieces were claimed."""
+    return np.zeros(CLAIMED + LINE * threads, np.int64)
 
 
 def _address(context, builder, array_type, array, index):
@@ -66,11 +72,16 @@ def _write(typingctx, array, index, value):
 
 
 @part
-def claim(gate, threads, last):
-    """The next piece of work of this step: after `last`, this thread's piece before (-1 at first)."""
+def claim(gate, thread, threads, last, pieces):
+    """The next piece of this step for a thread, after `last` (-1 at first); `pieces` or more when all are claimed."""
     if threads == 1:
         return last + 1
-    return _fetch_add(gate, CLAIMED, 1)
+    for k in range(threads):
+        other = (thread + k) % threads
+        piece = other + threads * _fetch_add(gate, CLAIMED + LINE * other, 1)
+        if piece < pieces:
+            return piece
+    return pieces
 
 
 @part
@@ -81,7 +92,8 @@ def meet(gate, threads):
     this_round = _read(gate, ROUND)
     if _fetch_add(gate, ARRIVED, 1) == threads - 1:
         _write(gate, ARRIVED, 0)
-        _write(gate, CLAIMED, 0)
+        for thread in range(threads):
+            _write(gate, CLAIMED + LINE * thread, 0)
         _write(gate, ROUND, this_round + 1)
         return
     waited = 0

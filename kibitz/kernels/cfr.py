@@ -172,7 +172,7 @@ def discount(exponent, t):
 
 
 @kernel
-def iterate(packed, rule, state, done, count, threads, gate):
+def iterate(packed, rule, state, done, count, thread, threads, gate):
     """`count` iterations after `done`, each infoset with a row of its own; the same bytes for any `threads`."""
     form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
@@ -185,12 +185,12 @@ def iterate(packed, rule, state, done, count, threads, gate):
             chunks = form.seat_chunk[seat + 1] - crown - 1
             crowned = form.chunk_run[crown + 1] > form.chunk_run[crown]
             batches = form.seat_batch[seat + 1] - form.seat_batch[seat]
-            i = claim(gate, threads, -1)
+            i = claim(gate, thread, threads, -1, batches)
             while i < batches:
                 gradient(form, form.seat_batch[seat] + i, state.plan, state.worth)
-                i = claim(gate, threads, i)
+                i = claim(gate, thread, threads, i, batches)
             meet(gate, threads)
-            i = claim(gate, threads, -1)
+            i = claim(gate, thread, threads, -1, chunks)
             while i < chunks:
                 chunk = crown + 1 + i
                 clear_bare(form, chunk, state.worth)
@@ -199,10 +199,10 @@ def iterate(packed, rule, state, done, count, threads, gate):
                 if rule.alternating and not crowned:
                     descend(form, chunk, state.strategy, state.plan)
                     accumulate(form, chunk, state.plan, state.average, weight)
-                i = claim(gate, threads, i)
+                i = claim(gate, thread, threads, i, chunks)
             meet(gate, threads)
             if crowned:
-                if claim(gate, threads, -1) == 0:
+                if claim(gate, thread, threads, -1, 1) == 0:
                     clear_bare(form, crown, state.worth)
                     gather_hanging(form, seat, state.worth, state.root_value)
                     ascend(form, crown, state.strategy, state.worth, state.root_value)
@@ -212,25 +212,25 @@ def iterate(packed, rule, state, done, count, threads, gate):
                         accumulate(form, crown, state.plan, state.average, weight)
                 meet(gate, threads)
                 if rule.alternating:
-                    follow(form, crown, chunks, state, weight, threads, gate)
+                    follow(form, crown, chunks, state, weight, thread, threads, gate)
         if not rule.alternating:
             for seat in range(seats):
                 crown = form.seat_chunk[seat]
-                if claim(gate, threads, -1) == 0:
+                if claim(gate, thread, threads, -1, 1) == 0:
                     descend(form, crown, state.strategy, state.plan)
                     accumulate(form, crown, state.plan, state.average, weight)
                 meet(gate, threads)
-                follow(form, crown, form.seat_chunk[seat + 1] - crown - 1, state, weight, threads, gate)
+                follow(form, crown, form.seat_chunk[seat + 1] - crown - 1, state, weight, thread, threads, gate)
 
 
 @part
-def follow(form, crown, chunks, state, weight, threads, gate):
+def follow(form, crown, chunks, state, weight, thread, threads, gate):
     """New plans of the chunks below a crown."""
-    i = claim(gate, threads, -1)
+    i = claim(gate, thread, threads, -1, chunks)
     while i < chunks:
         descend(form, crown + 1 + i, state.strategy, state.plan)
         accumulate(form, crown + 1 + i, state.plan, state.average, weight)
-        i = claim(gate, threads, i)
+        i = claim(gate, thread, threads, i, chunks)
     meet(gate, threads)
 
 
@@ -267,7 +267,7 @@ def replan(form, rows, chunk, state, weight):
 
 
 @kernel
-def iterate_rows(packed, rows, rule, state, done, count, threads, gate):
+def iterate_rows(packed, rows, rule, state, done, count, thread, threads, gate):
     """As `iterate`, for points that share rows and rows that do not move."""
     form = unpack(packed)
     seats = form.seat_chunk.shape[0] - 1
@@ -282,18 +282,18 @@ def iterate_rows(packed, rows, rule, state, done, count, threads, gate):
                 crown = form.seat_chunk[seat]
                 batches = form.seat_batch[seat + 1] - form.seat_batch[seat]
                 chunks = form.seat_chunk[seat + 1] - crown - 1
-                i = claim(gate, threads, -1)
+                i = claim(gate, thread, threads, -1, batches)
                 while i < batches:
                     gradient(form, form.seat_batch[seat] + i, state.plan, state.worth)
-                    i = claim(gate, threads, i)
+                    i = claim(gate, thread, threads, i, batches)
                 meet(gate, threads)
-                i = claim(gate, threads, -1)
+                i = claim(gate, thread, threads, -1, chunks)
                 while i < chunks:
                     clear_bare(form, crown + 1 + i, state.worth)
                     ascend(form, crown + 1 + i, state.strategy, state.worth, state.root_value)
-                    i = claim(gate, threads, i)
+                    i = claim(gate, thread, threads, i, chunks)
                 meet(gate, threads)
-                if claim(gate, threads, -1) == 0:
+                if claim(gate, thread, threads, -1, 1) == 0:
                     clear_bare(form, crown, state.worth)
                     gather_hanging(form, seat, state.worth, state.root_value)
                     ascend(form, crown, state.strategy, state.worth, state.root_value)
@@ -301,28 +301,28 @@ def iterate_rows(packed, rows, rule, state, done, count, threads, gate):
             first_row = 0
             for band in range(rows.band_seat.shape[0]):
                 if low_seat <= rows.band_seat[band] < high_seat:
-                    share_band(rows, band, first_row, state, grow, keep, rule, threads, gate)
+                    share_band(rows, band, first_row, state, grow, keep, rule, thread, threads, gate)
                 first_row += rows.band_rows[band]
             for seat in range(low_seat, high_seat):
                 crown = form.seat_chunk[seat]
                 chunks = form.seat_chunk[seat + 1] - crown - 1
-                if claim(gate, threads, -1) == 0:
+                if claim(gate, thread, threads, -1, 1) == 0:
                     replan(form, rows, crown, state, weight)
                 meet(gate, threads)
-                i = claim(gate, threads, -1)
+                i = claim(gate, thread, threads, -1, chunks)
                 while i < chunks:
                     replan(form, rows, crown + 1 + i, state, weight)
-                    i = claim(gate, threads, i)
+                    i = claim(gate, thread, threads, i, chunks)
                 meet(gate, threads)
 
 
 @part
-def share_band(rows, band, first_row, state, grow, keep, rule, threads, gate):
+def share_band(rows, band, first_row, state, grow, keep, rule, thread, threads, gate):
     """Regret matching in the rows of a band, some hundred at a time."""
     width = rows.band_width[band]
     count = rows.band_rows[band]
     pieces = (count + BAND_PIECE - 1) // BAND_PIECE
-    i = claim(gate, threads, -1)
+    i = claim(gate, thread, threads, -1, pieces)
     while i < pieces:
         low = i * BAND_PIECE
         high = min(low + BAND_PIECE, count)
@@ -332,5 +332,5 @@ def share_band(rows, band, first_row, state, grow, keep, rule, threads, gate):
             grow, keep, rule, state.noise, state.unit, first_row + low,
         )  # fmt: skip
         scatter_columns(rows, band, low, high, state)
-        i = claim(gate, threads, i)
+        i = claim(gate, thread, threads, i, pieces)
     meet(gate, threads)

@@ -289,7 +289,7 @@ def passes(weights, own, other, seats, scale, declines, deck, plan, upper, fast,
             while stage == 1 or thread == 0:
                 low, high = 0, min(nodes, 1)
                 if stage == 1:
-                    c = claim(gate, threads, c)
+                    c = claim(gate, thread, threads, c, chunks)
                     if c >= chunks:
                         break
                     low, high = plan.chunk[c, 0], plan.chunk[c + 1, 0]

@@ -288,11 +288,11 @@ def learn(table, group, seat, n, gathered, lines, regret, strategy, discounts, f
 
 
 @part
-def descend(table, level, seat, strategy, average, decay, room, roots, threads, gate):
+def descend(table, level, seat, strategy, average, decay, room, roots, thread, threads, gate):
     """Reach of a seat in all blocks of a round, handed on to the next; unless decay < 0 the average is kept too."""
     g0, lo, boards, pieces = pieces_of(table, level)
     reach = room.reach
-    i = claim(gate, threads, -1)
+    i = claim(gate, thread, threads, -1, pieces)
     while i < pieces:
         group, low, high = boards_of(table, boards, i)
         group += g0
@@ -302,18 +302,18 @@ def descend(table, level, seat, strategy, average, decay, room, roots, threads, 
                 keep_average(table, level, group, board, seat, reach, average, decay)
             if level + 1 < table.round_board.shape[0] - 1:
                 hand_on(table, level, group, board, seat, reach, roots)
-        i = claim(gate, threads, i)
+        i = claim(gate, thread, threads, i, pieces)
     meet(gate, threads)
 
 
 @part
 def respond(table, level, seat, regret, strategy, others, average, decay, discounts, floor, prediction, tiny, room,
-            roots, root_value, threads, gate):  # fmt: skip
+            roots, root_value, thread, threads, gate):  # fmt: skip
     """Values and new regrets of a seat in all blocks of a round; unless decay < 0 the other's average is kept too."""
     g0, lo, boards, pieces = pieces_of(table, level)
     bucketed = table.row.shape[1] > 0
     value, space, gathered, reach = room.value, room.space, room.gathered, room.reach
-    i = claim(gate, threads, -1)
+    i = claim(gate, thread, threads, -1, pieces)
     while i < pieces:
         group, low, high = boards_of(table, boards, i)
         group += g0
@@ -333,24 +333,25 @@ def respond(table, level, seat, regret, strategy, others, average, decay, discou
                              discounts, floor, prediction, tiny)  # fmt: skip
         if bucketed:
             learn(table, group, seat, n, gathered, room.lines, regret, strategy, discounts, floor, prediction, tiny)
-        i = claim(gate, threads, i)
+        i = claim(gate, thread, threads, i, pieces)
     meet(gate, threads)
 
 
 @part
-def remember(strategy, kept, threads, gate):
+def remember(strategy, kept, thread, threads, gate):
     """kept = strategy, some at a time."""
     pieces = (strategy.shape[0] + COPIED - 1) // COPIED
-    i = claim(gate, threads, -1)
+    i = claim(gate, thread, threads, -1, pieces)
     while i < pieces:
         for s in range(U64(i * COPIED), U64(min((i + 1) * COPIED, strategy.shape[0]))):
             kept[s] = strategy[s]
-        i = claim(gate, threads, i)
+        i = claim(gate, thread, threads, i, pieces)
     meet(gate, threads)
 
 
 @kernel
-def iterate(table, rule, regret, strategy, average, kept, roots, root_value, room, done, count, tiny, threads, gate):
+def iterate(table, rule, regret, strategy, average, kept, roots, root_value, room, done, count, tiny, thread, threads,
+            gate):  # fmt: skip
     """`count` iterations after `done`; the same bytes for any number of threads and however they are divided.
 
     regret, strategy, average: by sequence. kept: room for the strategies before an iteration, only for simultaneous
@@ -364,7 +365,7 @@ def iterate(table, rule, regret, strategy, average, kept, roots, root_value, roo
     for t in range(done + 1, done + count + 1):
         discounts = (kind.type(discount(rule.alpha, t - 1)), kind.type(discount(rule.beta, t - 1)))
         if not rule.alternating:
-            remember(strategy, kept, threads, gate)
+            remember(strategy, kept, thread, threads, gate)
         for seat in range(2):
             # The average of the other: seat 0 has just been revised, seat 1 was in the iteration before.
             of = t - 1 if seat == 0 else t
@@ -373,13 +374,13 @@ def iterate(table, rule, regret, strategy, average, kept, roots, root_value, roo
                 decay = -1.0
             others = strategy if rule.alternating else kept
             for level in range(rounds - 1):
-                descend(table, level, 1 - seat, others, average, decay, room, roots, threads, gate)
+                descend(table, level, 1 - seat, others, average, decay, room, roots, thread, threads, gate)
             for level in range(rounds - 1, -1, -1):
                 respond(table, level, seat, regret, strategy, others, average,
                         decay if level == rounds - 1 else -1.0, discounts, floor, prediction, small, room, roots,
-                        root_value, threads, gate)  # fmt: skip
+                        root_value, thread, threads, gate)  # fmt: skip
         decay = decay_of(rule, t)
         for seat in range(2):
             if not rule.alternating or (seat == 1 and t == done + count):
                 for level in range(rounds):
-                    descend(table, level, seat, strategy, average, decay, room, roots, threads, gate)
+                    descend(table, level, seat, strategy, average, decay, room, roots, thread, threads, gate)

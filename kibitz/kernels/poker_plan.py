@@ -12,15 +12,15 @@ from kibitz.kernels.poker import EXIT, FOLD, boards_of, ends, hand_on, lanes_of,
 
 
 @kernel
-def normalise(table, seat, weights, strategy, room, threads, gate):
+def normalise(table, seat, weights, strategy, room, thread, threads, gate):
     """Weights by sequence -> probabilities; rows without weight are uniform. The two may be the same array."""
     for level in range(table.round_board.shape[0] - 1):
         g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, threads, -1)
+        i = claim(gate, thread, threads, -1, pieces)
         while i < pieces:
             group, board, _ = boards_of(table, boards, i)
             normalise_block(table, level, g0 + group, lo + board, seat, weights, strategy)
-            i = claim(gate, threads, i)
+            i = claim(gate, thread, threads, i, pieces)
         meet(gate, threads)
 
 
@@ -43,13 +43,13 @@ def normalise_block(table, level, group, board, seat, weights, strategy):
 
 
 @kernel
-def plan_of(table, seat, strategy, plan, roots, room, threads, gate):
+def plan_of(table, seat, strategy, plan, roots, room, thread, threads, gate):
     """The plan that a strategy makes. Without buckets the two may be the same array."""
     rounds = table.round_board.shape[0] - 1
     reach = room.reach
     for level in range(rounds):
         g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, threads, -1)
+        i = claim(gate, thread, threads, -1, pieces)
         while i < pieces:
             group, low, high = boards_of(table, boards, i)
             group += g0
@@ -58,7 +58,7 @@ def plan_of(table, seat, strategy, plan, roots, room, threads, gate):
                 write_plan(table, level, group, board, seat, reach, plan)
                 if level + 1 < rounds:
                     hand_on(table, level, group, board, seat, reach, roots)
-            i = claim(gate, threads, i)
+            i = claim(gate, thread, threads, i, pieces)
         meet(gate, threads)
 
 
@@ -109,7 +109,7 @@ def read_plan(table, level, group, board, seat, plan, roots, reach):
 
 
 @kernel
-def gradient(table, seat, plan, worth, roots, root_value, room, threads, gate):
+def gradient(table, seat, plan, worth, roots, root_value, room, thread, threads, gate):
     """worth[s]: what each sequence of a seat earns where play ends after it, against the other's plan.
 
     With buckets `worth` must be zero before. What ends before the seat's first action is left in root_value, at the
@@ -120,7 +120,7 @@ def gradient(table, seat, plan, worth, roots, root_value, room, threads, gate):
     for step in range(2 * rounds - 1):  # down with the other's reach, up with values
         level = min(step, 2 * rounds - 2 - step)
         g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, threads, -1)
+        i = claim(gate, thread, threads, -1, pieces)
         while i < pieces:
             group, low, high = boards_of(table, boards, i)
             group += g0
@@ -130,7 +130,7 @@ def gradient(table, seat, plan, worth, roots, root_value, room, threads, gate):
                     hand_on(table, level, group, board, 1 - seat, reach, roots)
                 else:
                     earn(table, level, group, board, seat, reach, value, total, space, root_value, worth)
-            i = claim(gate, threads, i)
+            i = claim(gate, thread, threads, i, pieces)
         meet(gate, threads)
 
 
@@ -172,7 +172,7 @@ def earn(table, level, group, board, seat, reach, value, total, space, root_valu
 
 
 @kernel
-def best(table, seat, row_up, worth, pure, root_best, room, threads, gate):
+def best(table, seat, row_up, worth, pure, root_best, room, thread, threads, gate):
     """Best response: what comes after is added to each sequence's worth, and the best action of each row to its parent.
 
     row_up: int64[rounds, buckets], the seat's bucket before, with buckets. pure: by sequence, 1 for the first best
@@ -180,11 +180,11 @@ def best(table, seat, row_up, worth, pure, root_best, room, threads, gate):
     """
     for level in range(table.round_board.shape[0] - 2, -1, -1):
         g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, threads, -1)
+        i = claim(gate, thread, threads, -1, pieces)
         while i < pieces:
             group, board, _ = boards_of(table, boards, i)
             best_block(table, level, g0 + group, lo + board, seat, row_up, worth, pure, root_best)
-            i = claim(gate, threads, i)
+            i = claim(gate, thread, threads, i, pieces)
         meet(gate, threads)
 
 
@@ -244,27 +244,27 @@ def best_block(table, level, group, board, seat, row_up, worth, pure, root_best)
 
 
 @kernel
-def to_columns(table, seat, source, target, room, threads, gate):
+def to_columns(table, seat, source, target, room, thread, threads, gate):
     """Figures by sequence -> by infoset column: segment by segment, board by board, node by node, class by class and
     then action by action."""
-    turn_all(table, seat, source, target, True, threads, gate)
+    turn_all(table, seat, source, target, True, thread, threads, gate)
 
 
 @kernel
-def to_sequences(table, seat, source, target, room, threads, gate):
+def to_sequences(table, seat, source, target, room, thread, threads, gate):
     """The other way."""
-    turn_all(table, seat, source, target, False, threads, gate)
+    turn_all(table, seat, source, target, False, thread, threads, gate)
 
 
 @part
-def turn_all(table, seat, source, target, columns, threads, gate):
+def turn_all(table, seat, source, target, columns, thread, threads, gate):
     for level in range(table.round_board.shape[0] - 1):
         g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, threads, -1)
+        i = claim(gate, thread, threads, -1, pieces)
         while i < pieces:
             group, board, _ = boards_of(table, boards, i)
             turn_block(table, level, g0 + group, lo + board, seat, source, target, columns)
-            i = claim(gate, threads, i)
+            i = claim(gate, thread, threads, i, pieces)
         meet(gate, threads)
 
 

@@ -210,7 +210,7 @@ def walk(tree, seat, mode, explore, weight, regret, average, random, probability
 
 
 @kernel
-def sample(tree, mode, explore, linear, regret, average, seed, done, count, probability, tried, threads, gate):
+def sample(tree, mode, explore, linear, regret, average, seed, done, count, probability, tried, thread, threads, gate):
     """`count` iterations after `done`, each one walk per seat; returns the histories that this thread visited.
 
     The random numbers of a walk depend on the seed, the iteration and the seat alone. Threads share regrets and
@@ -220,7 +220,7 @@ def sample(tree, mode, explore, linear, regret, average, seed, done, count, prob
     seats = tree.payoff.shape[1]
     visited = 0
     pieces = (count + ITERATIONS - 1) // ITERATIONS
-    i = claim(gate, threads, -1)
+    i = claim(gate, thread, threads, -1, pieces)
     while i < pieces:
         first = done + 1 + i * ITERATIONS
         for t in range(first, min(first + ITERATIONS, done + count + 1)):
@@ -230,5 +230,5 @@ def sample(tree, mode, explore, linear, regret, average, seed, done, count, prob
                 visited += walk(
                     tree, seat, mode, explore, weight, regret, average, mix(random), probability, tried
                 )
-        i = claim(gate, threads, i)
+        i = claim(gate, thread, threads, i, pieces)
     return visited

@@ -162,11 +162,11 @@ class Endgame:
         declines: int = -1, threads: int = 1,
     ) -> Floats:  # fmt: skip
         """Run the kernel; returns the counterfactual values of the last pass by hand."""
-        from kibitz.kernels.barrier import GATE
+        from kibitz.kernels.barrier import gate_of
         from kibitz.kernels.endgame import passes
         from kibitz.kernels.endgame_plan import UPDATE
 
-        gate = np.zeros(GATE, np.int64)
+        gate = gate_of(threads)
         none = self._lower(np.zeros(0, np.float64 if own == UPDATE else np.float32))
         fast, exact = (lower, none) if own == UPDATE else (none, lower)
 

@@ -174,18 +174,18 @@ class Mccfr:
         return made
 
     def step(self, count: int) -> None:
-        from kibitz.kernels.barrier import GATE
+        from kibitz.kernels.barrier import gate_of
         from kibitz.kernels.sampling import sample
 
         threads = self.task.threads
-        gate, visited = np.zeros(GATE, np.int64), np.zeros(threads, np.int64)
+        gate, visited = gate_of(threads), np.zeros(threads, np.int64)
         spaces = [(self._walk, self._space), *((_own(self._walk), self._space.copy()) for _ in range(1, threads))]
 
         def work(thread: int) -> None:
             walk, space = spaces[thread]
             visited[thread] = sample(
                 walk, self.mode, self.explore, self.linear, self.regret, self.average, self.task.seed % 2**63,
-                self.iteration, count, space[0], space[1], threads, gate,
+                self.iteration, count, space[0], space[1], thread, threads, gate,
             )  # fmt: skip
 
         together(work, threads)
