@@ -314,7 +314,7 @@ def test_pipes_are_not_waited_for(bad, ending, tmp_path):
         solve("kuhn", "cfr+", iterations=2).save("k")
     order = {".efg": ("export", "kuhn", pipe), ".csv": ("export", "k", pipe), ".png": ("solve", "kuhn", "--plot", pipe),
              ".jsonl": ("solve", "kuhn", "--log", pipe), ".txt": ("play", SMALL, "--transcript", pipe)}  # fmt: skip
-    assert "is a pipe or a device; give the name of a file" in bad(*order[ending])
+    assert "is a pipe or a device; give the name of a plain file" in bad(*order[ending])
 
 
 # Export

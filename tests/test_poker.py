@@ -413,7 +413,7 @@ def test_names(tmp_path):
     ("text", "says"),
     [
         ("poker", "poker needs a value for 'file'"),
-        ("poker(file=3)", "file=3 should be a path that ends in .game, or a name"),
+        ("poker(file=3)", "file=3 should be a word"),
         ("poker(file=leduk)", "did you mean 'leduc'"),
         ("poker(game=leduc)", "unknown parameter of poker"),
         ("none.game", "none.game cannot be read"),

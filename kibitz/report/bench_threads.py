@@ -79,7 +79,7 @@ def _in_turns(works: list[Work], seconds: float) -> list[float]:
     """Iterations a second of each: the best of rounds alone would hide what a neighbour does, so all are added up."""
     counts = []
     for work in works:
-        n = 1
+        work.step(n := 1)  # warm up
         while True:
             began = time.perf_counter()
             work.step(n)

@@ -64,6 +64,7 @@ def test_leduc_decides_exactly_which_reading_is_lossless():
     assert strict.inside[0] < 1e-9 and strict.outside[0] < 1e-9 and strict.value == pytest.approx(strict.true, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_one_seat_within_classes_cannot_secure_the_value():
     """Whichever equilibrium is found: an upper bound on what a seat secures lies below the value of the game."""
     shrunk = shrink(Cards.of(kibitz.game(LEDUC).definition), "win-count")

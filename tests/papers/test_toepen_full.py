@@ -23,6 +23,7 @@ def outcome():
         patch.undo()
 
 
+@pytest.mark.slow
 def test_every_strategy_has_a_row(outcome):
     found, told = outcome
     strategies, training, search = found.sheets
@@ -35,6 +36,7 @@ def test_every_strategy_has_a_row(outcome):
     assert {"training the blueprint", "training under other abstractions", "search, endgame by endgame"} <= set(told)
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_the_sheets(outcome):
     found, _ = outcome
     main = found.figures["strategies"]["outlook"]
@@ -46,6 +48,7 @@ def test_figures_are_those_of_the_sheets(outcome):
     assert found.summary.startswith("The blueprint wins")
 
 
+@pytest.mark.slow
 def test_the_report_is_written(outcome, tmp_path):
     paths = write(outcome[0], tmp_path)
     assert {path.name for path in paths} == {"report.md", "report.html", "report.json", "crosstable.png"}
