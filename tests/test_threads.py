@@ -69,6 +69,13 @@ def test_many_threads_find_their_number():
     assert pace.threads == 4 and 50_000 / machine.now / 5_000 > 3.1
 
 
+def test_a_cold_start_decides_nothing():
+    """The first block takes ten times as long: two threads are the faster ones all the same, and soon seen to be."""
+    for rate in (20.0, 3_000.0):
+        machine = Machine(rate, lambda threads, now: 0.1 if now == 0.0 else {1: 1.0, 2: 1.9}[threads])
+        assert relative(machine, 2, int(20 * rate)) > 1.75
+
+
 def test_one_thread_is_called_once():
     calls = []
     Pace(1).run(lambda *call: calls.append(call), 3, 1_000)

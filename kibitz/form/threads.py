@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 BLOCK = 0.03  # seconds of iterations between two looks at the clock
 TRIAL = 0.003  # seconds of iterations that another number of threads is tried for
+SETTLED = 8  # iterations of a block at least, unless something is tried
 SHARE = 0.01  # of all time that trials may cost
 OPENING = 0.002  # seconds of it that may be spent in advance
 
@@ -43,6 +44,7 @@ class Pace:
         self._length = TRIAL
         self._credit = OPENING
         self._side = -1
+        self._cold = True
         self._clock = clock
 
     def run(self, iterate: Callable[[int, int, int], None], done: int, count: int) -> None:
@@ -69,18 +71,20 @@ class Pace:
         rate = self._rate.get(self._at)
         if rate is None:
             return self._at, 1
-        if rate * TRIAL < 1.0 and len(self._rate) > 1:  # so long an iteration has pieces enough for all threads
-            return self._at, max(1, int(rate))
         if self._credit > 0.0:
             other = self._at + self._side
             if not 0 <= other < len(self._levels):
                 other = self._at - self._side
             self._side = -self._side
             return other, max(1, int(rate * TRIAL))
-        return self._at, max(1, int(rate * self._length))
+        # Ending a block costs something where an iteration is long: several of them, once all is settled.
+        return self._at, max(SETTLED if self._length >= BLOCK else 1, int(rate * self._length))
 
     def _note(self, level: int, n: int, spent: float) -> None:
         """Keep what a block has shown. What it lost against another level is paid from the credit."""
+        if self._cold:  # the first block compiles, and fills caches: it is a measure of nothing
+            self._cold = False
+            return
         self._rate[level] = n / max(spent, 1e-9)
         others = max((rate for k, rate in self._rate.items() if k != level), default=0.0)
         self._credit += SHARE * spent - (max(0.0, spent - n / others) if others else 0.0)
