@@ -265,7 +265,7 @@ def bench(
         for figure, solver, games in THREADED:
             result[figure] = [
                 threads_figure(partial(stepping, solver, game), game, max(4 * seconds, 2.0))
-                for game in games[-3:-1 if quick else None]
+                for game in (games[-3:-1] if quick else games)
             ]
             say(f"{figure:10} {result[figure]}")
     if only in (None, "toepen"):
