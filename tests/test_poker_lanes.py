@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from poker_games import GAMES, LARGER, limit, no_limit
@@ -48,6 +49,17 @@ def test_lanes_are_segments_of_one_shape():
             assert np.diff(groups.round_group).tolist() == [1] * definition.rounds
         else:
             assert max(map(len, groups.lanes)) > 1 and np.diff(groups.round_group).max() > 1
+
+
+def test_tables_of_all_games_have_one_type():
+    """Kernels are compiled for types: a table in another order of memory would have them compiled again."""
+    kinds = {}
+    for name, definition in {**GAMES, **MANY}.items():
+        plain = PokerForm(Poker(definition))
+        for form in (plain, PokerForm(Poker(definition), buckets=buckets_of(plain, 1, 3))):
+            for field, array in form.table._asdict().items():
+                kinds.setdefault(field, {}).setdefault(str(numba.typeof(array)), name)
+    assert {field: found for field, found in kinds.items() if len(found) > 1} == {}
 
 
 def buckets_of(form, seed, most):

@@ -146,7 +146,7 @@ def table_of(
     column[1] += int(of_segment[0].sum())
     table = Table(
         **cards, **nodes, round_group=groups.round_group, group_root=(np.cumsum(wide) - wide).astype(np.int64),
-        base=base, lane_column=column[:, np.concatenate(groups.lanes)],
+        base=base, lane_column=np.ascontiguousarray(column[:, np.concatenate(groups.lanes)]),
     )  # fmt: skip
     most = np.array([int(np.diff(r.board_class).max()) for r in deal.rounds])[level] * lanes
     rows = cards["rows"].max(axis=0)[level] * lanes

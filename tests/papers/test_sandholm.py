@@ -76,6 +76,7 @@ def test_one_seat_within_classes_cannot_secure_the_value():
         assert found.most - found.least < 0.01 and found.most < true - 0.03
 
 
+@pytest.mark.slow
 def test_strict_classes_cost_a_seat_nothing():
     shrunk = shrink(Cards.of(kibitz.game(LEDUC).definition), "strict")
     found = sandholm_gameshrink.one_seat(LEDUC, shrunk, 0, 3_000, (0.0, 0.0))
