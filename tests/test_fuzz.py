@@ -18,10 +18,10 @@ def told(found: dict) -> str:
     return "\n".join(f"{each['target']}: {each['wrong']} (case {each['case']})" for each in found["failures"][:20])
 
 
-def test_a_few_thousand_cases() -> None:
-    found = fuzz.campaign(3_000, seed=1)
+def test_some_cases() -> None:
+    found = fuzz.campaign(1_500, seed=1)
     assert not found["failures"], told(found)
-    assert sum(found["counts"].values()) == 3_000 and set(found["counts"]) == TARGETS
+    assert sum(found["counts"].values()) == 1_500 and set(found["counts"]) == TARGETS
     assert found["slowest"] < fuzz.SECONDS
 
 

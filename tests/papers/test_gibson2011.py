@@ -251,6 +251,7 @@ def test_the_builder_stitches_as_the_library_does(monkeypatch):
         assert rebuilt.sha256 == kibitz.stitch.rebuild_base(tree, mine, parts, coarse, until=until).sha256
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_processes():
     plan = Plan(starts=2, until=1e-2, weights=FEW)
     told = []
