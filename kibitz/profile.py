@@ -158,9 +158,9 @@ def _from_artefact(held: store.Artefact) -> Profile:
 
 def _poker(text: str, probabilities: NDArray[np.float64], meta: dict[str, Any]) -> Profile:
     """A profile of a poker form: its infosets follow from the game's definition."""
-    from kibitz.form.poker import poker_form
-    from kibitz.games import acpc
-    from kibitz.games.poker import Poker
+    from kibitz.form.poker.form import poker_form
+    from kibitz.games.poker import acpc
+    from kibitz.games.poker.rules import Poker
 
     game = Poker(acpc.parse(text, "the profile's definition"), str(meta.get("game", "")))
     if is_poker(game):  # any other is refused by its form at once
@@ -177,8 +177,8 @@ def _poker(text: str, probabilities: NDArray[np.float64], meta: dict[str, Any]) 
 
 def check_poker(game: Any, columns: int) -> None:
     """Refuse a poker game that has more infoset columns than a file holds, before anything of its size is made."""
-    from kibitz.form.deal import least_classes
-    from kibitz.games.betting import betting_tree
+    from kibitz.form.poker.deal import least_classes
+    from kibitz.games.poker.betting import betting_tree
 
     # An action leads to a node, and perhaps from there to one where cards are dealt: each has its column.
     tree = betting_tree(game.definition, 2 * columns + 2)

@@ -77,7 +77,7 @@ def _built_in(text: str) -> str:
         raise _Unsafe(f"{spec.name:.80} is not the name of a built-in game")
     for key, value in spec.args.items():
         if (spec.name, key) == ("poker", "file"):
-            from kibitz.games.acpc import shipped
+            from kibitz.games.poker.acpc import shipped
 
             if value not in shipped():
                 raise _Unsafe("its file is not one that comes with kibitz")

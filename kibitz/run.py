@@ -295,7 +295,7 @@ def form_for(game: Game | Tree | Form | str, start: Any = None, of_tree: bool = 
     rules = game if isinstance(game, Tree) else make_game(game)
     of_tree = of_tree or (isinstance(start, Profile) and not is_poker_infosets(start.infosets))
     if is_poker(rules) and not of_tree:
-        from kibitz.form.poker import poker_form
+        from kibitz.form.poker.form import poker_form
 
         return poker_form(rules)
     return form_of(_tree(rules))

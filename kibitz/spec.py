@@ -170,8 +170,10 @@ def call(build: Callable[..., T], spec: Spec) -> T:
     parameters = inspect.signature(build).parameters
     for key, value in spec.args.items():
         if key not in parameters:
-            raise unknown(f"parameter of {spec.name}:", key, parameters) if parameters else SpecError(
-                f"{spec.name:.80} takes no parameters, but {key!r:.80} was given"
+            raise (
+                unknown(f"parameter of {spec.name}:", key, parameters)
+                if parameters
+                else SpecError(f"{spec.name:.80} takes no parameters, but {key!r:.80} was given")
             )
         _check(spec.name, key, value, parameters[key])
     for key, parameter in parameters.items():
@@ -229,7 +231,5 @@ def of(thing: Any, name: str) -> Spec:
     """The spec of a dataclass built from one: its fields that differ from their defaults."""
     if not is_dataclass(thing):
         return Spec(name)
-    changed = {
-        f.name: getattr(thing, f.name) for f in fields(thing) if f.init and getattr(thing, f.name) != f.default
-    }
+    changed = {f.name: getattr(thing, f.name) for f in fields(thing) if f.init and getattr(thing, f.name) != f.default}
     return Spec(name, changed)

@@ -107,9 +107,7 @@ def save(
             _overwrite(target, files, text, over)
 
 
-def load(
-    path: AnyPath, kind: str | None = None, *, mmap: bool = False, max_bytes: int | None = None
-) -> Artefact:
+def load(path: AnyPath, kind: str | None = None, *, mmap: bool = False, max_bytes: int | None = None) -> Artefact:
     """Read an artefact and verify all of it; `mmap` maps the arrays read-only instead of copying them.
 
     More than `max_bytes` of arrays are refused; None means physical memory, or no limit when mapping.

@@ -59,9 +59,7 @@ class Infosets:
     def number(self) -> list[dict[str, int]]:
         """For each seat: label -> infoset."""
         starts = self.seat_start
-        return [
-            {self.labels[i]: i for i in range(starts[s], starts[s + 1])} for s in range(self.seats)
-        ]
+        return [{self.labels[i]: i for i in range(starts[s], starts[s + 1])} for s in range(self.seats)]
 
     def number_of(self, seat: int, label: str) -> int | None:
         """The infoset of a seat with a label, if there is one."""

@@ -41,8 +41,9 @@ from kibitz.cli.solve import Order, resumed
 from kibitz.errors import KibitzError
 from kibitz.evaluate import report
 from kibitz.form.sequence import form_of
-from kibitz.games import acpc, game
+from kibitz.games import game
 from kibitz.games.efg import read_efg, write_efg
+from kibitz.games.poker import acpc
 from kibitz.profile import Profile
 from kibitz.recall import recalled
 from kibitz.report.text import head
@@ -50,7 +51,7 @@ from kibitz.solvers import SOLVERS, Task, make
 from kibitz.solvers.blueprint import BYTES_PER_ROW, LEAST_ROWS, Blueprint
 from kibitz.tree import lay_out, tree_of
 
-DEFINITIONS = Path(kibitz.__file__).parent / "games" / "definitions"
+DEFINITIONS = Path(kibitz.__file__).parent / "games" / "poker" / "definitions"
 SPECS = [
     "kuhn", "kuhn(players=3)", "leduc(players=3, ranks=4, bets=[2, 4], suit_isomorphism=true)",
     "liars_dice(dice_sides=3)",

@@ -180,8 +180,7 @@ class Cfr:
         self.infosets = offers(game)
         self.row = {key: key if row is None else (key[0], row[key]) for key in self.infosets}
         self.open = {
-            self.row[key]: [a for a in actions if (key, a) not in self.closed]
-            for key, actions in self.infosets.items()
+            self.row[key]: [a for a in actions if (key, a) not in self.closed] for key, actions in self.infosets.items()
         }
         self.tiny = 1e-14 * largest_payoff(game)
         self.regret = {row: dict.fromkeys(actions, 0.0) for row, actions in self.open.items()}

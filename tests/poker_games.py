@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from kibitz.abstractions import abstract_game
 from kibitz.errors import GameError
-from kibitz.form.poker import PokerForm
-from kibitz.form.poker_space import PokerSpace
+from kibitz.form.poker.form import PokerForm
+from kibitz.form.poker.space import PokerSpace
 from kibitz.form.sequence import form_of
-from kibitz.games import acpc
-from kibitz.games.acpc import RANKED, Definition
-from kibitz.games.betting import betting_tree
-from kibitz.games.poker import Poker
+from kibitz.games.poker import acpc
+from kibitz.games.poker.acpc import RANKED, Definition
+from kibitz.games.poker.betting import betting_tree
+from kibitz.games.poker.rules import Poker
 from kibitz.solvers import Task, make
 from kibitz.tree import tree_of
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import kibitz
 from kibitz.evaluate.match import View
-from kibitz.games.toepen import Toepen
+from kibitz.games.toepen.rules import Toepen
 from kibitz.profile import Profile
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.tree import Tree, tree_of

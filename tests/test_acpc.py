@@ -14,8 +14,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from kibitz.errors import GameError
-from kibitz.games import CHANCE, TERMINAL, betting
-from kibitz.games.acpc import Definition, parse, read, shipped, write
+from kibitz.games import CHANCE, TERMINAL
+from kibitz.games.poker import betting
+from kibitz.games.poker.acpc import Definition, parse, read, shipped, write
 
 GOOD = """GAMEDEF
 limit

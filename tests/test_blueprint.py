@@ -14,9 +14,9 @@ import pytest
 import kibitz
 from kibitz import store
 from kibitz.errors import ArtefactError, KibitzError, SolverError, SpecError
-from kibitz.games.toepen import NUMBERS, Toepen, deal_text, maximal_key, signature, thesis_key
+from kibitz.games.toepen.rules import NUMBERS, Toepen, deal_text, maximal_key, signature, thesis_key
 from kibitz.kernels.jit import kernel
-from kibitz.kernels.rows import WINDOW, Table, find, find_or_add, look_up, scale
+from kibitz.kernels.walk.hash import WINDOW, Table, find, find_or_add, look_up, scale
 from kibitz.solvers import blueprint as module
 from kibitz.solvers.blueprint import KIND, Blueprint, blueprint_profile, packed, table_of
 
@@ -291,8 +291,8 @@ def rows_by_label(trained, key):
     tree = kibitz.tree.lay_out(game)
     found, labels = {}, tree.infosets.labels
     keys = np.zeros(len(labels), U64)
-    from kibitz.games.toepen_arrays import arrays_of, rules_of
-    from kibitz.kernels.toepen_lay import keys_at
+    from kibitz.games.toepen.arrays import arrays_of, rules_of
+    from kibitz.kernels.toepen.lay import keys_at
 
     keys_at(arrays_of(game)["labels"].examples, rules_of(game), trained.keys, keys)
     for i, at in enumerate(places_of(trained.table, keys)):

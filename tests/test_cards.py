@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kibitz import cards
 from kibitz.errors import GameError
-from kibitz.kernels.isomorphism import round_trip
-from kibitz.kernels.ranking import categories
+from kibitz.kernels.cards.isomorphism import round_trip
+from kibitz.kernels.cards.ranking import categories
 
 FIVE = [40, 624, 3744, 5108, 10200, 54912, 123552, 1098240, 1302540]  # straight flush first
 SEVEN = [41584, 224848, 3473184, 4047644, 6180020, 6461620, 31433400, 58627800, 23294460]
@@ -144,10 +144,7 @@ def least(hand, rounds):
     """The hand up to names of suits, from the definition: the least of all its renamings, sorted within rounds."""
     ends = np.cumsum([0, *rounds])
     return min(
-        tuple(
-            tuple(sorted(card // 4 * 4 + suits[card % 4] for card in hand[a:b]))
-            for a, b in pairwise(ends)
-        )
+        tuple(tuple(sorted(card // 4 * 4 + suits[card % 4] for card in hand[a:b])) for a, b in pairwise(ends))
         for suits in permutations(range(4))
     )
 

@@ -174,5 +174,3 @@ app(["cards", "build", "--only", "preflop", "--threads", "2"], prog_name="kibitz
         assert tables.build(made, tell=lambda *told: None)
         table = tables.opened(made)
         assert int((2 * table["wins"] + table["ties"]).sum()) == 1326 * 990 * 2_118_760
-
-

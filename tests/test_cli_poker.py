@@ -75,7 +75,7 @@ def test_a_wrong_file_is_told_by_its_line(tmp_path):
 
 def test_a_path_in_a_profile_is_opened_only_if_it_is_named(tmp_path):
     file, place = tmp_path / "small.game", str(tmp_path / "small.profile")
-    text = (kibitz.games.acpc.FOLDER / "leduc.game").read_text()
+    text = (kibitz.games.poker.acpc.FOLDER / "leduc.game").read_text()
     file.write_text(text)
     call("solve", str(file), "--solver", "cfr+", "--iterations", "10", "--out", place)
     assert "--game" in call("evaluate", place, code=2)

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibitz.errors import GameError
-from kibitz.form.deal import deal, deck_of, least_classes
-from kibitz.games.acpc import RANKED, Definition
-from kibitz.games.poker import strength, text_of
+from kibitz.form.poker.deal import deal, deck_of, least_classes
+from kibitz.games.poker.acpc import RANKED, Definition
+from kibitz.games.poker.rules import strength, text_of
 
 
 def definition(suits, ranks, hole, board):
@@ -292,7 +292,6 @@ def test_wrong_cards_are_refused(level, wrong):
 def test_hands_of_three_are_refused():
     with pytest.raises(GameError, match="hands of 3 cards"):
         deal(definition(2, 5, 3, (0,)))
-
 
 
 def test_boards_that_take_too_long_are_refused():

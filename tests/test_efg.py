@@ -360,9 +360,7 @@ def test_gambit_reads_what_we_write_and_we_read_what_it_writes(text, tmp_path):
 
 def test_gambit_agrees_on_the_sample():
     gambit = pytest.importorskip("pygambit")
-    theirs = gambit.read_efg(
-        io.StringIO(SAMPLE.replace("5/2", "2.5"))
-    )  # it takes these for different payoffs
+    theirs = gambit.read_efg(io.StringIO(SAMPLE.replace("5/2", "2.5")))  # it takes these for different payoffs
     again = read_efg(theirs.to_efg())
     assert same(read_efg(SAMPLE), again)
     mixed = theirs.mixed_behavior_profile(rational=True)

@@ -10,9 +10,9 @@ import pytest
 
 import kibitz
 from kibitz.errors import GameError, SolverError
-from kibitz.games.toepen import NAMES
-from kibitz.play.endgame import Endgame
-from kibitz.play.endgame_rows import ANSWER, LOSING, PLAY, PLAY_RAISED, WINNING
+from kibitz.games.toepen.endgame import Endgame
+from kibitz.games.toepen.endgame_rows import ANSWER, LOSING, PLAY, PLAY_RAISED, WINNING
+from kibitz.games.toepen.rules import NAMES
 from kibitz.profile import Profile
 from kibitz.tree import lay_out
 
@@ -263,7 +263,7 @@ def test_the_full_game_in_time(monkeypatch):
         return real(self, upper, lower, weights, *others, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("kibitz.play.endgame.time", SimpleNamespace(perf_counter=lambda: now[0]))
+        patch.setattr("kibitz.games.toepen.endgame.time", SimpleNamespace(perf_counter=lambda: now[0]))
         patch.setattr(Endgame, "_passes", passes)
         solution = endgame.solve(*ranges, seconds=0.5)
     assert 0.3 < solution.seconds < 0.6

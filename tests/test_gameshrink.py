@@ -19,7 +19,7 @@ from kibitz.abstractions.gameshrink import READINGS, lp_size, shrink
 from kibitz.abstractions.signals import PUBLIC, Cards, Walked, deals
 from kibitz.errors import GameError, SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.kernels import gameshrink as kernels
+from kibitz.kernels.cards import gameshrink as kernels
 from kibitz.tree import tree_of
 
 # Rhode Island hold'em: by round, sequences and infosets of a seat for each hand, over all ways of coming to the round.

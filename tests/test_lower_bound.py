@@ -6,7 +6,7 @@ import pytest
 
 import kibitz
 from kibitz.errors import SolverError
-from kibitz.games.toepen import Toepen
+from kibitz.games.toepen.rules import Toepen
 from kibitz.play.agents import Compiled, agent
 from kibitz.play.exploit import Exploit
 from kibitz.play.gains import exploit_gains

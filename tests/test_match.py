@@ -12,7 +12,7 @@ from seats import Thinking, exact, trained
 import kibitz
 from kibitz.errors import GameError
 from kibitz.evaluate.match import Tally, chosen, dealt, draws, match, scored, view_of
-from kibitz.games.toepen import deal_text
+from kibitz.games.toepen.rules import deal_text
 from kibitz.play import agent
 
 SMALL, THREE = "toepen(suits=2, ranks=3, hand=2)", "toepen(suits=3, ranks=3, hand=3)"

@@ -109,7 +109,6 @@ def lines() -> Iterator[tuple[str, list[str]]]:
                 for value in values:
                     yield f"{name} {param.opts[0]}", [*name.split(), *base, param.opts[0], value]
 
-
     for value in TEXTS:  # the same where there is no tree
         for option in ("--abstraction", "--solver"):
             yield f"solve poker {option}", ["solve", "poker(file=kuhn)", "--iterations", "2", option, value]

@@ -19,11 +19,12 @@ from test_acpc import GOOD, definitions
 import kibitz
 from kibitz import cards
 from kibitz.errors import GameError, KibitzError, SpecError
-from kibitz.games import CHANCE, TERMINAL, Game, betting, game
-from kibitz.games.acpc import Definition, read
+from kibitz.games import CHANCE, TERMINAL, Game, game
 from kibitz.games.kuhn import Kuhn
 from kibitz.games.leduc import Leduc
-from kibitz.games.poker import Poker, cards_of, strength, text_of, winnings
+from kibitz.games.poker import betting
+from kibitz.games.poker.acpc import Definition, read
+from kibitz.games.poker.rules import Poker, cards_of, strength, text_of, winnings
 from kibitz.tree import tree_of
 
 

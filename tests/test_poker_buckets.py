@@ -28,8 +28,8 @@ from poker_games import (
 )
 
 from kibitz.errors import GameError, SolverError
-from kibitz.form.poker import PokerForm
-from kibitz.games.poker import Poker
+from kibitz.form.poker.form import PokerForm
+from kibitz.games.poker.rules import Poker
 from kibitz.run import solve
 from kibitz.solvers import Task, make
 
@@ -124,9 +124,7 @@ def test_buckets_that_forget(name):
             fast.step(3)
             twin.step(3)
             # The strategies; averages differ, for here deals count by their number and there each past once.
-            np.testing.assert_allclose(
-                fast.state["strategy"][both.sequence], twin.state["strategy"], rtol=0, atol=1e-9
-            )
+            np.testing.assert_allclose(fast.state["strategy"][both.sequence], twin.state["strategy"], rtol=0, atol=1e-9)
         found = fast.probabilities()
         np.testing.assert_allclose(np.add.reduceat(found, form.infosets.first[:-1]), 1.0, rtol=0, atol=1e-12)
     uniform = form.uniform()

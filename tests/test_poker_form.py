@@ -33,10 +33,10 @@ import kibitz
 from kibitz.errors import GameError, SolverError
 from kibitz.form import poker as poker_module
 from kibitz.form.kinds import is_poker
-from kibitz.form.poker import PokerForm, poker_form
-from kibitz.form.poker_infosets import PokerInfosets
-from kibitz.games import acpc
-from kibitz.games.poker import Poker, poker, rhode_island
+from kibitz.form.poker.form import PokerForm, poker_form
+from kibitz.form.poker.infosets import PokerInfosets
+from kibitz.games.poker import acpc
+from kibitz.games.poker.rules import Poker, poker, rhode_island
 from kibitz.run import form_for, solve
 
 
@@ -148,7 +148,7 @@ def test_every_infoset_of_the_tree_is_of_a_class_and_no_class_is_empty(name):
 
 def sorted_label(label):
     """Cards that came together high to low, as labels have them."""
-    from kibitz.games.poker import cards_of, text_of
+    from kibitz.games.poker.rules import cards_of, text_of
 
     cards, _, betting = label.partition(":")
     return " ".join(text_of(cards_of(word)) for word in cards.split()) + ":" + betting

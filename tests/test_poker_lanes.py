@@ -8,9 +8,9 @@ import pytest
 from poker_games import GAMES, LARGER, limit, no_limit
 
 from kibitz.errors import ArtefactError
-from kibitz.form.poker import PokerForm
-from kibitz.form.poker_space import PokerSpace
-from kibitz.games.poker import Poker
+from kibitz.form.poker.form import PokerForm
+from kibitz.form.poker.space import PokerSpace
+from kibitz.games.poker.rules import Poker
 from kibitz.run import solve
 from kibitz.solvers import Task, make
 

@@ -11,10 +11,10 @@ from poker_games import GAMES, coarse, labels_of, pair
 
 from kibitz import evaluate
 from kibitz.errors import ArtefactError, GameError, SolverError
-from kibitz.form.poker import PokerForm
-from kibitz.form.poker_infosets import PokerInfosets
-from kibitz.games import acpc
-from kibitz.games.poker import Poker
+from kibitz.form.poker.form import PokerForm
+from kibitz.form.poker.infosets import PokerInfosets
+from kibitz.games.poker import acpc
+from kibitz.games.poker.rules import Poker
 from kibitz.profile import Profile
 from kibitz.run import solve
 
@@ -41,9 +41,10 @@ def test_profiles_come_back(tmp_path, name):
         assert evaluate.report(again.game, again) == evaluate.report(game, profile)
     both = pair(name)
     for i, (seat, label) in enumerate(labels_of(both.tree.infosets)):
-        assert list(again[seat, label].values()) == again.probabilities[
-            again.infosets.first[both.of[i]] : again.infosets.first[both.of[i] + 1]
-        ].tolist()
+        assert (
+            list(again[seat, label].values())
+            == again.probabilities[again.infosets.first[both.of[i]] : again.infosets.first[both.of[i] + 1]].tolist()
+        )
     response = evaluate.best_response(game, again, 1)
     assert evaluate.value(game, response.profile)[1] == pytest.approx(response.value, abs=1e-12 * both.scale)
     assert [label for label, _ in again.items(1)] == [label for seat, label in labels_of(again.infosets) if seat]

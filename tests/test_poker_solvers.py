@@ -18,9 +18,9 @@ from poker_games import (
 
 from kibitz import evaluate
 from kibitz.errors import ArtefactError, SolverError
-from kibitz.form.poker import PokerForm, poker_form
-from kibitz.form.poker_infosets import PokerInfosets
-from kibitz.games.poker import Poker
+from kibitz.form.poker.form import PokerForm, poker_form
+from kibitz.form.poker.infosets import PokerInfosets
+from kibitz.games.poker.rules import Poker
 from kibitz.profile import Profile
 from kibitz.run import Report, form_for, solve, walks
 from kibitz.solvers import SOLVERS, Task, make

@@ -22,8 +22,9 @@ from fractions import Fraction
 
 import pytest
 
-from kibitz.games import CHANCE, TERMINAL, acpc, betting
-from kibitz.games.poker import Poker, strength
+from kibitz.games import CHANCE, TERMINAL
+from kibitz.games.poker import acpc, betting
+from kibitz.games.poker.rules import Poker, strength
 
 pokerkit = pytest.importorskip("pokerkit")
 

@@ -21,7 +21,7 @@ from kibitz.recall import WORDS_THERE, recalled
 Fail = Callable[..., str]
 
 EVIL = "from pathlib import Path\nPath({mark!r}).write_text('run')\nclass X: pass\n"
-DEFINITIONS = Path(kibitz.__file__).parent / "games" / "definitions"
+DEFINITIONS = Path(kibitz.__file__).parent / "games" / "poker" / "definitions"
 PLAIN = [
     "kuhn", " kuhn ", "kuhn(players=3)", "leduc(players=3, ranks=4, bets=[2, 4], suit_isomorphism=true)",
     "goofspiel(num_cards=3, points_order=descending)", 'goofspiel(points_order="random")', "liars_dice(dice_sides=3)",

@@ -9,7 +9,7 @@ from seats import laid_out, profile_of, trained
 import kibitz
 from kibitz.errors import KibitzError
 from kibitz.evaluate.match import View, dealt, match, view_of
-from kibitz.games.toepen import NUMBERS, deal_text
+from kibitz.games.toepen.rules import NUMBERS, deal_text
 from kibitz.play import agent
 from kibitz.play.agents import mask_of
 from kibitz.play.search import Search, gain, joined, reaches, spot_of
@@ -85,7 +85,7 @@ def naive_range(rules, base, seat, hand, history):
 
 
 def name(card):
-    from kibitz.games.toepen import NAMES
+    from kibitz.games.toepen.rules import NAMES
 
     return NAMES[card]
 
@@ -108,7 +108,7 @@ def test_a_blueprint_written_into_an_endgame_is_worth_what_it_is_worth(base):
 
 
 def test_a_model_is_written_like_a_blueprint(base):
-    from kibitz.kernels.toepen_play import FEATURES
+    from kibitz.kernels.toepen.play import FEATURES
 
     counts = np.random.default_rng(3).integers(0, 9, (FEATURES, 4)).astype(float)
     bent = Bent(base, counts, 7.0)

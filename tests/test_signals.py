@@ -13,7 +13,7 @@ import pytest
 from kibitz.abstractions.gameshrink import shrink
 from kibitz.abstractions.signals import PUBLIC, Cards, Walked, deals, signal_nodes, signals_of
 from kibitz.errors import GameError
-from kibitz.games import acpc
+from kibitz.games.poker import acpc
 
 
 def deck(ranks, suits):

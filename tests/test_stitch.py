@@ -753,7 +753,7 @@ def test_leduc_of_openspiel():
 
 
 def test_dynamic_experts_as_a_base():
-    """"One possibility is to use a dynamic expert strategy as a base strategy of a static expert strategy"."""
+    """ "One possibility is to use a dynamic expert strategy as a base strategy of a static expert strategy"."""
     base = dynamic(PLAIN, "prefix(r)", ["JQ.K", "suits"], iterations=20)
     stitched = static(PLAIN, base, "prefix(r, cr)", iterations=20)
     assert stitched.meta["base"]["stitch"]["kind"] == "dynamic" and stitched.meta["abstraction"] == "JQ.K"

@@ -15,11 +15,11 @@ from kibitz.abstractions.poker import on_tree
 from kibitz.cli import app
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate.crosstable import crosstable, mix
-from kibitz.form.poker_infosets import PokerInfosets
-from kibitz.form.poker_rows import PokerRows
-from kibitz.form.poker_space import PokerSpace
+from kibitz.form.poker.infosets import PokerInfosets
+from kibitz.form.poker.rows import PokerRows
+from kibitz.form.poker.space import PokerSpace
 from kibitz.form.rows import row_map
-from kibitz.games import acpc
+from kibitz.games.poker import acpc
 from kibitz.profile import Profile
 from kibitz.run import solve
 from kibitz.solvers import Task, make
@@ -244,7 +244,7 @@ def test_what_needs_a_tree_that_does_not_fit_is_refused_with_what_does(monkeypat
         static(game, base, "prefix(r)", inside="gameshrink", iterations=2)
     with pytest.raises(GameError, match="--outside null"):
         dynamic(game, "prefix(r)", ["gameshrink", "null"], iterations=2)
-    form = kibitz.form.poker.poker_form(game)
+    form = kibitz.form.poker.form.poker_form(game)
     with pytest.raises(SolverError, match="need the game's tree"):
         static(form, base, "prefix(r)", inside="gameshrink", iterations=2)
 

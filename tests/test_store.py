@@ -82,16 +82,12 @@ dtypes = st.sampled_from([*store.DTYPES, ">f8", ">i4", ">u2"])
 arrays = dtypes.flatmap(
     lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
 )
-scalars = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 values = st.recursive(scalars, lambda v: st.lists(v, max_size=4) | st.dictionaries(st.text(), v, max_size=4))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.dictionaries(names, arrays, max_size=4), st.dictionaries(st.text(), values, max_size=4), st.booleans()
-)
+@given(st.dictionaries(names, arrays, max_size=4), st.dictionaries(st.text(), values, max_size=4), st.booleans())
 def test_round_trip(found: dict[str, np.ndarray], meta: dict[str, Any], mmap: bool) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         path = Path(folder) / "a"
@@ -585,9 +581,7 @@ class Fuzz:
             elif what == 1:
                 table[key], table[other] = table[other], table[key]
             elif what == 2 and isinstance(table, dict):
-                table[self.random.choice(("", "x", "..", "../x", "file", "é", "a\0"))] = copy.deepcopy(
-                    table[key]
-                )
+                table[self.random.choice(("", "x", "..", "../x", "file", "é", "a\0"))] = copy.deepcopy(table[key])
             elif what == 3 and type(table[key]) in (int, float):
                 table[key] += self.random.choice((-1, 1, 0.5, 1 << 32, 1 << 64, -(1 << 63)))
             else:
@@ -737,9 +731,7 @@ def test_failure_at_every_step(tmp_path: Path, crash: Callable[..., bool], first
     assert store.load(path).meta["v"] == 2 and leftovers(path) == []
 
 
-def test_failure_is_a_sentence(
-    tmp_path: Path, crash: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_is_a_sentence(tmp_path: Path, crash: Callable[..., bool], monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

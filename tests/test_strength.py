@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibitz.errors import SolverError
-from kibitz.games.toepen import Toepen
-from kibitz.games.toepen_arrays import Labels, keys_of_states
-from kibitz.kernels.toepen_keys import HANDS
+from kibitz.games.toepen.arrays import Labels, keys_of_states
+from kibitz.games.toepen.rules import Toepen
+from kibitz.kernels.toepen.keys import HANDS
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.strength import classes_of_hands, cut_line, strength_buckets
 from kibitz.tree import tree_of
@@ -28,9 +28,7 @@ def squares(points, weights, labels):
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(-40, 40), st.integers(1, 9)), min_size=1, max_size=8), st.integers(1, 4)
-)
+@given(st.lists(st.tuples(st.integers(-40, 40), st.integers(1, 9)), min_size=1, max_size=8), st.integers(1, 4))
 def test_no_other_cut_is_better(data, buckets):
     points, weights = (np.array(column, float) for column in zip(*data, strict=True))
     found = cut_line(points, weights, buckets)

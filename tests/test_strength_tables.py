@@ -22,7 +22,7 @@ import kibitz.kernels.jit  # noqa: F401  before KIBITZ_CACHE is set: compiled co
 from kibitz import cards, store
 from kibitz.cards import holdem, recipes, tables
 from kibitz.errors import ArtefactError, GameError
-from kibitz.kernels import strength as kernels
+from kibitz.kernels.cards import strength as kernels
 
 HANDS = np.array([(a, b) for b in range(52) for a in range(b)])
 DRAWN = np.random.default_rng(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kibitz.form.threads import Pace
+from kibitz.threads import Pace
 
 
 class Machine:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kibitz
 from kibitz.errors import GameError, SpecError
 from kibitz.games import TERMINAL, game
-from kibitz.games.toepen import (
+from kibitz.games.toepen.rules import (
     NAMES,
     NUMBERS,
     Table,
@@ -112,7 +112,7 @@ def test_following_suit():
     deal = "8c 8d Tc|9c 9d Td"
     assert strict.actions(play(strict, deal, "8d")) == ("9d", "Td")
     assert free.actions(play(free, deal, "8d")) == ("9c", "9d", "Td")
-    assert play(strict, deal, "8c").done== "8c 9c"  # forced
+    assert play(strict, deal, "8c").done == "8c 9c"  # forced
 
 
 def test_order_of_actions():

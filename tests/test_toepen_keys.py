@@ -12,8 +12,8 @@ from kibitz.errors import GameError, SolverError, SpecError
 from kibitz.form.rows import row_map
 from kibitz.form.sequence import form_of
 from kibitz.games.protocol import Buckets
-from kibitz.games.toepen import CHANCE, TERMINAL, Toepen, maximal_key, thesis_key
-from kibitz.games.toepen_keys import KEYS
+from kibitz.games.toepen.keys import KEYS
+from kibitz.games.toepen.rules import CHANCE, TERMINAL, Toepen, maximal_key, thesis_key
 from kibitz.tree import lay_out, tree_of
 
 # suits, ranks, hand, betting, follow_suit -> infosets of seat 0 and 1, thesis keys of both, maximal keys, and infosets

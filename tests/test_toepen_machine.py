@@ -7,15 +7,15 @@ import random
 import numpy as np
 import pytest
 
-from kibitz.games.toepen import NAMES, SUITS, Toepen, deal_text
-from kibitz.games.toepen_arrays import arrays_of, deals_of, label_texts, rules_of
-from kibitz.games.toepen_keys import KEYS
+from kibitz.games.toepen.arrays import arrays_of, deals_of, label_texts, rules_of
+from kibitz.games.toepen.keys import KEYS
+from kibitz.games.toepen.rules import NAMES, SUITS, Toepen, deal_text
 from kibitz.kernels.jit import kernel
-from kibitz.kernels.toepen import END, State, act, deal, payoff, phase_of, player_of
-from kibitz.kernels.toepen_keys import NAMES as KINDS
-from kibitz.kernels.toepen_keys import STRENGTH, STRENGTH_HISTORY, plain
-from kibitz.kernels.toepen_lay import count_rows, keys_at
-from kibitz.kernels.toepen_walk import action_of, options
+from kibitz.kernels.toepen.keys import NAMES as KINDS
+from kibitz.kernels.toepen.keys import STRENGTH, STRENGTH_HISTORY, plain
+from kibitz.kernels.toepen.lay import count_rows, keys_at
+from kibitz.kernels.toepen.rules import END, State, act, deal, payoff, phase_of, player_of
+from kibitz.kernels.toepen.walk import action_of, options
 from kibitz.tree import Infosets, Tree, lay_out
 
 READABLE = {"null": None, **{name: key for name, (key, _) in KEYS.items()}}

@@ -304,7 +304,7 @@ def abstract_game(
     That is the abstract game of Def. 2.2 and, with frozen infosets, the game of a static expert [Gibson & Szafron 2011,
     Def. 3.2]: P(h) = C and f_C(a|h) = base(h, a). row: [I], read where not frozen; closed: [K]; frozen: [I].
     """
-    from kibitz.kernels.layout import drop_below
+    from kibitz.kernels.sequence.layout import drop_below
 
     infosets = tree.infosets
     count, columns = len(infosets.labels), int(infosets.first[-1])

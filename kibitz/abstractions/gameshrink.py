@@ -172,7 +172,7 @@ class _Distributions:
 
 
 def _distributions(first: Ints, code: Ints, weight: Ints) -> _Distributions:
-    from kibitz.kernels.gameshrink import number_distributions
+    from kibitz.kernels.cards.gameshrink import number_distributions
 
     share = np.empty(len(code), np.int64)
     length, number = np.empty(len(first) - 1, np.int64), np.empty(len(first) - 1, np.int64)
@@ -216,7 +216,7 @@ def _classes(
     penalties: Sequence[NDArray[np.int32]] = (),
 ) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:
     """Top down: by round the class of each node, and the class before of each class."""
-    from kibitz.kernels.gameshrink import unite
+    from kibitz.kernels.cards.gameshrink import unite
 
     above = np.arange(tree.roots)
     numbers, parents = [], []
@@ -250,7 +250,7 @@ def _penalties(
     """
     from scipy.optimize import linear_sum_assignment
 
-    from kibitz.kernels.gameshrink import differences
+    from kibitz.kernels.cards.gameshrink import differences
 
     if len(tree.weight) or any(len(set(weights.tolist())) > 1 for weights in tree.weights):
         raise GameError("lossy shrinking counts deals: it is for games whose signals are all equally likely")

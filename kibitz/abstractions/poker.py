@@ -15,10 +15,10 @@ from kibitz.profile import Profile
 
 if TYPE_CHECKING:
     from kibitz.abstractions.gameshrink import Shrunk
-    from kibitz.form.poker import PokerForm
-    from kibitz.form.poker_table import Buckets
+    from kibitz.form.poker.form import PokerForm
+    from kibitz.form.poker.table import Buckets
     from kibitz.games import Game
-    from kibitz.games.poker import Poker
+    from kibitz.games.poker.rules import Poker
     from kibitz.tree import Infosets, Tree
 
 Ints = NDArray[np.int64]
@@ -70,7 +70,7 @@ def shrunk_buckets(form: PokerForm, shrunk: Shrunk) -> list[Ints]:
 
 def tree_keys(rules: Poker, infosets: Infosets, source: str) -> Ints:
     """For each infoset of a poker game's tree what it shares a row by: "suits", or a name that the poker form knows."""
-    from kibitz.form.poker import poker_form
+    from kibitz.form.poker.form import poker_form
 
     form = poker_form(rules)
     mine, node, number = form.infosets.places(infosets)
@@ -96,7 +96,7 @@ def on_tree(tree: Tree, profile: Profile, rules: Game | None = None) -> Profile:
     """
     if not is_poker_infosets(profile.infosets):
         return profile
-    from kibitz.games import acpc
+    from kibitz.games.poker import acpc
 
     if rules is None and tree.spec:
         rules = make_game(tree.spec)

@@ -1,7 +1,8 @@
 """From the quotient of a game by its symmetries back to the game.
 
 A game with a method `kinds(seat, infoset)` says which infoset of its quotient one of its own belongs to, and which of
-its actions each action there stands for: see `kibitz.games.toepen`, whose quotient is the game with symmetric=true.
+its actions each action there stands for: see `kibitz.games.toepen.rules`, whose quotient is the game with
+symmetric=true.
 """
 
 from __future__ import annotations

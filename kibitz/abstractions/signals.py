@@ -217,7 +217,7 @@ class Walked:
 
 def poker_strength(cards: ArrayLike) -> Ints:
     """What hands of 1, 2, 3 or 5 to 7 cards are worth in poker, larger is better."""
-    from kibitz.games.poker import strength
+    from kibitz.games.poker.rules import strength
 
     return strength(cards)
 
@@ -253,7 +253,7 @@ class Cards:
 
     @classmethod
     def of(cls, definition: Any) -> Cards:
-        """The signals of a poker game (kibitz.games.acpc.Definition): what has a deck, hole and board."""
+        """The signals of a poker game (kibitz.games.poker.acpc.Definition): what has a deck, hole and board."""
         if definition.players != 2:
             raise GameError(f"these are the signals of two-player games; this one has {definition.players} players")
         return cls(definition.deck, definition.hole, definition.board)
@@ -305,7 +305,7 @@ class Cards:
     @cached_property
     def _laid(self) -> tuple[SignalTree, tuple[NDArray[np.int32], ...]]:
         """The tree, and by round a table from places of hands to nodes, -1 where there is none."""
-        from kibitz.kernels import gameshrink as kernels
+        from kibitz.kernels.cards import gameshrink as kernels
 
         n, width = len(self.deck), self.hole + sum(self.board)
         ways = math.comb(n - width, self.hole)
@@ -320,7 +320,7 @@ class Cards:
         place = np.zeros(1, np.int64)
         for k, groups in enumerate(self.groups):
             before = len(hands) if k else 1
-            for size in ((self.hole, self.board[0]) if k == 0 else (self.board[k],)):
+            for size in (self.hole, self.board[0]) if k == 0 else (self.board[k],):
                 if size:
                     more = math.comb(n - hands.shape[1], size)
                     longer = np.empty((len(hands) * more, hands.shape[1] + size), np.uint8)
@@ -350,7 +350,7 @@ class Cards:
 
     def nodes(self, round: int, seen: ArrayLike) -> Ints:
         """Nodes of hands: cards [n, private and board so far] -> [n]. The order within a group does not count."""
-        from kibitz.kernels import gameshrink as kernels
+        from kibitz.kernels.cards import gameshrink as kernels
 
         _check_round(round, len(self.board))
         groups, hands = self.groups[round], np.asarray(seen)

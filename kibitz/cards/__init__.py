@@ -98,7 +98,7 @@ def evaluate_three(cards: ArrayLike) -> Ints:
 
 @cache
 def _kernels() -> Any:
-    from kibitz.kernels import ranking
+    from kibitz.kernels.cards import ranking
 
     return ranking
 
@@ -128,7 +128,7 @@ def _word(cards: Sequence[Any], sizes: tuple[int, ...]) -> int:
 
 def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
     """Hands as bytes, [n, k], after a look at each: different cards, 0 to 51, as many as allowed."""
-    from kibitz.kernels.ranking import faults
+    from kibitz.kernels.cards.ranking import faults
 
     given = np.asarray(cards)
     if given.dtype.kind not in "iu" or given.ndim < 1:

@@ -169,7 +169,7 @@ def _in_a_table(cards: Bytes, made: Recipe) -> bool:
 
 def _looked(cards: Bytes, bins: int = 0) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Figures without a table: ahead, wins, ties, squares, histogram."""
-    from kibitz.kernels.strength import look
+    from kibitz.kernels.cards.strength import look
 
     ahead, wins, ties, squares = np.zeros((4, len(cards)), np.int64)
     found = np.zeros((len(cards), bins), np.int64)
@@ -224,7 +224,7 @@ def equity(
     turns), and counts are summed. The board may have any number of cards up to five.
     """
     from kibitz.cards import flat_hands
-    from kibitz.kernels.equity import sampled, versus
+    from kibitz.kernels.cards.equity import sampled, versus
 
     mine, others, shown = _numbers(hand), np.atleast_2d(_numbers(other)), _numbers(board)
     if mine.shape != (2,) or others.ndim != 2 or others.shape[1] != 2 or not len(others):

@@ -177,9 +177,7 @@ def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_]]:
     return arrays, np.zeros(recipe.pieces, np.bool_)
 
 
-def _fill(
-    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float
-) -> None:
+def _fill(recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float) -> None:
     """Work out all pieces that are not done. Nobody works while a part is written."""
     lock = threading.Lock()
     piece = recipe.make(arrays, lock)

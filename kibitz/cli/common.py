@@ -166,7 +166,7 @@ def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | No
     with told_by_line(text):
         rules = rules_of(text)
         if is_poker(rules) and not of_tree:
-            from kibitz.form.poker import poker_form
+            from kibitz.form.poker.form import poker_form
             from kibitz.profile import check_poker
 
             if columns is not None:

@@ -52,7 +52,7 @@ def poker_facts(form: PokerForm, seconds: float) -> dict[str, Any]:
     """What can be told of a poker game that is solved without its tree."""
     import numpy as np
 
-    from kibitz.form.poker import BYTES_PER_SEQUENCE
+    from kibitz.form.poker.form import BYTES_PER_SEQUENCE
 
     return {
         "game": form.spec,

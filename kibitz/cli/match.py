@@ -30,9 +30,7 @@ def match(
     game: Annotated[str, typer.Option("--game", metavar="GAME", help="toepen, with any parameters.")] = "toepen",
     deals: Annotated[
         int | None,
-        number(
-            "--deals", metavar="N", help="Deals, each played twice. Default: 100,000, or 100 if a player thinks."
-        ),
+        number("--deals", metavar="N", help="Deals, each played twice. Default: 100,000, or 100 if a player thinks."),
     ] = None,
     until: Annotated[
         str | None,

@@ -80,9 +80,7 @@ def solve(
     seconds: Annotated[
         float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
     ] = None,
-    seed: Annotated[
-        int | None, number("--seed", metavar="N", help="For solvers that sample. Default: 0.")
-    ] = None,
+    seed: Annotated[int | None, number("--seed", metavar="N", help="For solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
         typer.Option(

@@ -170,9 +170,11 @@ def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tre
     name = order.base.partition("(")[0].strip()
     fits = name in (*WHOLE, "gameshrink") if given is None else is_poker_infosets(given.infosets)
     mine = order.base if given is None else given.meta.get("abstraction", "null")
-    views = [order.inside] if order.seats == "all" else [
-        order.inside, order.opponents or order.inside, order.outside or mine
-    ]
+    views = (
+        [order.inside]
+        if order.seats == "all"
+        else [order.inside, order.opponents or order.inside, order.outside or mine]
+    )
     if fits and order.kind == "static" and whole(*views):
         return subject_of(text, watch)
     try:

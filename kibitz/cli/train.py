@@ -98,9 +98,7 @@ def train(
             help="Cores to use. Only one thread gives the same bytes every time. Default: all cores.",
         ),
     ] = None,
-    seed: Annotated[
-        int | None, number("--seed", metavar="N", help="For the deals and draws. Default: 0.")
-    ] = None,
+    seed: Annotated[int | None, number("--seed", metavar="N", help="For the deals and draws. Default: 0.")] = None,
     every: Annotated[
         float,
         number(

@@ -38,7 +38,7 @@ def _form(game: Game | Tree | Form | str, profile: Profile) -> Form:
         return form_of(game)
     rules = make_game(game)
     if is_poker_infosets(profile.infosets) and is_poker(rules):
-        from kibitz.form.poker import poker_form
+        from kibitz.form.poker.form import poker_form
 
         return poker_form(rules)
     return form_of(tree_of(rules))

@@ -166,7 +166,7 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Profile]) -
     rules = None if isinstance(game, Tree) else make_game(game)
     compact = [is_poker_infosets(profile.infosets) for profile in given]
     if is_poker(rules) and all(compact):
-        from kibitz.form.poker import poker_form
+        from kibitz.form.poker.form import poker_form
 
         return poker_form(rules), given
     try:

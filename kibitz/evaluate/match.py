@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from kibitz.errors import GameError
 from kibitz.games import game as make_game
 from kibitz.games.protocol import TERMINAL
-from kibitz.games.toepen import NUMBERS, Cards, Table, Toepen, deal_text
+from kibitz.games.toepen.rules import NUMBERS, Cards, Table, Toepen, deal_text
 
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
 
@@ -37,7 +37,7 @@ FIRST_LOOK = 1000  # deals before the first look whether the match is decided; l
 LEVEL = 0.05  # intervals hold the truth with probability 1 - LEVEL
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
-SAID = {"check": 32, "bet": 33, "call": 34, "fold": 35}  # as kibitz.kernels.toepen_play; cards are their numbers
+SAID = {"check": 32, "bet": 33, "call": 34, "fold": 35}  # as kibitz.kernels.toepen.play; cards are their numbers
 
 
 @dataclass(frozen=True)
@@ -232,8 +232,8 @@ def _toepen(game: str | Toepen) -> Toepen:
 
 def _compiled(rules: Toepen, one: Any, two: Any, deals: int, seed: int, threads: int) -> Chunks:
     """Results of chunks in order, from a few threads that work ahead."""
-    from kibitz.games.toepen_arrays import rules_of
-    from kibitz.kernels.toepen_play import duplicate_by_seat
+    from kibitz.games.toepen.arrays import rules_of
+    from kibitz.kernels.toepen.play import duplicate_by_seat
 
     compact = rules_of(rules)
 
@@ -269,7 +269,7 @@ def _thinking(rules: Toepen, one: Agent, two: Agent, deals: int, seed: int) -> C
 
 
 def mix(x: int) -> int:
-    """The finaliser of splitmix64, as kibitz.kernels.sampling has it."""
+    """The finaliser of splitmix64, as kibitz.kernels.walk.sampling has it."""
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & WORD
     x = (x ^ x >> 27) * 0x94D049BB133111EB & WORD
     return x ^ x >> 31

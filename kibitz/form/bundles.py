@@ -32,7 +32,7 @@ def bundle(where: Ints, worth: Floats) -> dict[str, NDArray[Any]]:
     """Lay out leaves as batches of bundles.
 
     where: [L, n], the sequence of each seat at each (merged) leaf; worth: [L, n], chance times payoff.
-    Returns the payoff fields of `kibitz.kernels.sequence.Form`.
+    Returns the payoff fields of `kibitz.kernels.sequence.passes.Form`.
     """
     n = where.shape[1]
     parts = [_bundle_seat(where, worth[:, seat], seat) for seat in range(n)]
@@ -45,10 +45,7 @@ def bundle(where: Ints, worth: Floats) -> dict[str, NDArray[Any]]:
         part["batch_row"] += rows[seat]
         part["batch_column"] += columns[seat]
         part["batch_entry"] += entries[seat]
-    joined = {
-        key: np.concatenate([p[key] for p in parts], axis=1 if key == "other" else 0)
-        for key in parts[0]
-    }
+    joined = {key: np.concatenate([p[key] for p in parts], axis=1 if key == "other" else 0) for key in parts[0]}
     result: dict[str, NDArray[Any]] = {
         key: np.ascontiguousarray(
             value, {"payoff": np.float64, "row_seq": np.uint32, "other": np.uint32}.get(key, np.int64)
@@ -128,7 +125,7 @@ def _distinct(tuples: Ints) -> tuple[Ints, Ints]:
 
 def _group(row: Ints, column: Ints, rows: int, columns: int) -> tuple[Ints, Ints]:
     """An order of rows in which rows with similar columns stand together, and the component of each in that order."""
-    from kibitz.kernels.layout import components
+    from kibitz.kernels.sequence.layout import components
 
     component = components(row, column, rows, columns)
     sorted_by = np.lexsort((column, row))

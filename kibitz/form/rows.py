@@ -20,7 +20,7 @@ from kibitz.form.sequence import Floats, SequenceForm
 from kibitz.tree import Infosets
 
 if TYPE_CHECKING:
-    from kibitz.kernels.cfr import Rows
+    from kibitz.kernels.sequence.cfr import Rows
 
 Bools = NDArray[np.bool_]
 SUM_TOLERANCE = 1e-9
@@ -94,8 +94,8 @@ def row_map(
     base    [K] probabilities by infoset column, read where rows are frozen.
     closed  [K] actions that the abstraction drops: they are never played. Infosets of a row must agree.
     """
-    from kibitz.kernels.cfr import Rows
-    from kibitz.kernels.evaluate import all_plans
+    from kibitz.kernels.sequence.cfr import Rows
+    from kibitz.kernels.sequence.evaluate import all_plans
 
     infosets = form.infosets
     count = len(infosets.labels)

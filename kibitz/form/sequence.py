@@ -23,7 +23,7 @@ from kibitz.tree import Infosets, Tree
 if TYPE_CHECKING:
     from kibitz.form.rows import RowMap
     from kibitz.form.space import Space
-    from kibitz.kernels.sequence import Form, Packed
+    from kibitz.kernels.sequence.passes import Form, Packed
 
 # A seat has at most about this many chunks, so that huge games do not drown in bookkeeping.
 MOST_CHUNKS = 256
@@ -41,7 +41,7 @@ class Measure(NamedTuple):
 
 @cache
 def _evaluation() -> Any:
-    from kibitz.kernels import evaluate
+    from kibitz.kernels.sequence import evaluate
 
     return evaluate
 
@@ -123,7 +123,7 @@ class SequenceForm:
     @cached_property
     def packed(self) -> Packed:
         """The arrays end to end, as kernels are given them."""
-        from kibitz.kernels.sequence import pack
+        from kibitz.kernels.sequence.passes import pack
 
         return pack(self.arrays)
 
@@ -145,7 +145,7 @@ class SequenceForm:
 
     def plan(self, strategy: Floats) -> Floats:
         """The plans of all seats that a strategy by sequence makes."""
-        from kibitz.kernels.evaluate import all_plans
+        from kibitz.kernels.sequence.evaluate import all_plans
 
         plan = np.ones(self.sequences)
         all_plans(self.packed, strategy, plan)
@@ -153,7 +153,7 @@ class SequenceForm:
 
     def gradient(self, seat: int, plan: Floats) -> Floats:
         """What each sequence of a seat is worth at its own leaves when the others play their plans."""
-        from kibitz.kernels.evaluate import seat_gradient
+        from kibitz.kernels.sequence.evaluate import seat_gradient
 
         worth = np.zeros(self.sequences)
         seat_gradient(self.packed, seat, plan, worth)
@@ -196,7 +196,7 @@ class SequenceForm:
 
     def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None:
         """plan += step * (best responses - plan), `count` times; a step of 0 stands for 1/(t + 1)."""
-        from kibitz.kernels.response import best_plans
+        from kibitz.kernels.sequence.response import best_plans
 
         best_plans(self.packed, plan, self.first, done, count, step)
 
@@ -246,7 +246,7 @@ def form_of(tree: Tree) -> SequenceForm:
 
 def build(tree: Tree) -> SequenceForm:
     """Tree -> SequenceForm: number points and sequences, merge leaves, cut into chunks and runs."""
-    from kibitz.kernels import layout
+    from kibitz.kernels.sequence import layout
 
     n, infosets = tree.players, tree.infosets
     sequence, reach, infoset, above_seq, first, numbered = layout.trace(
@@ -263,9 +263,7 @@ def build(tree: Tree) -> SequenceForm:
     return _assemble(tree, infoset, above_seq, first, orders, where, worth, numbered)
 
 
-def _merge(
-    where: NDArray[np.int32], worth: Floats, numbered: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], Floats]:
+def _merge(where: NDArray[np.int32], worth: Floats, numbered: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
     """Add up leaves that are reached by the same sequence of every seat; drop those worth nothing to anybody."""
     if np.prod([float(k) for k in numbered]) < 2**62:
         key = where[:, 0].astype(np.int64)
@@ -303,7 +301,7 @@ def _order_seat(
     worth: Floats,
     numbered: NDArray[np.int32],
 ) -> _SeatOrder:
-    from kibitz.kernels import layout
+    from kibitz.kernels.sequence import layout
 
     mine = np.flatnonzero(seat_of_point == seat)
     owner = np.full(int(numbered[seat]), -1, np.int32)  # traced sequence -> index into `mine`
@@ -314,9 +312,7 @@ def _order_seat(
     most = max(CHUNK_WORK, int(per_sequence.sum()) // MOST_CHUNKS)
     chunk, depth = layout.arrange(owner[above_seq[mine]], work.astype(np.int64), most)
     order = np.lexsort((width[mine], depth, chunk))
-    return _SeatOrder(
-        mine[order], chunk[order], depth[order], width[mine][order], 1 + int(chunk.max(initial=0))
-    )
+    return _SeatOrder(mine[order], chunk[order], depth[order], width[mine][order], 1 + int(chunk.max(initial=0)))
 
 
 def _assemble(
@@ -329,7 +325,7 @@ def _assemble(
     worth: Floats,
     numbered: NDArray[np.int32],
 ) -> SequenceForm:
-    from kibitz.kernels.sequence import Form
+    from kibitz.kernels.sequence.passes import Form
 
     n, infosets = tree.players, tree.infosets
     seat_sequence = np.concatenate(([0], np.cumsum(numbered))).astype(np.int64)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.form.rows import RowMap, row_map
-from kibitz.form.threads import Pace, together
+from kibitz.threads import Pace, together
 
 if TYPE_CHECKING:
     from kibitz.form.sequence import Measure, SequenceForm
-    from kibitz.kernels.cfr import Rule
+    from kibitz.kernels.sequence.cfr import Rule
 
 Floats = NDArray[np.float64]
 # A sum of positive regrets below this share of what was added up for them is rounding noise, not a preference.
@@ -23,7 +23,7 @@ class Space:
     """Regrets, strategies and averages of a run, by sequence or, where rows are shared or frozen, by column."""
 
     def __init__(self, form: SequenceForm, rows: RowMap | None, start: Floats | None) -> None:
-        from kibitz.kernels.cfr import State
+        from kibitz.kernels.sequence.cfr import State
 
         self.form = form
         self._pace: Pace | None = None
@@ -72,8 +72,8 @@ class Space:
 
     def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
-        from kibitz.kernels import cfr as kernels
         from kibitz.kernels.barrier import gate_of
+        from kibitz.kernels.sequence import cfr as kernels
 
         packed, rows = self.form.packed, None if self.rows is None else self.rows.kernel
 
@@ -99,7 +99,7 @@ class Space:
         Absolute, it would be that of the largest payoff: a small subgame beside a huge payoff, or one that is reached
         with a probability of 1e-15, would be all noise. Levels only rise, as regrets keep the noise of all iterations.
         """
-        from kibitz.kernels.evaluate import magnitudes
+        from kibitz.kernels.sequence.evaluate import magnitudes
 
         form, held = self.form, self._held
         worth = np.zeros(form.sequences)

@@ -23,11 +23,17 @@ GAMES: dict[str, tuple[str, str]] = {
     "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or more"),
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
-    "toepen": ("kibitz.games.toepen:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
-    "rhode_island": ("kibitz.games.poker:rhode_island", "Rhode Island hold'em: three rounds, hands of three cards"),
-    "poker": ("kibitz.games.poker:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
-    "matrix": ("kibitz.games.matrix:Matrix", "A payoff table, moves made at once: "
-               "payoffs=[[1, -1], [-1, 1]] for two, zero-sum; cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]] as in books"),
+    "toepen": ("kibitz.games.toepen.rules:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
+    "rhode_island": (
+        "kibitz.games.poker.rules:rhode_island",
+        "Rhode Island hold'em: three rounds, hands of three cards",
+    ),
+    "poker": ("kibitz.games.poker.rules:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
+    "matrix": (
+        "kibitz.games.matrix:Matrix",
+        "A payoff table, moves made at once: "
+        "payoffs=[[1, -1], [-1, 1]] for two, zero-sum; cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]] as in books",
+    ),
 }
 
 _NEEDED = ("players", "root", "turn", "actions", "chance", "after", "infoset", "payoff")
@@ -60,7 +66,7 @@ def game(source: Any) -> Game:
 
         return read_efg(Path(text))
     if text.endswith(".game"):
-        from kibitz.games.poker import poker
+        from kibitz.games.poker.rules import poker
 
         return poker(text)
     if ".py:" in text.partition("(")[0]:

@@ -213,9 +213,7 @@ class _Reader:
             self.advance()
             return known
         if self.kind == "word" and len(self.value) > _MAX_DIGITS:  # before the pattern, which goes back and forth
-            raise self.fail(
-                f"a number of {len(self.value):,} digits is too long; the limit is {_MAX_DIGITS:,}"
-            )
+            raise self.fail(f"a number of {len(self.value):,} digits is too long; the limit is {_MAX_DIGITS:,}")
         if self.kind != "word" or not _NUMBER.fullmatch(self.value):
             raise self.expected(what)
         try:
@@ -234,9 +232,7 @@ class _Reader:
         self.work += 1 + ((a.denominator.bit_length() + b.denominator.bit_length()) // 512) ** 2
         total = a + b
         if total.denominator.bit_length() > _MAX_BITS or self.work > self.most_work:
-            raise self.fail(
-                "the numbers up to here have too many different denominators to be summed exactly"
-            )
+            raise self.fail("the numbers up to here have too many different denominators to be summed exactly")
         return total
 
     # The grammar

@@ -217,9 +217,7 @@ def _in_turns(game: Any, name: str) -> Any:
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise GameError(f"OpenSpiel's {name} is a mean field game: it has no game tree to lay out")
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise GameError(
-            f"OpenSpiel's {name} samples its chance instead of listing the outcomes: it has no tree"
-        )
+        raise GameError(f"OpenSpiel's {name} samples its chance instead of listing the outcomes: it has no tree")
     if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         return _told(pyspiel.convert_to_turn_based, name, game)
     return game

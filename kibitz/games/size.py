@@ -33,9 +33,7 @@ _ESTIMATE_SECONDS = 0.3
 _BEYOND = 1.5  # of what fits or may take its time, before a game is refused by an estimate
 
 
-def estimated_histories(
-    game: Game, enough: float, seed: int = 0, late: Callable[[], bool] = lambda: False
-) -> float:
+def estimated_histories(game: Game, enough: float, seed: int = 0, late: Callable[[], bool] = lambda: False) -> float:
     """An estimate of a game's histories that is right on average; beyond `enough`, or when it is late, it is cut off.
 
     A level of the tree is held as one history for each kind (who moves, among how many actions) and the number of

@@ -42,9 +42,7 @@ class Walk:
     lists_of: list[array[int]] = field(default_factory=list)  # per seat: which list each infoset has
 
 
-def walk(
-    game: Game, guard: Guard, progress: Callable[[int], None] | None, infosets: int | None = None
-) -> Walk:
+def walk(game: Game, guard: Guard, progress: Callable[[int], None] | None, infosets: int | None = None) -> Walk:
     """`infosets`: refuse a game that turns out to have more."""
     players, out, again = game.players, Walk(), Recheck(game)
     keys: list[dict[Any, int]] = [{} for _ in range(players)]  # per seat: infoset key -> number
@@ -207,7 +205,7 @@ def _new_actions(actions: tuple[Action, ...], number: int, key: object) -> int:
 
 
 class _Place:
-    """"payoff after the history ...": put into words only where an error is told."""
+    """ "payoff after the history ...": put into words only where an error is told."""
 
     def __init__(self, what: str, game: Game, out: Walk, node: int) -> None:
         self.what, self.of = what, (game, out, node)

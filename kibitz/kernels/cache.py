@@ -87,9 +87,7 @@ class _Cache(FunctionCache):
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
-        self._cache_file = _Files(
-            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-        )
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

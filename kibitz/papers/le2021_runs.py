@@ -25,8 +25,8 @@ from kibitz.errors import SolverError
 from kibitz.evaluate import measure
 from kibitz.form.rows import check_rows, row_map
 from kibitz.form.sequence import SequenceForm, form_of
-from kibitz.games.toepen import Toepen
-from kibitz.games.toepen_arrays import Labels, deals_of, keys_of_states, rules_of
+from kibitz.games.toepen.arrays import Labels, deals_of, keys_of_states, rules_of
+from kibitz.games.toepen.rules import Toepen
 from kibitz.papers.common import OnStart
 from kibitz.solvers import Task
 from kibitz.solvers.mccfr import Mccfr, mccfr
@@ -72,8 +72,8 @@ class Setting(NamedTuple):
 
 def count(rules: Toepen, kind: str) -> tuple[int, int]:
     """Infosets of each player, or rows under a lossless abstraction: by a walk of all deals."""
-    from kibitz.kernels.toepen_keys import NAMES, plain
-    from kibitz.kernels.toepen_lay import count_rows
+    from kibitz.kernels.toepen.keys import NAMES, plain
+    from kibitz.kernels.toepen.lay import count_rows
 
     found, stack = np.zeros(2, np.int64), np.zeros((512, 7), np.uint64)
     places = 1 << (22 if rules.hand > 2 and rules.betting else 16)
@@ -143,7 +143,7 @@ class Course:
 
     def plan(self, strategy: Floats) -> Floats:
         """[S]  realisation weights of both players."""
-        from kibitz.kernels.evaluate import all_plans
+        from kibitz.kernels.sequence.evaluate import all_plans
 
         by_sequence = strategy.take(self.reads)
         by_sequence[self.form.seat_sequence[:-1]] = 1.0
@@ -174,7 +174,7 @@ class Course:
 
 
 def gap_of(form: SequenceForm, reads: NDArray[np.uint32], strategy: Floats) -> Gap:
-    from kibitz.kernels import evaluate
+    from kibitz.kernels.sequence import evaluate
 
     result, choice = np.empty((2, 2)), np.empty(form.points, np.int32)
     strategy = strategy.view()
@@ -185,7 +185,7 @@ def gap_of(form: SequenceForm, reads: NDArray[np.uint32], strategy: Floats) -> G
 
 def worth(form: SequenceForm, plan: Floats) -> Floats:
     """[S]  what each sequence earns against the other player's plan: a profile's payoff is its plan times this."""
-    from kibitz.kernels.evaluate import seat_gradient
+    from kibitz.kernels.sequence.evaluate import seat_gradient
 
     result = np.empty(form.sequences)
     for seat in range(2):

@@ -22,9 +22,7 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
     """All parts, or the one that the plan names."""
     began = time.perf_counter()
     told = on_start or (lambda what, done, of: None)
-    found: dict[str, Part] = {
-        name: work(plan, told) for name, work in PARTS.items() if plan.part in ("", name)
-    }
+    found: dict[str, Part] = {name: work(plan, told) for name, work in PARTS.items() if plan.part in ("", name)}
     parts = list(found.values())
     return Outcome(
         name="sandholm",

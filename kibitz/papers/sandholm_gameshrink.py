@@ -16,9 +16,9 @@ import numpy as np
 from kibitz.abstractions.gameshrink import Shrunk, lp_size, shrink
 from kibitz.abstractions.poker import shrunk_buckets
 from kibitz.abstractions.signals import Cards
-from kibitz.form.deal import deal
-from kibitz.form.poker import PokerForm, poker_form
-from kibitz.form.poker_programme import payoff_entries
+from kibitz.form.poker.deal import deal
+from kibitz.form.poker.form import PokerForm, poker_form
+from kibitz.form.poker.programme import payoff_entries
 from kibitz.games import game
 from kibitz.papers.common import OURS, Claim, OnStart, Plan, Sheet
 from kibitz.papers.curves import Curves, Line, Panel

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.errors import SolverError
-from kibitz.form.poker import poker_form
+from kibitz.form.poker.form import poker_form
 from kibitz.games import game
 from kibitz.papers.common import OURS, Claim, OnStart, Plan, Sheet
 from kibitz.papers.curves import Curves, Line, Panel

@@ -1,9 +1,9 @@
 """Those who play: agents by name, search in the endgame, exploiting players, and a table for people.
 
-    from kibitz.play import agent
-    from kibitz.evaluate.match import match
+from kibitz.play import agent
+from kibitz.evaluate.match import match
 
-    match("toepen", agent("rule", "toepen"), agent("uniform", "toepen"), deals=10_000)
+match("toepen", agent("rule", "toepen"), agent("uniform", "toepen"), deals=10_000)
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from kibitz import spec as specs
 from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import SAID, Agent, View
-from kibitz.games.toepen import NUMBERS, Cards, Toepen
-from kibitz.games.toepen_arrays import rules_of
+from kibitz.games.toepen.arrays import rules_of
+from kibitz.games.toepen.rules import NUMBERS, Cards, Toepen
 from kibitz.solvers.blueprint import Blueprint, player, toepen_of
 
 Words = NDArray[np.uint64]
@@ -74,7 +74,7 @@ class Compiled:
     ) -> tuple[Floats, Words]:
         """What it does in a seat after a public history, for each of some hands as they were dealt: [n, 4], and the
         cards of each hand's actions, a byte each. With counts: as a model bent by them."""
-        from kibitz.kernels.toepen_play import answers
+        from kibitz.kernels.toepen.play import answers
 
         result, actions = np.zeros((len(hands), 4)), np.zeros(len(hands), np.uint64)
         answers(self.rules, self.player, counts, prior, seat, words_of(history), hands, result, actions)
@@ -84,7 +84,7 @@ class Compiled:
         self, seat: int, history: Sequence[str], hands: Words, counts: Floats = NO_COUNTS, prior: float = 0.0
     ) -> Floats:
         """The probability that it makes the moves of a seat in a public history, by the hand dealt to the seat."""
-        from kibitz.kernels.toepen_play import likelihoods
+        from kibitz.kernels.toepen.play import likelihoods
 
         result = np.zeros(len(hands))
         likelihoods(self.rules, self.player, counts, prior, seat, words_of(history), hands, result)
@@ -96,7 +96,7 @@ def agent(text: str, game: str | Toepen) -> Agent:
     rules = toepen_of(game)
     name, path, options = parsed(text)
     if name in ("uniform", "rule") and path is None:
-        from kibitz.kernels.toepen_walk import RULE, UNIFORM
+        from kibitz.kernels.toepen.walk import RULE, UNIFORM
 
         specs.call(lambda: None, specs.Spec(name, options))
         return Compiled(rules, player(RULE if name == "rule" else UNIFORM), name)

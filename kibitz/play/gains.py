@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibitz.evaluate.match import Score, View, match, scored
-from kibitz.games.toepen import Cards
+from kibitz.games.toepen.rules import Cards
 from kibitz.play.agents import Compiled
 from kibitz.play.exploit import Exploit
 from kibitz.play.search import Spot, joined, spot_of, text_of, written
@@ -56,7 +56,7 @@ def exploit_gains(
     on_deal: Callable[[int], None] | None = None,
 ) -> list[Leaned]:
     """Learn from `hands`, then measure each of some settings (over, bound) on both seats of `deals`."""
-    from kibitz.kernels.toepen_play import MOST_WORDS, until_trick
+    from kibitz.kernels.toepen.play import MOST_WORDS, until_trick
 
     base, game = learner.base, learner.game
     match(game, _Recorder(base, learner), foe, max(1, hands // 2), seed)

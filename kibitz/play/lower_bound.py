@@ -19,7 +19,7 @@ import numpy as np
 
 from kibitz.errors import SolverError
 from kibitz.evaluate.match import Result, Score, match, scored
-from kibitz.games.toepen_arrays import rules_of
+from kibitz.games.toepen.arrays import rules_of
 from kibitz.play.agents import Compiled
 from kibitz.play.search import Search, spot_of, text_of, written
 from kibitz.solvers.blueprint import DEPTH, Blueprint
@@ -52,7 +52,7 @@ def respond(
     Walks try all actions of the responder and sample the target's, so the regrets of an action add up to what it gains
     over the responder's own play: the largest one is played.
     """
-    from kibitz.kernels.toepen_walk import UNIFORM, train
+    from kibitz.kernels.toepen.walk import UNIFORM, train
 
     if seconds is None and iterations is None:
         raise SolverError("say how long the responder learns: iterations, or seconds")
@@ -96,7 +96,7 @@ def endgame_bound(
     target: Compiled, deals: int = 100, seed: int = 0, threads: int = 1, on_deal: Callable[[int], None] | None = None
 ) -> Score:
     """What best responses in endgames alone win from a strategy, per hand over both seats; nothing in other hands."""
-    from kibitz.kernels.toepen_play import MOST_WORDS, until_trick
+    from kibitz.kernels.toepen.play import MOST_WORDS, until_trick
 
     search = Search(target, iterations=1, threads=threads)
     words, space = np.zeros(MOST_WORDS, np.uint64), np.zeros(64, np.uint64)

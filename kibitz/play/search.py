@@ -1,9 +1,9 @@
 """Search: a blueprint until little enough of the hand is left, and from there on a solution of what is left.
 
-At the start of a trick the public history is known to both. For each seat and each set of cards that it may hold there,
-the *range* is the probability that the blueprint makes that seat's moves so far, dealt these cards; all deals are
-equally likely. The rest of the hand is then solved for these ranges (`kibitz.play.endgame`), and played from the
-solution. Where the blueprint could not have come, the ranges are even over the hands that the rules allow.
+At the start of a trick the public history is known to both. For each seat and each set of cards that it may hold
+there, the *range* is the probability that the blueprint makes that seat's moves so far, dealt these cards; all deals
+are equally likely. The rest of the hand is then solved for these ranges (`kibitz.games.toepen.endgame`), and played
+from the solution. Where the blueprint could not have come, the ranges are even over the hands that the rules allow.
 
 `gain` measures what search is worth without the luck of cards: see there.
 """
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SpecError
 from kibitz.evaluate.match import Score, View, scored
-from kibitz.games.toepen import NAMES, NUMBERS, Cards, takes
+from kibitz.games.toepen.endgame import FLOOR, Endgame
+from kibitz.games.toepen.endgame_deck import MOST_CARDS
+from kibitz.games.toepen.endgame_rows import Rows
+from kibitz.games.toepen.endgame_solution import Solution
+from kibitz.games.toepen.rules import NAMES, NUMBERS, Cards, takes
 from kibitz.play.agents import NO_COUNTS, Compiled, mask_of, words_of
-from kibitz.play.endgame import FLOOR, Endgame
-from kibitz.play.endgame_deck import MOST_CARDS
-from kibitz.play.endgame_rows import Rows
-from kibitz.play.solution import Solution
 
 Floats = NDArray[np.float64]
 TRICKS_LEFT = 2  # tricks that are solved while one waits, unless told otherwise
@@ -183,7 +183,7 @@ class Search:
 
     def allowed(self, spot: Spot, endgame: Endgame, seat: int) -> NDArray[np.bool_]:
         """Which hands the rules allow a seat to hold at a spot."""
-        from kibitz.kernels.toepen_walk import UNIFORM
+        from kibitz.kernels.toepen.walk import UNIFORM
         from kibitz.solvers.blueprint import player
 
         anyone = Compiled(self.game, player(UNIFORM), "uniform")
@@ -223,7 +223,7 @@ def written(
     threads: int = 1,
 ) -> Floats:
     """A player's strategy (bent by counts) in an endgame, both seats."""
-    from kibitz.kernels.toepen_rows import write_rows
+    from kibitz.kernels.toepen.rows import write_rows
 
     strategy = endgame.uniform()
     order = np.argsort(endgame.hands)
@@ -305,9 +305,7 @@ class Gain:
     seconds: float
 
 
-def gain(
-    search: Search, deals: int = 100, seed: int = 0, on_deal: Callable[[int, Score], None] | None = None
-) -> Gain:
+def gain(search: Search, deals: int = 100, seed: int = 0, on_deal: Callable[[int, Score], None] | None = None) -> Gain:
     """Measure what search wins more than its blueprint against that blueprint, with little noise.
 
     The blueprint plays deals against itself up to the endgame. Until there search plays the same; from there on the
@@ -315,7 +313,7 @@ def gain(
     ranges, differ by what search gains given the public history. Their mean over deals is unbiased: hands that end
     before count as 0. A duplicate match estimates the same number with the luck of the last tricks in it.
     """
-    from kibitz.kernels.toepen_play import MOST_WORDS, until_trick
+    from kibitz.kernels.toepen.play import MOST_WORDS, until_trick
 
     base, began = search.base, time.perf_counter()
     sums, squares, endgames, gaps = np.zeros(3), np.zeros(3), 0, np.zeros(2)

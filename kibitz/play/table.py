@@ -21,7 +21,7 @@ from kibitz import spec as specs
 from kibitz.errors import ArtefactError
 from kibitz.evaluate.match import Agent, View, dealt, play
 from kibitz.games.protocol import TERMINAL
-from kibitz.games.toepen import NAMES, NUMBERS, Cards, Toepen, deal_text, hand_text, takes
+from kibitz.games.toepen.rules import NAMES, NUMBERS, Cards, Toepen, deal_text, hand_text, takes
 from kibitz.play.agents import Compiled, mask_of
 
 SUIT_SIGNS = {"c": "\u2663", "d": "\u2666", "h": "\u2665", "s": "\u2660"}
@@ -207,7 +207,7 @@ def beliefs(agent: Agent, view: View, game: Toepen) -> list[tuple[Cards, float]]
     elif isinstance(agent, Compiled):
         weights = agent.likelihoods(seat, view.history, now | np.uint64(shown))
     if not weights.sum() > 0:
-        from kibitz.kernels.toepen_walk import UNIFORM
+        from kibitz.kernels.toepen.walk import UNIFORM
         from kibitz.solvers.blueprint import player
 
         anyone = Compiled(game, player(UNIFORM), "uniform")

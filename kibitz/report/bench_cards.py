@@ -152,7 +152,7 @@ def ours(seconds: float, whole: bool) -> list[Found]:
     import numpy as np
 
     from kibitz import cards
-    from kibitz.kernels.ranking import categories
+    from kibitz.kernels.cards.ranking import categories
 
     given = hands()
     judged = in_order(cards.evaluate(given).tolist(), True)

@@ -14,7 +14,7 @@ BYTES = 4 * (4 + 3)
 
 def poker_figure(quick: bool = False) -> dict[str, Any]:
     """Milliseconds an iteration on one thread and on two; seconds and memory to small gaps in the whole game."""
-    from kibitz.form.poker import poker_form
+    from kibitz.form.poker.form import poker_form
     from kibitz.games import game
     from kibitz.papers.sandholm_rhode_island import run_solver
     from kibitz.solvers import Task, make
@@ -45,7 +45,7 @@ def copying() -> list[float]:
     """Bytes a second that one core and two move between arrays beyond the caches, each read and each written byte."""
     import numpy as np
 
-    from kibitz.form.threads import together
+    from kibitz.threads import together
 
     size = 1 << 25
     arrays = [(np.ones(size, np.float32), np.zeros(size, np.float32)) for _ in range(2)]

@@ -51,8 +51,7 @@ TARGETS: Mapping[str, float] = {"target": 1e-4, "regret": 1e-4, "lp": 1e-6}  # t
 GAMES: Mapping[str, str] = {
     "kuhn": "kuhn_poker",
     "leduc": "leduc_poker",
-    "goofspiel5": "turn_based_simultaneous_game("
-    "game=goofspiel(num_cards=5,imp_info=True,points_order=descending))",
+    "goofspiel5": "turn_based_simultaneous_game(game=goofspiel(num_cards=5,imp_info=True,points_order=descending))",
     "liars_dice5": "liars_dice(numdice=1,dice_sides=5)",
     "liars_dice6": "liars_dice(numdice=1,dice_sides=6)",
     "leduc3": "leduc_poker(players=3,suit_isomorphism=True)",

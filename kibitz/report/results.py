@@ -159,9 +159,7 @@ def goals(result: Result) -> list[str]:
     wanted = POKER_GOALS.get(result["machine"]["architecture"])
     reached = result.get("poker", {}).get("reached", {}).get("0.01")
     if wanted and reached:
-        lines.append(
-            ("Rhode Island to 0.01 chips", f"{wanted:g} s", f"{reached[1]:.1f} s", _met(reached[1] <= wanted))
-        )
+        lines.append(("Rhode Island to 0.01 chips", f"{wanted:g} s", f"{reached[1]:.1f} s", _met(reached[1] <= wanted)))
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)

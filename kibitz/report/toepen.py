@@ -68,7 +68,7 @@ def _endgame(seconds: float) -> dict[str, Any]:
     """Iterations a second for the largest endgame of two tricks, on one thread and on two, and what a second gives."""
     import numpy as np
 
-    from kibitz.play.endgame import Endgame
+    from kibitz.games.toepen.endgame import Endgame
 
     endgame = Endgame((1 << 32) - 1 & ~0b11000000110000, 2, 0)  # four low and middling clubs and diamonds are gone
     drawn = np.random.default_rng(0)

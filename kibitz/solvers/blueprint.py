@@ -30,8 +30,8 @@ from kibitz import spec as specs
 from kibitz import store
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 from kibitz.games import game as make_game
-from kibitz.games.toepen import Toepen
-from kibitz.games.toepen_arrays import rules_of
+from kibitz.games.toepen.arrays import rules_of
+from kibitz.games.toepen.rules import Toepen
 from kibitz.machine import free_memory
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ KIND = "blueprint"
 BLOCK_SECONDS = 0.2  # between looks at the clock: so Ctrl-C and progress are prompt
 FIRST_BLOCK = 20  # iterations of one thread
 FIRST_HALVING = 1000  # iterations before regrets are halved for the first time
-BYTES_PER_ROW = 40  # as kibitz.kernels.rows
+BYTES_PER_ROW = 40  # as kibitz.kernels.walk.hash
 CHUNK = 1 << 18  # rows that are checked at a time
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 32  # a key's home is found by 32 of its bits
 GROWTH, MOST_GROWTHS = 1.5, 8  # of a table that is made to hold some rows, before these are called damaged
@@ -69,9 +69,9 @@ class Blueprint:
     """Rows of a game under an abstraction, and where training stands."""
 
     game: Toepen
-    abstraction: str  # a name of kibitz.kernels.toepen_keys.NAMES
-    keys: Any  # kibitz.kernels.toepen_keys.Keys
-    table: Any  # kibitz.kernels.rows.Table
+    abstraction: str  # a name of kibitz.kernels.toepen.keys.NAMES
+    keys: Any  # kibitz.kernels.toepen.keys.Keys
+    table: Any  # kibitz.kernels.walk.hash.Table
     seed: int = 0
     full: str = "evict"
     iteration: int = 0
@@ -148,8 +148,8 @@ class Blueprint:
         return at
 
     def _step(self, last: int, threads: int, pool: ThreadPoolExecutor) -> None:
-        from kibitz.kernels.rows import scale
-        from kibitz.kernels.toepen_walk import UNIFORM, train
+        from kibitz.kernels.toepen.walk import UNIFORM, train
+        from kibitz.kernels.walk.hash import scale
 
         rules, nobody = rules_of(self.game), player(UNIFORM)
         # More pieces than threads: one whose core has a busy neighbour does fewer.
@@ -176,7 +176,7 @@ class Blueprint:
 
     def player(self, greedy: bool = False) -> Any:
         """One who plays the average strategy, or always the action that is regretted most, in kibitz.evaluate.match."""
-        from kibitz.kernels.toepen_walk import AVERAGE, GREEDY
+        from kibitz.kernels.toepen.walk import AVERAGE, GREEDY
 
         return player(GREEDY if greedy else AVERAGE, self.keys, self.table)
 
@@ -256,7 +256,7 @@ def _fields(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, 
 
 def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int) -> bool:
     """Whether rows could have been written by `save`: each in the window of its key, with finite numbers."""
-    from kibitz.kernels.rows import WINDOW
+    from kibitz.kernels.walk.hash import WINDOW
 
     whole = place is None  # the table as it lies
     length = capacity if whole else rows
@@ -286,7 +286,7 @@ def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int) -> boo
 
 def toepen_of(game: str | Toepen | Any) -> Toepen:
     """The rules, if they are of a game that has a compiled state machine."""
-    from kibitz.kernels.toepen import MOST_CARDS
+    from kibitz.kernels.toepen.rules import MOST_CARDS
 
     rules = make_game(game)
     if not isinstance(rules, Toepen):
@@ -298,7 +298,7 @@ def toepen_of(game: str | Toepen | Any) -> Toepen:
 
 def keys_of(game: Toepen, abstraction: str, bucket: NDArray[np.uint8] | None = None) -> Any:
     """The abstraction as kernels take it."""
-    from kibitz.kernels.toepen_keys import HANDS, NAMES, STRENGTH, STRENGTH_HISTORY, Keys, plain
+    from kibitz.kernels.toepen.keys import HANDS, NAMES, STRENGTH, STRENGTH_HISTORY, Keys, plain
 
     if abstraction not in NAMES:
         raise specs.unknown("abstraction of toepen", abstraction, NAMES)
@@ -314,8 +314,8 @@ def keys_of(game: Toepen, abstraction: str, bucket: NDArray[np.uint8] | None = N
 
 def player(kind: int, keys: Any = None, table: Any = None) -> Any:
     """A player as kernels take one; keys and table for kinds that read rows."""
-    from kibitz.kernels.toepen_keys import plain
-    from kibitz.kernels.toepen_walk import Player
+    from kibitz.kernels.toepen.keys import plain
+    from kibitz.kernels.toepen.walk import Player
 
     return Player(np.int64(kind), plain(0) if keys is None else keys, table_of(LEAST_ROWS) if table is None else table)
 
@@ -341,14 +341,14 @@ def check_memory(memory: int) -> None:
 
 
 def table_of(rows: int) -> Any:
-    from kibitz.kernels.rows import Table
+    from kibitz.kernels.walk.hash import Table
 
     return Table(np.zeros(rows, np.uint64), np.zeros((rows + 1, 8), np.float32))
 
 
 def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     """A table that holds some rows and little more."""
-    from kibitz.kernels.rows import fill
+    from kibitz.kernels.walk.hash import fill
 
     rows = max(LEAST_ROWS, 2 * len(key))
     for _ in range(MOST_GROWTHS):
@@ -361,7 +361,7 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
 
 def warm_up() -> None:
     """Compile what training runs, so that its clock measures the training."""
-    from kibitz.kernels.rows import scale
+    from kibitz.kernels.walk.hash import scale
 
     tiny = Blueprint.empty("toepen(suits=2, ranks=2, hand=2)", "null", LEAST_ROWS * BYTES_PER_ROW)
     tiny.train(iterations=1)
@@ -373,9 +373,9 @@ def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
 
     Infosets whose row was never made, or gave way to another, are played uniformly.
     """
-    from kibitz.games.toepen_arrays import arrays_of
-    from kibitz.kernels.rows import look_up
-    from kibitz.kernels.toepen_lay import keys_at
+    from kibitz.games.toepen.arrays import arrays_of
+    from kibitz.kernels.toepen.lay import keys_at
+    from kibitz.kernels.walk.hash import look_up
     from kibitz.profile import Profile
 
     arrays = arrays_of(blueprint.game) if tree.spec == blueprint.game.spec else None

@@ -14,7 +14,7 @@ from kibitz.solvers import Task
 
 if TYPE_CHECKING:
     from kibitz.form.sequence import Measure
-    from kibitz.kernels.cfr import Rule
+    from kibitz.kernels.sequence.cfr import Rule
 
 Floats = NDArray[np.float64]
 Make = Callable[[Task, str], "Cfr"]
@@ -36,7 +36,7 @@ def _rule(updates: str, averaging: str, delay: int, **rule: float) -> Make:
     }  # fmt: skip
 
     def make(task: Task, spec: str) -> Cfr:
-        from kibitz.kernels.cfr import Rule
+        from kibitz.kernels.sequence.cfr import Rule
 
         return Cfr(task, spec, Rule(alternating=updates == "alternating", **settings))
 

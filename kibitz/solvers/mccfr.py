@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SolverError, SpecError
 from kibitz.form.sequence import normalise
-from kibitz.form.threads import together
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.solvers import Task
+from kibitz.threads import together
 from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
-MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.sampling
+MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.walk.sampling
 
 
-def mccfr(
-    sampling: str = "external", averaging: str = "uniform", explore: float = 0.6
-) -> Callable[[Task, str], Mccfr]:
+def mccfr(sampling: str = "external", averaging: str = "uniform", explore: float = 0.6) -> Callable[[Task, str], Mccfr]:
     if sampling not in MODES:
         raise SpecError(f"sampling={sampling}: choose external, outcome or chance")
     if averaging not in ("uniform", "linear"):
@@ -101,7 +99,7 @@ class Mccfr:
 
     def _lay(self, column: NDArray[np.int32], frozen: NDArray[np.bool_]) -> Any:
         """The tree as walks read it: four numbers a history, side by side."""
-        from kibitz.kernels.sampling import AT_CHANCE, AT_END, AT_FROZEN, Walk
+        from kibitz.kernels.walk.sampling import AT_CHANCE, AT_END, AT_FROZEN, Walk
 
         tree = self.tree
         start, child = tree.children
@@ -132,7 +130,7 @@ class Mccfr:
 
     def _room(self) -> tuple[int, int]:
         """Slots and edges that a walk can need at most: it opens some of the decisions of a tree without chance."""
-        from kibitz.kernels.layout import most_opened
+        from kibitz.kernels.sequence.layout import most_opened
 
         tree = self.tree
         slots, edges = most_opened(tree.parent, tree.turn, tree.players if self.mode == MODES["chance"] else 1)
@@ -175,7 +173,7 @@ class Mccfr:
 
     def step(self, count: int) -> None:
         from kibitz.kernels.barrier import gate_of
-        from kibitz.kernels.sampling import sample
+        from kibitz.kernels.walk.sampling import sample
 
         threads = self.task.threads
         gate, visited = gate_of(threads), np.zeros(threads, np.int64)

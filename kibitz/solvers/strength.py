@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.games.toepen_arrays import rules_of
+from kibitz.games.toepen.arrays import rules_of
 from kibitz.solvers.blueprint import Blueprint
 
 Floats = NDArray[np.float64]
@@ -25,12 +25,10 @@ MOST_BUCKETS = 64
 MOST_POINTS = 4096  # different strengths that are cut exactly; more are rounded to so many first
 
 
-def strength_buckets(
-    solved: Blueprint, buckets: int = BUCKETS, deals: int = DEALS, seed: int = 0
-) -> NDArray[np.uint8]:
+def strength_buckets(solved: Blueprint, buckets: int = BUCKETS, deals: int = DEALS, seed: int = 0) -> NDArray[np.uint8]:
     """[2, 2, hands]  bucket by seat, leader (0) or reactor (1), and number of the hand."""
-    from kibitz.kernels.toepen_keys import HANDS
-    from kibitz.kernels.toepen_walk import strengths
+    from kibitz.kernels.toepen.keys import HANDS
+    from kibitz.kernels.toepen.walk import strengths
 
     if not 1 <= buckets <= MOST_BUCKETS:
         raise SolverError(f"buckets={buckets} must be from 1 to {MOST_BUCKETS}")
@@ -54,8 +52,8 @@ def strength_buckets(
 
 def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each hand by number: the number of the hand that stands for its class up to names of suits, and its size."""
-    from kibitz.kernels.toepen import MOST_CARDS
-    from kibitz.kernels.toepen_keys import CHOOSE
+    from kibitz.kernels.toepen.keys import CHOOSE
+    from kibitz.kernels.toepen.rules import MOST_CARDS
 
     like, size, first = [], [], 0
     for cards in range(MOST_CARDS + 1):

@@ -20,7 +20,7 @@ from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstra
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate import nash_conv
 from kibitz.form.kinds import is_poker_form
-from kibitz.form.poker_rows import PokerRows
+from kibitz.form.poker.rows import PokerRows
 from kibitz.form.sequence import normalise
 from kibitz.games.protocol import CHANCE
 from kibitz.profile import SUM_TOLERANCE, Profile
@@ -31,7 +31,7 @@ from kibitz.stitch.partition import Partition
 from kibitz.tree import Tree
 
 if TYPE_CHECKING:
-    from kibitz.form.poker import PokerForm
+    from kibitz.form.poker.form import PokerForm
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -210,13 +210,17 @@ def static(
     result = base.probabilities.copy()
     for expert, answer in zip(built, answers, strict=True):
         where = columns_of(parts, expert.part, expert.keeps)
-        play = poker.lifted(expert.game, answer.probabilities) if isinstance(expert.game, PokerRows) else lifted(
-            expert.game, answer.probabilities, base
+        play = (
+            poker.lifted(expert.game, answer.probabilities)
+            if isinstance(expert.game, PokerRows)
+            else lifted(expert.game, answer.probabilities, base)
         )
         result[where] = play[where]
-    kind = seats if isinstance(seats, str) else [
-        [int(x) for x in s] if isinstance(s, list | tuple) else int(s) for s in seats
-    ]
+    kind = (
+        seats
+        if isinstance(seats, str)
+        else [[int(x) for x in s] if isinstance(s, list | tuple) else int(s) for s in seats]
+    )
     return _stitched(ground, base, result, {
         "kind": "static", "partition": parts.name, "seats": kind, **names,
         "experts": len(built), "size": max((e.size for e in built), default=0),
@@ -249,7 +253,7 @@ def lifted(game: AbstractGame, answer: Floats, base: Profile) -> Floats:
 
 def _never_reached(tree: Tree) -> NDArray[np.bool_]:
     """[I] infosets all of whose histories have a move of chance of probability zero on the way."""
-    from kibitz.kernels.layout import drop_below
+    from kibitz.kernels.sequence.layout import drop_below
 
     never = np.zeros(len(tree.infosets.labels), bool)
     barred = (tree.parent >= 0) & (tree.turn[np.maximum(tree.parent, 0)] == CHANCE) & (tree.chance == 0.0)
@@ -393,9 +397,7 @@ def dynamic(
         "kind": "dynamic", "partition": parts.name, "abstractions": names,
         "size": len(derived.tree.infosets.labels), **_solving(solver, iterations, until, seed, start),
     })  # fmt: skip
-    return result.replaced(
-        result.probabilities, abstraction=names[0], nash_conv_abstract=answer.meta.get("nash_conv")
-    )
+    return result.replaced(result.probabilities, abstraction=names[0], nash_conv_abstract=answer.meta.get("nash_conv"))
 
 
 def rebuild_base(

@@ -20,7 +20,7 @@ from kibitz.stitch.partition import partition as make_partition
 from kibitz.tree import Tree, tree_of
 
 if TYPE_CHECKING:
-    from kibitz.form.poker import PokerForm
+    from kibitz.form.poker.form import PokerForm
 
 AnyGame = Any  # a Game, its name, its Tree, or the poker form of a poker game
 

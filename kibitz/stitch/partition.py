@@ -22,7 +22,7 @@ from kibitz.games import game as make_game
 from kibitz.tree import Infosets, Tree, tree_of
 
 if TYPE_CHECKING:
-    from kibitz.form.poker import PokerForm
+    from kibitz.form.poker.form import PokerForm
 
 Ints = NDArray[np.int64]
 _CALL = re.compile(r"\s*(prefix|private)\s*\(([^()]*)\)\s*")
@@ -188,7 +188,7 @@ def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
         for k, step in enumerate(steps):
             for name in _fitting(step, set(distinct)):
                 fits[j, k, code_of[name]] = True
-    from kibitz.kernels.layout import follow
+    from kibitz.kernels.sequence.layout import follow
 
     lengths = np.array([len(s) for s in lists], np.int64)
     result: Ints = follow(tree.parent, tree.turn, tree.infoset, tree.action, infosets.first, code, fits, lengths)

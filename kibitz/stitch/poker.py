@@ -1,6 +1,6 @@
 """Stitching on a poker form, without a tree: experts that see the game as it is, up to the names of suits.
 
-Rows are frozen one by one (`kibitz.form.poker_rows`), so every part of every seat may be frozen or free. Buckets are
+Rows are frozen one by one (`kibitz.form.poker.rows`), so every part of every seat may be frozen or free. Buckets are
 one list for a whole round, so an expert with an abstraction of its own needs the game's tree.
 """
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from kibitz.errors import GameError, SolverError
 from kibitz.form.kinds import is_poker, is_poker_form, is_poker_infosets
-from kibitz.form.poker_rows import PokerRows
+from kibitz.form.poker.rows import PokerRows
 from kibitz.profile import Profile
 from kibitz.run import solve_through
 
 if TYPE_CHECKING:
-    from kibitz.form.poker import PokerForm
+    from kibitz.form.poker.form import PokerForm
 
 Floats = NDArray[np.float64]
 WHOLE = ("null", "suits")  # names for the game as it is: a poker form never looks at the names of suits
@@ -40,7 +40,7 @@ def form_for(game: Any, base: Any, views: tuple[Any, ...]) -> PokerForm | None:
             raise SolverError(f"experts with abstractions {views} need the game's tree: give the game itself{HINT}")
         return game
     if is_poker(game) and isinstance(base, Profile) and is_poker_infosets(base.infosets) and whole(*views):
-        from kibitz.form.poker import poker_form
+        from kibitz.form.poker.form import poker_form
 
         return poker_form(game)
     return None

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
-from kibitz.form.poker_rows import Treeplex
+from kibitz.form.poker.rows import Treeplex
 
 if TYPE_CHECKING:
-    from kibitz.form.poker import PokerForm
+    from kibitz.form.poker.form import PokerForm
 
 Ints = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ import kibitz
 from kibitz.abstractions.gameshrink import shrink
 from kibitz.abstractions.poker import shrunk_buckets
 from kibitz.abstractions.signals import Cards
-from kibitz.form.poker import poker_form
+from kibitz.form.poker.form import poker_form
 from kibitz.papers import sandholm, sandholm_gameshrink, sandholm_rhode_island
 from kibitz.papers.common import Plan
 from kibitz.report.paper import write

@@ -1,0 +1,1 @@
+"""The form of poker games: betting times cards, without a tree."""

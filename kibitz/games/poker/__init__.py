@@ -1,0 +1,1 @@
+"""Poker by the definitions of the computer poker competition."""

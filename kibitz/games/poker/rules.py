@@ -1,0 +1,245 @@
+"""Poker by a .game file: any number of players, limit and no-limit, from Kuhn's three cards to hold'em.
+
+Each seat is dealt its private cards; before a round of betting the board may get cards (`kibitz.games.poker.acpc` has
+the files, `kibitz.games.poker.betting` the bets). At the showdown the ranking follows from the number of cards in a
+hand: one is its rank; of two a pair is best, as in Leduc; three are ranked as in Rhode Island; of five to seven the
+best five count. Each pot goes to the best hand among those who paid into it, and ties split it.
+
+An infoset reads "AhKs Qd7c2s Th:rc/cc/r": the seat's cards, the board's round by round, each high to low, then what was
+done: f for fold, c for check or call, r for bet or raise (without limit r300: all that the seat has put in), "/" where
+a round ended.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kibitz import cards as playing
+from kibitz import spec as specs
+from kibitz.errors import GameError, SpecError
+from kibitz.games.poker import acpc, betting
+from kibitz.games.poker.acpc import Definition
+from kibitz.games.poker.betting import Bets, BettingTree
+from kibitz.games.protocol import CHANCE, Action
+
+Cards = tuple[int, ...]
+
+
+class Hand(NamedTuple):
+    """Where a hand stands. Cards are rank * 4 + suit, and those that came together lie high to low."""
+
+    turn: int
+    hole: tuple[Cards, ...]  # the seats' private cards, as far as dealt
+    board: tuple[Cards, ...]  # by round, without the rounds that have none
+    bets: Bets
+    done: str
+
+
+@dataclass(frozen=True)
+class Poker:
+    """Poker by a definition. spec: how to call it again; a definition that is in no file has none."""
+
+    definition: Definition
+    spec: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        name = self.definition.name
+        if not self.spec and name in acpc.shipped() and acpc.read(name) == self.definition:
+            object.__setattr__(self, "spec", str(specs.Spec("poker", {"file": name})))
+
+    @property
+    def players(self) -> int:
+        return self.definition.players
+
+    @cached_property
+    def betting(self) -> BettingTree:
+        """All betting as a tree, without cards; refused where it is too large."""
+        return betting.betting_tree(self.definition)
+
+    @cached_property
+    def least_histories(self) -> int:
+        """Histories of the whole tree: all of them, or at least one a deal where the betting is too large to count."""
+        left, hands, total = self.definition.ranks * self.definition.suits, 1, 0
+        for _ in range(self.players):
+            total += hands  # before a seat's cards come
+            hands *= comb(left, self.definition.hole)
+            left -= self.definition.hole
+        deals = hands
+        try:
+            tree = self.betting
+        except GameError:
+            for cards in self.definition.board:
+                deals *= comb(left, cards)
+                left -= cards
+            return deals
+        for number, cards in enumerate(self.definition.board):
+            here, waiting = tree.round == number, tree.turn == CHANCE
+            if cards:
+                total += int((here & waiting).sum()) * deals
+                deals *= comb(left, cards)
+                left -= cards
+            total += int((here & ~waiting).sum()) * deals
+        return total
+
+    @cached_property
+    def _start(self) -> Bets:
+        return betting.start(self.definition)
+
+    def root(self) -> Hand:
+        return Hand(CHANCE, (), (), self._start, "")
+
+    def turn(self, state: Hand) -> int:
+        return state.turn
+
+    def actions(self, state: Hand) -> tuple[str, ...]:
+        return betting.actions(self.definition, state.bets)
+
+    def _left(self, state: Hand) -> list[int]:
+        """The cards that are still in the deck."""
+        gone = {card for cards in (*state.hole, *state.board) for card in cards}
+        return [card for card in self.definition.deck if card not in gone]
+
+    def _due(self, state: Hand) -> int:
+        """How many cards come next."""
+        if len(state.hole) < self.players:
+            return self.definition.hole
+        return self.definition.board[state.bets.round]
+
+    def chance(self, state: Hand) -> list[tuple[Action, float]]:
+        left, due = self._left(state), self._due(state)
+        probability = 1 / comb(len(left), due)
+        return [(text_of(cards), probability) for cards in combinations(left, due)]
+
+    def sample(self, state: Hand, rng: random.Random) -> Action:
+        """An outcome by its chance, without a list of all of them."""
+        return text_of(rng.sample(self._left(state), self._due(state)))
+
+    def after(self, state: Hand, action: Action) -> Hand:
+        _, hole, board, bets, done = state
+        text = str(action)
+        if state.turn != CHANCE:
+            return self._dealt(hole, board, betting.act(self.definition, bets, text), done + betting.letters(text))
+        if len(hole) < self.players:
+            hole = (*hole, cards_of(text))
+            return self._dealt(hole, board, bets, done)
+        return self._dealt(hole, (*board, cards_of(text)), *self._next_round(bets, done))
+
+    def _next_round(self, bets: Bets, done: str) -> tuple[Bets, str]:
+        return betting.deal(self.definition, bets), done + ("/" if bets.round else "")
+
+    def _dealt(self, hole: tuple[Cards, ...], board: tuple[Cards, ...], bets: Bets, done: str) -> Hand:
+        """The hand with whose turn it is; rounds that begin without cards begin at once."""
+        if len(hole) < self.players:
+            return Hand(CHANCE, hole, board, bets, done)
+        while bets.turn == CHANCE and not self.definition.board[bets.round]:
+            bets, done = self._next_round(bets, done)
+        return Hand(bets.turn, hole, board, bets, done)
+
+    def infoset(self, state: Hand) -> str:
+        return f"{' '.join(map(text_of, (state.hole[state.turn], *state.board)))}:{state.done}"
+
+    def hand(self, infoset: str) -> tuple[str, str, str]:
+        """(private card, board card or "", betting) of an infoset: what card abstractions read."""
+        if self.definition.hole > 1 or sum(self.definition.board) > 1:
+            raise GameError(
+                f"{self.spec or 'this poker game'} has hands of {self.definition.shown} cards: abstractions by "
+                "private and board card are for one card of each, as in leduc"
+            )
+        cards, _, done = infoset.partition(":")
+        private, _, board = cards.partition(" ")
+        return private, board, done
+
+    def private(self, infoset: str) -> tuple[str, int]:
+        """(ranks that the seat holds, betting round) of an infoset; of two cards "AKs", "AKo" or "AA"."""
+        cards, _, done = infoset.partition(":")
+        held = cards.partition(" ")[0]
+        ranks = held[::2]
+        if len(ranks) == 2 and ranks[0] != ranks[1]:
+            ranks += "s" if held[1] == held[3] else "o"
+        return ranks, done.count("/") + 1
+
+    def payoff(self, state: Hand) -> list[float]:
+        paid, folded = state.bets.paid, state.bets.folded
+        board = [card for cards in state.board for card in cards]
+        values = [0] * self.players
+        if sum(folded) < self.players - 1:
+            values = [_value((*cards, *board)) for cards in state.hole]
+        won = winnings(paid, folded, values)
+        return [took - gave for took, gave in zip(won, paid, strict=True)]
+
+
+def poker(file: str) -> Poker:
+    """The game of a .game file, or one that comes with kibitz: poker(file=holdem.limit.2p)."""
+    if not isinstance(file, str):
+        raise SpecError(f"poker: file={specs.show(file)} should be a path that ends in .game, or a name")
+    return Poker(acpc.read(file), str(specs.Spec("poker", {"file": file})))
+
+
+def rhode_island(ranks: int = 13, suits: int = 4) -> Poker:
+    """Rhode Island hold'em, perhaps with a smaller deck: the highest ranks, the first suits."""
+    whole = acpc.read("rhode_island")
+    changed = {key: value for key, value in [("ranks", ranks), ("suits", suits)] if value != getattr(whole, key)}
+    return Poker(replace(whole, ranks=ranks, suits=suits), str(specs.Spec("rhode_island", changed)))
+
+
+def text_of(cards: Sequence[int]) -> str:
+    """Cards that came together, high to low: "AhKd"."""
+    return "".join(playing.NAMES[card] for card in sorted(cards, reverse=True))
+
+
+@lru_cache(maxsize=1 << 16)
+def cards_of(text: str) -> Cards:
+    """The other way."""
+    return tuple(playing.NUMBERS[text[k : k + 2]] for k in range(0, len(text), 2))
+
+
+def strength(cards: ArrayLike) -> NDArray[np.int64]:
+    """What hands are worth at the showdown: cards [..., 1, 2, 3 or 5 to 7] -> integers [...], larger is better."""
+    hands = np.asarray(cards)
+    size = hands.shape[-1] if hands.ndim else 0
+    if size not in acpc.RANKED:
+        raise GameError(f"hands of {size} cards have no ranking here; those of 1, 2, 3, 5, 6 and 7 have one")
+    if size > 2:
+        return playing.evaluate_three(hands) if size == 3 else playing.evaluate(hands)
+    ranks = hands.astype(np.int64) >> 2
+    if size == 1:
+        alone: NDArray[np.int64] = ranks[..., 0]
+        return alone
+    high, low = ranks.max(-1), ranks.min(-1)
+    # A pair is above all others. Of two cards without one the higher counts first, which on a shared board is to say
+    # that the private card decides.
+    values: NDArray[np.int64] = np.where(high == low, 13 * 13 + high, 13 * high + low)
+    return values
+
+
+@lru_cache(maxsize=1 << 16)
+def _value(cards: Cards) -> int:
+    return int(strength(cards))
+
+
+def winnings(paid: Sequence[int], folded: Sequence[bool], values: Sequence[int]) -> list[float]:
+    """What each seat takes out of the pots. values: larger is better; those of folded seats do not count.
+
+    A pot is what all who paid as much put in beyond the pot before; who paid less has no part in it. The highest is
+    perhaps of one seat alone: what nobody called goes back.
+    """
+    won = [0.0] * len(paid)
+    below = 0
+    for level in sorted(set(paid) - {0}):
+        seats = [seat for seat, chips in enumerate(paid) if chips >= level]
+        pot = (level - below) * len(seats)
+        best = max(values[seat] for seat in seats if not folded[seat])
+        winners = [seat for seat in seats if not folded[seat] and values[seat] == best]
+        for seat in winners:
+            won[seat] += pot / len(winners)
+        below = level
+    return won

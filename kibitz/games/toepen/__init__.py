@@ -1,0 +1,1 @@
+"""Toepen: its rules, keys, arrays and endgames."""

@@ -1,0 +1,1 @@
+"""Cards: values and numbers of hands, strength, equity, GameShrink."""

@@ -1,0 +1,1 @@
+"""Poker without a tree: passes over betting times cards."""

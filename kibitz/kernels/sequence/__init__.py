@@ -1,0 +1,1 @@
+"""Sequence forms: layout, payoffs, CFR, best responses."""

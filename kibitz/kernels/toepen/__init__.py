@@ -1,0 +1,1 @@
+"""The rules of Toepen, compiled, and what is built on them."""

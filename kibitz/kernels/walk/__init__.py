@@ -1,0 +1,1 @@
+"""Walks of MCCFR and where they keep their rows."""
