@@ -10,12 +10,9 @@ import math
 import operator
 import os
 import secrets
-import signal
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -34,7 +31,8 @@ from kibitz.form.rows import RowMap
 from kibitz.form.sequence import form_of, normalise
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.machine import cores
+from kibitz.host import cores
+from kibitz.loop import check_stops, in_blocks, interruptible
 from kibitz.profile import Profile
 from kibitz.solvers import Solver, Task, make
 from kibitz.spec import parse
@@ -123,7 +121,7 @@ def solve(
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
             report=report,
         )  # fmt: skip
-    _check_stops(iterations, until, seconds)
+    check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
     tree = None if is_poker_form(form) or is_form(game) else _tree(game)
@@ -231,36 +229,35 @@ def train(
     target = 1 if solver.exact else iterations
     growth = GROWTH if until is None else GROWTH_UNTIL
     least = form.look_every
-    block, looked, upcoming = 1, -1, next_look(solver.iteration - 1, growth, least)
+    looked, upcoming = -1, next_look(solver.iteration - 1, growth, least)
+
+    def over() -> bool:
+        """Look and save where that is due; whether the run is over."""
+        nonlocal saved, looked, upcoming
+        done = target is not None and solver.iteration >= target
+        due = solver.iteration >= upcoming
+        late = seconds is not None and time.perf_counter() - began >= seconds
+        if (due or done or late or stopped.is_set()) and solver.iteration > looked:
+            look = _look(solver, form, before + time.perf_counter() - began)
+            report.looks.append(look)
+            looked, upcoming = solver.iteration, next_look(solver.iteration, growth, least)
+            if on_look is not None:
+                on_look(look)
+            done = done or (due and until is not None and look.gap <= until and solver.iteration > 0)
+        now = time.perf_counter()
+        report.seconds = before + now - began
+        if keeper is not None and (done or late or stopped.is_set() or now - saved >= every):
+            keeper.save(solver, form, report)
+            saved = now
+        report.interrupted = stopped.is_set() and not (done or late)
+        return done or late or stopped.is_set()
+
     with interruptible() as stopped:
-        while True:
-            done = target is not None and solver.iteration >= target
-            due = solver.iteration >= upcoming
-            late = seconds is not None and time.perf_counter() - began >= seconds
-            if (due or done or late or stopped.is_set()) and solver.iteration > looked:
-                look = _look(solver, form, before + time.perf_counter() - began)
-                report.looks.append(look)
-                looked, upcoming = solver.iteration, next_look(solver.iteration, growth, least)
-                if on_look is not None:
-                    on_look(look)
-                done = done or (due and until is not None and look.gap <= until and solver.iteration > 0)
-            now = time.perf_counter()
-            report.seconds = before + now - began
-            if keeper is not None and (done or late or stopped.is_set() or now - saved >= every):
-                keeper.save(solver, form, report)
-                saved = now
-            if done or late:
+        if over():
+            return
+        for _ in in_blocks(solver, solver.step, target, None, lambda: upcoming, length=BLOCK_SECONDS):
+            if over():
                 return
-            if stopped.is_set():
-                report.interrupted = True
-                return
-            count = min(block, upcoming - solver.iteration)
-            if target is not None:
-                count = min(count, target - solver.iteration)
-            started = time.perf_counter()
-            solver.step(max(1, count))
-            spent = (time.perf_counter() - started) / max(1, count)
-            block = max(1, min(2 * block, int(BLOCK_SECONDS / max(spent, 1e-9))))
 
 
 @lru_cache(4096)
@@ -307,15 +304,6 @@ def _tree(game: Game | Tree | Form | str) -> Tree:
     return game if isinstance(game, Tree) else tree_of(make_game(game))
 
 
-def _check_stops(iterations: int | None, until: float | None, seconds: float | None) -> None:
-    if iterations is not None and (not isinstance(iterations, int | np.integer) or iterations < 0):
-        raise SolverError(f"iterations={iterations!r} must be a whole number, 0 or more")
-    if until is not None and not until >= 0:
-        raise SolverError(f"until={until!r} must be a gap (nash_conv) of 0 or more")
-    if seconds is not None and not seconds > 0:
-        raise SolverError(f"seconds={seconds!r} must be above 0")
-
-
 def whole(seed: Any) -> int:
     """A seed that was given, if it is one."""
     try:
@@ -330,26 +318,6 @@ def _threads(form: Form, threads: int | None) -> int:
             raise SolverError(f"threads={threads} must be from 1 to 1024")
         return threads
     return max(1, min(cores(), form.entries // ENTRIES_PER_THREAD))
-
-
-@contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Ctrl-C sets the event instead of breaking into the middle of a step; a second one breaks as usual."""
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def stop(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGINT, before)
-        stopped.set()
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield stopped
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 # Checkpoints

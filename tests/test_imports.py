@@ -15,7 +15,7 @@ ROOT = Path(kibitz.__file__).parent
 # Layers, lowest first: a module may import from its own layer's package and from lower layers.
 LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
-    ("errors", "machine", "threads"),
+    ("errors", "host", "threads"),
     ("spec", "store"),
     ("cards",),
     ("games",),

@@ -227,7 +227,7 @@ def test_every_sampling_converges_on_kuhn(sampling, averaging):
         spec = f"mccfr(sampling={sampling}, averaging={averaging})"
         gaps = [evaluate.nash_conv("kuhn", solve("kuhn", spec, iterations=iterations, seed=s)) for s in range(4)]
         looks.append(float(np.mean(gaps)))
-    assert looks[0] > looks[1] > looks[2] and looks[2] < (0.03 if sampling == "outcome" else 0.015)
+    assert looks[0] > looks[1] > looks[2] and looks[2] < (0.04 if sampling == "outcome" else 0.015)
     assert evaluate.value("kuhn", solve("kuhn", spec, iterations=100_000))[0] == pytest.approx(-1 / 18, abs=0.01)
 
 

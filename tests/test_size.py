@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import kibitz
-from kibitz import machine
+from kibitz import host
 from kibitz.errors import GameError
 from kibitz.games import size
 from kibitz.games.size import Guard, estimated_histories
@@ -205,7 +205,7 @@ def limited(code, *arguments, most=GB):
 
 
 def test_limits_of_a_process_are_seen():
-    code = "from kibitz.machine import free_memory\nprint(free_memory())"
+    code = "from kibitz.host import free_memory\nprint(free_memory())"
     assert 100 << 20 < int(limited(code).stdout) < GB
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True,

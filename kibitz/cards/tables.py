@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.errors import ArtefactError
-from kibitz.machine import cores, free_memory
+from kibitz.host import cores, free_memory
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]

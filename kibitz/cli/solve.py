@@ -353,7 +353,7 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
 
 def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> dict[str, Any]:
     """How a solve went, as plain data."""
-    from kibitz.machine import peak_memory
+    from kibitz.host import peak_memory
 
     last = report.looks[-1]
     real = gap_in_the_game(order, tree, profile, last)
@@ -385,7 +385,7 @@ def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repo
 
 def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> None:
     from kibitz.form.kinds import is_poker_form
-    from kibitz.machine import peak_memory
+    from kibitz.host import peak_memory
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
 
     out, last = console(), report.looks[-1]

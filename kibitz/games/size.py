@@ -14,7 +14,7 @@ from typing import Any
 
 from kibitz.errors import GameError
 from kibitz.games.protocol import CHANCE, Game
-from kibitz.machine import MARGIN, free_memory, held_memory
+from kibitz.host import MARGIN, free_memory, held_memory
 
 MOST_HISTORIES = "KIBITZ_MOST_HISTORIES"  # in the environment: lay out so many, whatever the estimate says
 MOST_SECONDS = 120.0  # of a processor, for the layout alone: one that will take longer is not carried on
@@ -187,3 +187,18 @@ def _asked() -> int | None:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text)):
         raise GameError(f"{MOST_HISTORIES}={text[:40]!r} in the environment should be a whole number above 0")
     return int(text)
+
+
+MOST_LAID = 3_000_000  # histories that are laid out to be walked
+_FIT_SAMPLES = 5
+
+
+def fits(game: Game, most: int) -> bool:
+    """Whether a game has at most about so many histories, by what it says of itself or by an estimate."""
+    if getattr(game, "least_histories", 0) > most:
+        return False
+    try:
+        found = sorted(estimated_histories(game, 8.0 * most, seed) for seed in range(_FIT_SAMPLES))
+    except GameError:  # too many outcomes to list
+        return False
+    return found[_FIT_SAMPLES // 2] <= most

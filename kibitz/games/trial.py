@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from kibitz.errors import GameError, KibitzError, MissingExtra, SpecError
-from kibitz.machine import free_memory
+from kibitz.host import free_memory
 
 SECONDS = 2  # of a processor
 PATIENCE = 60.0  # seconds in all, of a busy machine

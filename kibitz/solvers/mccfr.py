@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,13 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SolverError, SpecError
 from kibitz.form.sequence import normalise
-from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.machine.trees import most_decisions, tree_game
 from kibitz.solvers import Task
-from kibitz.threads import together
 from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
-MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.walk.sampling
+MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.walk.walk
+PIECES = 8  # of a block for each thread: one whose core has a busy neighbour does fewer
 
 
 def mccfr(sampling: str = "external", averaging: str = "uniform", explore: float = 0.6) -> Callable[[Task, str], Mccfr]:
@@ -35,12 +37,6 @@ def _walked(task: Task) -> Tree:
     if task.tree is None:
         raise SolverError("mccfr walks a tree, and a poker form has none: solve the game by its name or its tree")
     return task.tree
-
-
-def _own(walk: Any) -> Any:
-    """The same tree with working space of its own."""
-    names = ("slot", "slot_mine", "slot_weight", "edge", "edge_scale", "stack", "stack_reach")
-    return walk._replace(**{name: getattr(walk, name).copy() for name in names})
 
 
 class Mccfr:
@@ -80,9 +76,9 @@ class Mccfr:
             moving = ~frozen[infosets.row_of_column] & np.isfinite(self.regret[self.column])
             # Regrets this small give the start's strategy and are forgotten with the first real ones.
             self.regret[self.column[moving]] = 1e-9 * task.form.scale * task.start[moving]
-        self._walk = self._lay(self.row_first[row].astype(np.int32), frozen)
-        widest = int(max(infosets.width.max(initial=1), np.diff(self.tree.children[0]).max(initial=1)))
-        self._space = np.zeros((2, widest))
+        self._game = self._marked(tree_game(self.tree), frozen)
+        self._first = self.row_first[row].astype(np.uint64)  # the key of an infoset: the first column of its row
+        self._frozen = bool(frozen.any())
 
     def _number(self, row: NDArray[np.int64]) -> None:
         """Columns of rows, all zero. row: infoset -> row."""
@@ -97,44 +93,23 @@ class Mccfr:
         self.regret = np.zeros(int(row_width.sum()))
         self.average = np.zeros(int(row_width.sum()))
 
-    def _lay(self, column: NDArray[np.int32], frozen: NDArray[np.bool_]) -> Any:
-        """The tree as walks read it: four numbers a history, side by side."""
-        from kibitz.kernels.walk.sampling import AT_CHANCE, AT_END, AT_FROZEN, Walk
+    def _marked(self, game: Any, frozen: NDArray[np.bool_]) -> Any:
+        """The tree with a mark at the decisions that may move, which are part 1; the base plays the others."""
+        from kibitz.kernels.walk.tree import MOVES
 
-        tree = self.tree
-        start, child = tree.children
-        node = np.zeros((tree.histories, 4), np.int32)
-        node[:, 0] = tree.turn
-        node[:, 1] = np.diff(start)
-        node[:, 3] = start[:-1]
-        deciding = tree.turn >= 0
-        node[deciding, 2] = column[tree.infoset[deciding]]
-        node[np.flatnonzero(deciding)[frozen[tree.infoset[deciding]]], 0] = AT_FROZEN
-        ends = tree.turn == TERMINAL
-        node[ends, 0] = AT_END
-        node[ends, 2] = np.arange(int(ends.sum()))
-        chance = np.flatnonzero(tree.turn == CHANCE)
-        node[chance, 0] = AT_CHANCE
-        inner = start[:-1][node[:, 1] > 0]  # children of histories that have some, back to back
-        spread = np.zeros(tree.histories)
-        steps = tree.chance[child]
-        if len(inner):
-            spread[node[:, 1] > 0] = np.maximum.reduceat(steps, inner) - np.minimum.reduceat(steps, inner)
-        node[chance, 2] = spread[chance] < 1e-15  # all outcomes alike: sampling is then one multiplication
-        slots, edges = self._room()
-        return Walk(
-            node, child.astype(np.uint32), tree.chance, tree.payoff,
-            np.zeros((slots, 4), np.uint64), np.zeros(slots, bool), np.zeros(slots),
-            np.zeros((edges, 2)), np.ones(edges), np.zeros((edges, 2), np.uint64), np.zeros((edges, 2)),
-        )  # fmt: skip
+        if frozen.any():
+            deciding = np.flatnonzero(self.tree.turn >= 0)
+            game.node[deciding[~frozen[self.tree.infoset[deciding]]], 1] |= MOVES
+        return game
 
-    def _room(self) -> tuple[int, int]:
-        """Slots and edges that a walk can need at most: it opens some of the decisions of a tree without chance."""
+    @cached_property
+    def _space(self) -> tuple[int, int, int]:
+        """(decisions on a history, actions, entries of a log): a walk opens some of the decisions of a tree."""
         from kibitz.kernels.sequence.layout import most_opened
 
         tree = self.tree
-        slots, edges = most_opened(tree.parent, tree.turn, tree.players if self.mode == MODES["chance"] else 1)
-        return int(slots) + 2, int(edges) + 2
+        _, edges = most_opened(tree.parent, tree.turn, tree.players if self.mode == MODES["chance"] else 1)
+        return most_decisions(tree), int(self.task.form.infosets.width.max(initial=1)), int(edges) + 2
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
@@ -150,10 +125,9 @@ class Mccfr:
         """
         if self.iteration:
             raise SolverError(f"fresh is for a solver that has not begun, not after {self.iteration:,} iterations")
-        made, walk = copy(self), self._walk
+        made = copy(self)
         made.task = replace(self.task, seed=seed)
-        made.regret, made.average, made._space = self.regret.copy(), self.average.copy(), self._space.copy()
-        made._walk = _own(walk)
+        made.regret, made.average = self.regret.copy(), self.average.copy()
         return made
 
     def regrouped(self, row: NDArray[np.int64]) -> Mccfr:
@@ -161,33 +135,40 @@ class Mccfr:
 
         row: infoset -> row. The caller vouches for rows that `kibitz.form.rows.check_rows` lets pass.
         """
-        made, tree = self.fresh(self.task.seed), self.tree
+        made = self.fresh(self.task.seed)
         made.task = replace(self.task, rows=None, start=None)
         made._number(row)
         made._fixed = None
-        node, deciding = self._walk.node.copy(), tree.turn >= 0
-        node[deciding, 0] = tree.turn[deciding]
-        node[deciding, 2] = made.row_first[row][tree.infoset[deciding]]
-        made._walk = made._walk._replace(node=node)
+        made._first, made._frozen = made.row_first[row].astype(np.uint64), False
         return made
 
     def step(self, count: int) -> None:
-        from kibitz.kernels.barrier import gate_of
-        from kibitz.kernels.walk.sampling import sample
+        from kibitz.kernels.walk.dense import dense_store
+        from kibitz.kernels.walk.players import ALL_PARTS, FREE, GRAFT, MATCHED, Mask, Player
+        from kibitz.kernels.walk.tree import TreeView, train
+        from kibitz.kernels.walk.walk import Order, workspace
 
-        threads = self.task.threads
-        gate, visited = gate_of(threads), np.zeros(threads, np.int64)
-        spaces = [(self._walk, self._space), *((_own(self._walk), self._space.copy()) for _ in range(1, threads))]
+        threads, players = self.task.threads, self.tree.players
+        depth, actions, log = self._space
+        every = np.uint64((1 << players) - 1)
+        view, mask = TreeView(self._first), Mask(np.int64(GRAFT if self._frozen else FREE), every, np.int64(1))
+        order = Order(
+            np.int64(self.mode), self.explore, self.linear, False, np.int64(self.task.seed % 2**63),
+            np.uint64(players), every,
+        )  # fmt: skip
+        bounds = np.linspace(0, count, 1 + (1 if threads == 1 else PIECES * threads)).astype(np.int64) + self.iteration
 
-        def work(thread: int) -> None:
-            walk, space = spaces[thread]
-            visited[thread] = sample(
-                walk, self.mode, self.explore, self.linear, self.regret, self.average, self.task.seed % 2**63,
-                self.iteration, count, space[0], space[1], thread, threads, gate,
-            )  # fmt: skip
+        def work(k: int) -> int:
+            rows, space = dense_store(self.regret, self.average, log), workspace(depth, 1, actions)
+            base = Player(np.int64(MATCHED), view, rows, np.int64(ALL_PARTS), view, rows)
+            train(self._game, view, rows, mask, base, order, bounds[k], bounds[k + 1], space)
+            return int(space.count[0])
 
-        together(work, threads)
-        self.visited += int(visited.sum())
+        if threads == 1:
+            self.visited += work(0)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                self.visited += sum(pool.map(work, range(len(bounds) - 1)))
         self.iteration += count
 
     def probabilities(self) -> Floats:

@@ -27,7 +27,7 @@ from kibitz.form.poker.table import MOST_LANES, Buckets, groups_of, segments_of,
 from kibitz.form.sequence import Measure
 from kibitz.games.poker import acpc
 from kibitz.games.poker.betting import BettingTree
-from kibitz.machine import MARGIN, cores, free_memory
+from kibitz.host import MARGIN, cores, free_memory
 from kibitz.threads import together
 
 if TYPE_CHECKING:

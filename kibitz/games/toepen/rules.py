@@ -46,6 +46,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kibitz import spec as specs
 from kibitz.errors import GameError, SpecError
+from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Buckets
 
 RANKS = "JQKA789T"  # low to high
@@ -305,6 +306,12 @@ class Toepen:
         from kibitz.games.toepen.arrays import arrays_of
 
         return arrays_of(self, limit)
+
+    def machine(self) -> Machine:
+        """The compiled rules, for walks and matches."""
+        from kibitz.games.toepen.machine import ToepenMachine
+
+        return ToepenMachine(self)
 
     def buckets(self) -> Mapping[str, Buckets]:
         """Abstractions by name: see kibitz.games.toepen.keys. A symmetric game has none: its infosets are merged."""

@@ -7,7 +7,7 @@ import numpy as np
 from kibitz.kernels.cards.ranking import value_of, with_card
 from kibitz.kernels.cards.strength import CARDS, ZERO, board_of
 from kibitz.kernels.jit import ONE, U64, maker, part
-from kibitz.kernels.walk.sampling import GOLDEN, mix
+from kibitz.kernels.walk.random import GOLDEN, mix
 
 HALF = U64(32)
 

@@ -43,7 +43,7 @@ from kibitz.kernels.toepen.rules import (
     signature,
     unseen_by,
 )
-from kibitz.kernels.walk.sampling import NONE, mix
+from kibitz.kernels.walk.random import NONE, mix
 
 RAW, THESIS, MAXIMAL, OUTLOOK = 0, 1, 2, 3
 NAIVE, SIMPLE_HISTORY, SIMPLE_HAND, ADVANCED_HAND, ADVANCED_HISTORY, ADVANCED_COMBINED = 4, 5, 6, 7, 8, 9

@@ -20,7 +20,7 @@ from kibitz.kernels.toepen.rules import (
     player_of,
     signature,
 )
-from kibitz.kernels.walk.sampling import NONE
+from kibitz.kernels.walk.random import NONE
 
 EMPTY = -1
 

@@ -1,4 +1,4 @@
-"""Toepen at the table: duplicate matches by seat, and what a public history says of a hand.
+"""Toepen at the table: what a public history says of a hand.
 
 A public history is a list of *words*: a card by its number (0 to 31), or CHECK, BET, CALL, FOLD (32 to 35). Forced
 moves are in it, as in the game's own texts. What a seat knows is its own cards and the words, so all kernels here
@@ -14,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from kibitz.kernels.jit import ONE, TWO, U64, kernel, maker, part
+from kibitz.kernels.toepen.keys import key_of
+from kibitz.kernels.toepen.machine import action_of, options, spot_of
 from kibitz.kernels.toepen.rule import beaten_by, outlook
 from kibitz.kernels.toepen.rules import (
     ANTE,
@@ -38,7 +40,6 @@ from kibitz.kernels.toepen.rules import (
     WORD,
     State,
     begin,
-    deal,
     draw_hands,
     field,
     legal_cards,
@@ -46,11 +47,10 @@ from kibitz.kernels.toepen.rules import (
     play_card,
     player_of,
     put,
-    seed_of,
     unseen_by,
 )
-from kibitz.kernels.toepen.walk import action_of, options, play_out, strategy
-from kibitz.kernels.walk.sampling import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix
+from kibitz.kernels.walk.players import strategy
+from kibitz.kernels.walk.random import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix, seed_of
 
 SAYS_CHECK, SAYS_BET, SAYS_CALL, SAYS_FOLD = U64(32), U64(33), U64(34), U64(35)
 MOST_WORDS = 40
@@ -58,26 +58,6 @@ BUCKETS = U64(8)  # of a guess at the chance to win
 BET_FEATURES = U64(128)  # phase, play, bucket
 FEATURES = 128 + 48  # and for cards: play, whether suit is followed, how many cards may be played
 ALL_CARDS = U64(0xFFFFFFFFFFFFFFFF)
-
-
-@maker
-def duplicate_by_seat(rules, one, two, seed, first, result, cards):
-    """Duplicate deals first..first + len(result) - 1: what `one` wins in seat 0, and in seat 1 with the same deal.
-
-    The k-th decision of both hands is made by the same random number, so a player wins exactly nothing from itself.
-    """
-    play_deals(rules, one, two, seed, first, result, cards, np.zeros(1, np.uint64), np.zeros(4))
-
-
-@part
-def play_deals(rules, one, two, seed, first, result, cards, random, probability):
-    for i in range(len(result)):
-        mine, yours, after = draw_hands(rules, cards, seed_of(seed, first + i))
-        start = deal(mine, yours, rules)
-        random[0] = after
-        result[i, 0] = play_out(start, one, two, rules, random, probability)
-        random[0] = after
-        result[i, 1] = -play_out(start, two, one, rules, random, probability)
 
 
 # Public histories
@@ -198,7 +178,7 @@ def class_of(state, rules, width, cards, a):
 @part
 def modelled(player, counts, prior, state, rules, width, cards, probability):
     """probability[0:width] of a player bent by counts; see the top of the file."""
-    strategy(player, state, rules, width, cards, probability)
+    strategy(player, rules, spot_of(state, width, cards), width, probability)
     if prior <= 0.0:
         return
     row = counts[feature(state, rules, width, cards)]
@@ -274,6 +254,16 @@ def answers(rules, player, counts, prior, seat, words, hands, result, actions):
 
 
 @kernel
+def key_after(rules, keys, seat, words, hand):
+    """The key of the row that a seat, dealt a hand, reads after a public history."""
+    shown = shown_by(words, len(words), rules)
+    state = ready(dealt_to(seat, hand, shown[0] if seat else shown[1]), rules)
+    for k in range(len(words)):
+        state = say(state, words[k], rules)
+    return key_of(state, rules, keys)
+
+
+@kernel
 def observe(rules, seat, words, hands, weights, counts):
     """Add what a seat did in a hand to counts; hands[i] was dealt to it with probability weights[i]."""
     shown = shown_by(words, len(words), rules)
@@ -318,9 +308,9 @@ def play_until(rules, one, two, seed, number, trick, words, cards, probability):
         if free(state, rules):
             _, width, packed = options(state, rules)
             if player:
-                strategy(two, state, rules, width, packed, probability)
+                strategy(two, rules, spot_of(state, width, packed), width, probability)
             else:
-                strategy(one, state, rules, width, packed, probability)
+                strategy(one, rules, spot_of(state, width, packed), width, probability)
             random += GOLDEN
             a = choose(probability, width, (mix(random) >> SHIFT_11) * TO_UNIT)
             action = action_of(phase, packed, a)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kibitz.kernels.jit import ONE, TWO, U64, maker, part
 from kibitz.kernels.toepen.keys import by_labels
+from kibitz.kernels.toepen.machine import options
 from kibitz.kernels.toepen.play import (
     ALL_CARDS,
     MOST_WORDS,
@@ -26,8 +27,7 @@ from kibitz.kernels.toepen.play import (
     shown_by,
 )
 from kibitz.kernels.toepen.rules import EIGHT, HALF, LABELS, M8, State, labels_of, put
-from kibitz.kernels.toepen.walk import options
-from kibitz.kernels.walk.sampling import NONE
+from kibitz.kernels.walk.random import NONE
 
 
 @part

@@ -27,7 +27,7 @@ from kibitz.kernels.toepen.rules import (
     player_of,
     unseen_by,
 )
-from kibitz.kernels.walk.sampling import NONE
+from kibitz.kernels.walk.random import NONE
 
 BET_FROM, CALL_FROM = 0.72, 0.42
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.kernels.jit import ONE, U64, part
-from kibitz.kernels.walk.sampling import GOLDEN, NONE, mix
+from kibitz.kernels.walk.random import GOLDEN, NONE, mix
 
 MOST_CARDS = 4  # in a hand
 BET, CALL, CARD, END = U64(0), U64(1), U64(2), U64(3)  # phases: check or bet, call or fold, play a card, over
@@ -290,12 +290,6 @@ def payoff(state):
     """Of seat 0 at the end."""
     ante = float(field(state.meta, ANTE, M5))
     return -ante if field(state.meta, PLAYER, M1) else ante
-
-
-@part
-def seed_of(seed, number):
-    """Where the random numbers of a deal begin."""
-    return mix(mix(U64(seed) + GOLDEN) ^ mix(U64(number) * GOLDEN + ONE))
 
 
 @part

@@ -17,21 +17,24 @@ from numba import types
 from numba.extending import intrinsic
 
 from kibitz.kernels.barrier import _address
-from kibitz.kernels.jit import U64, kernel, maker, part
-from kibitz.kernels.walk.sampling import NONE
+from kibitz.kernels.jit import ONE, U64, kernel, maker, part
+from kibitz.kernels.walk.dispatch import register
+from kibitz.kernels.walk.match import average_of, greedy_of, match_regrets
+from kibitz.kernels.walk.random import NONE
 
 WINDOW = U64(16)
-WIDE = U64(4)  # actions in a row, at most
 HALF = U64(32)
-BYTES_PER_ROW = 8 + 4 * 8
-KEPT, ADDED, EVICTED, REFUSED = 0, 1, 2, 3  # places in a count of what happened
+VISITED, ADDED, EVICTED, REFUSED = 0, 1, 2, 3  # places in a count of what happened
 
 
-class Table(NamedTuple):
-    """R places, of which the last WINDOW are only overflow, and one more row that stands for all that have none."""
+class HashStore(NamedTuple):
+    """R places, of which the last WINDOW are only overflow, and one more row that stands for all that have none.
+
+    A row has room for W actions.
+    """
 
     key: np.ndarray  # uint64[R]  0: empty
-    value: np.ndarray  # float32[R + 1, 8]  regrets of the actions, then their weights in the average; the last stays 0
+    value: np.ndarray  # float32[R + 1, 2 W]  regrets, then weights in the average; the last row stays 0
 
 
 @intrinsic
@@ -46,18 +49,35 @@ def _claim(typingctx, array, index, new):
     return types.uint64(array, types.uint64, types.uint64), codegen
 
 
+def _claim_slowly(array, index, new):
+    """What `_claim` does, for one thread."""
+    here = array[index]
+    if here == 0:
+        array[index] = new
+    return here
+
+
+_claim.slow_twin = _claim_slowly
+
+
+@part
+def wide(store):
+    """Actions that a row has room for."""
+    return U64(store.value.shape[1]) >> ONE
+
+
 @part
 def home(key, places):
     return ((key >> HALF) * (places - WINDOW)) >> HALF
 
 
 @part
-def find(table, key):
+def find(store, key):
     """The place of a key, or the last row if it is not there."""
-    places = U64(len(table.key))
+    places = U64(len(store.key))
     first = home(key, places)
     for at in range(first, first + WINDOW):
-        here = table.key[at]
+        here = store.key[at]
         if here == key:
             return at
         if here == NONE:
@@ -66,16 +86,16 @@ def find(table, key):
 
 
 @part
-def find_or_add(table, key, evict, count):
+def find_or_add(store, key, evict, count):
     """The place of a key, made if it was not there; R, which nobody writes to, if there is no room. count: int64[4]."""
-    places = U64(len(table.key))
+    places = U64(len(store.key))
     first = home(key, places)
     for at in range(first, first + WINDOW):
-        here = table.key[at]
+        here = store.key[at]
         if here == key:
             return at
         if here == NONE:
-            here = _claim(table.key, at, key)
+            here = _claim(store.key, at, key)
             if here == NONE:
                 count[ADDED] += 1
                 return at
@@ -84,85 +104,108 @@ def find_or_add(table, key, evict, count):
     if not evict:
         count[REFUSED] += 1
         return places
+    room = wide(store)
     least = first
     lowest = np.float32(np.inf)
     for at in range(first, first + WINDOW):
         weight = np.float32(0.0)
-        for a in range(WIDE):
-            weight += table.value[at, WIDE + a]
+        for a in range(room):
+            weight += store.value[at, room + a]
         if weight < lowest:
             lowest = weight
             least = at
     count[EVICTED] += 1
-    table.key[least] = key
-    for a in range(WIDE + WIDE):
-        table.value[least, a] = 0.0
+    store.key[least] = key
+    for a in range(room + room):
+        store.value[least, a] = 0.0
     return least
 
 
-@part
-def matched(table, at, width, probability):
-    """probability[0:width] by regret matching."""
-    total = 0.0
-    for a in range(width):
-        regret = max(float(table.value[at, a]), 0.0)
-        probability[a] = regret
-        total += regret
-    for a in range(width):
-        probability[a] = probability[a] / total if total > 0.0 else 1.0 / width
-
-
-@part
-def averaged(table, at, width, probability):
-    """probability[0:width] of the average strategy; by regrets where it was never played."""
-    total = 0.0
-    for a in range(width):
-        probability[a] = table.value[at, WIDE + a]
-        total += probability[a]
-    if total <= 0.0:
-        matched(table, at, width, probability)
-        return
-    for a in range(width):
-        probability[a] /= total
-
-
 @kernel
-def scale(table, first, last, factor):
+def scale(store, first, last, factor):
     """Multiply regrets and averages of some places: the discount of linear CFR."""
     for at in range(first, last):
-        for a in range(8):
-            table.value[at, a] *= factor
+        for a in range(store.value.shape[1]):
+            store.value[at, a] *= factor
 
 
 @kernel
-def filled(table):
+def filled(store):
     """Rows in use."""
     rows = 0
-    for at in range(len(table.key)):
-        rows += table.key[at] != NONE
+    for at in range(len(store.key)):
+        rows += store.key[at] != NONE
     return rows
 
 
 @kernel
-def look_up(table, keys, widths, out):
-    """Average strategies by key. keys: uint64[n]; widths: int64[n]; out: float64[n, 4]."""
+def look_up(store, keys, widths, out):
+    """Average strategies by key. keys: uint64[n]; widths: int64[n]; out: float64[n, W]."""
+    room = wide(store)
     for i in range(len(keys)):
-        averaged(table, find(table, keys[i]), U64(widths[i]), out[i])
+        average_of(store.value[find(store, keys[i])], NONE, room, U64(widths[i]), out[i])
 
 
 @maker
-def fill(table, keys, values):
+def fill(store, keys, values):
     """Put rows into an empty table; False if one does not find a place."""
-    return fill_in(table, keys, values, np.zeros(4, np.int64))
+    return fill_in(store, keys, values, np.zeros(4, np.int64))
 
 
 @part
-def fill_in(table, keys, values, count):
-    places = U64(len(table.key))
+def fill_in(store, keys, values, count):
+    places = U64(len(store.key))
     for i in range(len(keys)):
-        at = find_or_add(table, keys[i], False, count)
+        at = find_or_add(store, keys[i], False, count)
         if at == places:
             return False
-        for a in range(WIDE + WIDE):
-            table.value[at, a] = values[i, a]
+        for a in range(store.value.shape[1]):
+            store.value[at, a] = values[i, a]
     return True
+
+
+# The interface of stores
+
+
+def locate(store, key, evict, count):
+    return find_or_add(store, key, evict, count)
+
+
+def look(store, key):
+    return find(store, key)
+
+
+def matched(store, at, width, probability):
+    match_regrets(store.value[at], NONE, width, probability)
+
+
+def averaged(store, at, width, probability):
+    average_of(store.value[at], NONE, wide(store), width, probability)
+
+
+def greedy(store, at, width, probability):
+    greedy_of(store.value[at], NONE, width, probability)
+
+
+def add_average(store, at, width, weight, probability):
+    if at < U64(len(store.key)):
+        room = wide(store)
+        for a in range(width):
+            store.value[at, room + a] += np.float32(weight * probability[a])
+
+
+def add_regret(store, at, key, width, weight, values, value, evict, count):
+    places = U64(len(store.key))
+    if at == places or store.key[at] != key:  # another row may have taken its place since
+        at = find_or_add(store, key, evict, count)
+    if at < places:
+        for a in range(width):
+            store.value[at, a] += np.float32(weight * (values[a] - value))
+
+
+register(HashStore, locate, look, matched, averaged, greedy, add_average, add_regret)
+
+
+def hash_store(rows: int, actions: int) -> HashStore:
+    """An empty table."""
+    return HashStore(np.zeros(rows, np.uint64), np.zeros((rows + 1, 2 * actions), np.float32))

@@ -1,0 +1,92 @@
+"""Toepen as a machine: its compiled rules, and its abstractions as hashes of 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import SolverError
+from kibitz.games.machine import Machine, View, Words
+from kibitz.games.toepen.arrays import rules_of
+
+if TYPE_CHECKING:
+    from kibitz.games.toepen.rules import Toepen
+
+DEPTH = 40  # decisions of a seat on one history
+ABOUT = {
+    "outlook": "what a card player looks at: how many unseen cards beat each of mine; merges most",
+    "maximal": "names of suits, wherever they do not matter",
+    "isomorphic": "names of suits, by the hand that was dealt",
+    "null": "nothing is merged",
+    "naive": "all but the number of actions",
+    "simple-history": "all but the hand",
+    "simple-hand": "all but what was played and bet",
+    "advanced-hand": "hands by sum of ranks, high cards and suits; with the history",
+    "advanced-history": "the history but for who bet when",
+    "advanced-combined": "both of these",
+    "strength": "hands by what they are worth under a trained blueprint",
+    "strength-history": "likewise, and the history but for who bet when",
+}
+
+
+class ToepenMachine(Machine):
+    """Hands of up to four cards, and not symmetric."""
+
+    words, actions, depth = 7, 4, DEPTH
+    default = "outlook"
+    advises = True
+    abstractions = ABOUT
+
+    def __init__(self, rules: Toepen) -> None:
+        from kibitz.kernels.toepen.machine import duel, train
+        from kibitz.kernels.toepen.rules import MOST_CARDS
+
+        if rules.hand > MOST_CARDS or rules.symmetric:
+            raise SolverError(f"toepen's machine takes hands of up to {MOST_CARDS} cards, and not symmetric=true")
+        self.rules, self.game = rules, rules_of(rules)
+        self.train, self.duel = train, duel
+        self.parts = [f"trick {k}" for k in range(1, rules.hand + 1)]
+
+    def view(self, abstraction: Any = "outlook", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+        from kibitz.kernels.toepen.keys import HANDS, NAMES, STRENGTH, STRENGTH_HISTORY, Keys, plain
+
+        name = self.known(str(abstraction))
+        in_buckets = NAMES[name] in (STRENGTH, STRENGTH_HISTORY)
+        bucket = None if arrays is None else arrays.get("bucket")
+        if bucket is None:
+            if in_buckets:
+                raise SolverError(f"the abstraction {name} needs buckets of hands, made from a trained blueprint")
+            keys = plain(NAMES[name])
+        elif bucket.shape != (2, 2, HANDS if in_buckets else 1) or bucket.dtype != np.uint8:
+            raise SolverError("buckets of hands are bytes by seat, role and hand, for abstractions by strength alone")
+        else:
+            keys = Keys(np.int64(NAMES[name]), np.ascontiguousarray(bucket))
+        return View(name, keys, {"bucket": keys.bucket})
+
+    def keys_of(self, view: View, seat: int, infosets: Sequence[str]) -> Words:
+        from kibitz.games.toepen.words import mask_of, words_of
+        from kibitz.kernels.toepen.play import key_after
+
+        rules: Any = self.rules
+        found = np.zeros(len(infosets), np.uint64)
+        for i, text in enumerate(infosets):
+            state = rules.read(seat, str(text))
+            dealt = np.uint64(mask_of(state.dealt[seat]))
+            found[i] = key_after(self.game, view.keys, seat, words_of(state.done.split()), dealt)
+        return found
+
+    def keys_at(self, view: View, tree: Any) -> Words:
+        from kibitz.games.toepen.arrays import arrays_of
+        from kibitz.kernels.toepen.lay import keys_at
+
+        rules: Any = self.rules
+        arrays = arrays_of(rules) if tree.spec == rules.spec else None
+        if arrays is None or not np.array_equal(arrays["seat_start"], tree.infosets.seat_start):
+            raise SolverError(f"the tree is of {tree.spec or 'another game'}, not of {rules.spec}")
+        states = arrays["labels"].examples
+        found = np.zeros(len(states), np.uint64)
+        keys_at(states, self.game, view.keys, found)
+        return found

@@ -1,0 +1,197 @@
+"""Monte Carlo CFR on a machine: one walk for external, outcome and chance sampling [Lanctot et al. 2009].
+
+A walk updates the regrets of one seat. At each decision it either follows one sampled action or tries all of them:
+
+    sampling   chance    the seat's own turn          the others' turn
+    external   sample    try all                      sample from their strategy
+    outcome    sample    sample, exploring            sample from their strategy
+    chance     sample    try all                      try all
+
+A decision whose actions are being tried has a *frame*: its state, its row and the values found so far. There is no
+recursion: Numba crashes when it loads such a function from its cache. A decision that may not move (`Mask`) is played
+by the base and sampled like chance.
+
+External sampling keeps the average strategy of the seat after the one that walks, wherever the walk passes: for two
+players that is the other, and for three each seat's average is kept on the walks of one other alone, with the
+probability of its own moves times that of moves which do not depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kibitz.kernels.jit import ONE, U64, part
+from kibitz.kernels.walk.machine import CHANCE, END, after, deal, draw, keep, kept, key, level, payoff, turn, width
+from kibitz.kernels.walk.players import FREE, fixed, strategy
+from kibitz.kernels.walk.random import GOLDEN, NONE, choose, mix, next_unit
+from kibitz.kernels.walk.store import add_average, add_regret, is_open, locate, matched, settle
+
+EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
+AT, KEY, WIDTH, ACTION, MINE = U64(0), U64(1), U64(2), U64(3), U64(4)  # columns of `frame`
+OTHERS, OWN, SAMPLED, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
+VISITED = 0
+
+
+class Order(NamedTuple):
+    """How to walk."""
+
+    mode: np.int64  # EXTERNAL, OUTCOME or CHANCE_ONLY
+    explore: float  # outcome sampling: the share of uniform play
+    linear: bool  # whether iteration t counts t times in the average
+    evict: bool  # what a full hash table does with a new row
+    seed: np.int64
+    players: np.uint64
+    seats: np.uint64  # mask of those that walk
+
+
+class Workspace(NamedTuple):
+    """What a walk writes to, one for each thread. D frames, W actions."""
+
+    states: np.ndarray  # uint64[D, words]
+    frame: np.ndarray  # uint64[D, 5]
+    reach: np.ndarray  # float64[D, 4]
+    space: np.ndarray  # float64[2 D + 1, W]  probabilities and values of frames; the last is for what is tried
+    random: np.ndarray  # uint64[SCRATCH]
+    count: np.ndarray  # int64[4]  decisions visited; rows added, evicted, refused
+
+
+@part
+def walk(game, view, store, mask, base, order, seat, weight, work):
+    """One walk for one seat; work.random[0] says where its random numbers begin. Returns the sampled value."""
+    mode = order.mode
+    next_seat = (seat + ONE) % order.players
+    random, count, reach = work.random, work.count, work.reach
+    depth = NONE
+    others = 1.0
+    own = 1.0
+    sampled = 1.0
+    value = 0.0
+    state = deal(game, random)
+    while True:
+        while True:  # down, to the end
+            mover = turn(game, state)
+            if mover == END:
+                value = payoff(game, state, seat)
+                break
+            if mover == CHANCE:
+                state = draw(game, state, random)
+                continue
+            count[VISITED] += 1
+            actions = U64(width(game, state))
+            probability = work.space[depth + depth]
+            if mask.kind != FREE and fixed(game, mask, state, mover, seat):
+                strategy(base, game, state, actions, probability)
+                state = after(game, state, choose(probability, actions, next_unit(random)))
+                continue
+            row = key(game, view, state)
+            at = locate(store, row, order.evict, count)
+            matched(store, at, actions, probability)
+            mine = mover == seat
+            if not mine and mode != CHANCE_ONLY:
+                if mode == EXTERNAL and mover == next_seat:
+                    add_average(store, at, actions, weight, probability)
+                a = choose(probability, actions, next_unit(random))
+                sampled *= probability[a]
+                state = after(game, state, a)
+                continue
+            if mine and mode != EXTERNAL:
+                add_average(store, at, actions, weight * own / sampled, probability)
+            keep(work.states, depth, state)
+            work.frame[depth, AT] = at
+            work.frame[depth, KEY] = row
+            work.frame[depth, WIDTH] = actions
+            work.frame[depth, MINE] = ONE if mine else NONE
+            reach[depth, OTHERS] = others
+            reach[depth, OWN] = own
+            values = work.space[depth + depth + ONE]
+            a = NONE
+            if mode == OUTCOME:
+                tried = work.space[U64(len(work.space)) - ONE]
+                open_actions = 0
+                for b in range(actions):
+                    values[b] = 0.0
+                    if is_open(store, at, b):
+                        open_actions += 1
+                for b in range(actions):
+                    tried[b] = 0.0
+                    if is_open(store, at, b):
+                        tried[b] = order.explore / open_actions + (1.0 - order.explore) * probability[b]
+                a = choose(tried, actions, next_unit(random))
+                reach[depth, TRIED] = tried[a]
+                others /= tried[a]
+                sampled *= tried[a]
+                own *= probability[a]
+            else:
+                while not is_open(store, at, a):
+                    values[a] = 0.0
+                    a += ONE
+                if mode == CHANCE_ONLY:
+                    if mine:
+                        own *= probability[a]
+                    else:
+                        others *= probability[a]
+            work.frame[depth, ACTION] = a
+            depth += ONE
+            state = after(game, state, a)
+        while True:  # up, to an action that is still to be tried
+            if depth == NONE:
+                settle(store)
+                return value
+            top = depth - ONE
+            probability = work.space[top + top]
+            values = work.space[top + top + ONE]
+            at = work.frame[top, AT]
+            actions = work.frame[top, WIDTH]
+            a = work.frame[top, ACTION]
+            mine = work.frame[top, MINE] != NONE
+            if mode == OUTCOME:
+                values[a] = value / reach[top, TRIED]
+            else:
+                values[a] = value
+                a += ONE
+                while a < actions and not is_open(store, at, a):
+                    values[a] = 0.0
+                    a += ONE
+                if a < actions:
+                    work.frame[top, ACTION] = a
+                    if mode == CHANCE_ONLY:
+                        others = reach[top, OTHERS] * (1.0 if mine else probability[a])
+                        own = reach[top, OWN] * (probability[a] if mine else 1.0)
+                    state = after(game, kept(work.states, top, state), a)
+                    break
+            depth = top
+            if mine and mask.kind == FREE:
+                level(game, view, kept(work.states, top, state), values)
+            value = 0.0
+            for b in range(actions):
+                value += probability[b] * values[b]
+            if mine:
+                others = reach[top, OTHERS]
+                add_regret(store, at, work.frame[top, KEY], actions, others, values, value, order.evict, count)
+
+
+@part
+def walk_all(game, view, store, mask, base, order, first, last, work):
+    """Iterations first..last - 1, each a walk for each of the seats, with a deal of its own.
+
+    The random numbers of a walk depend on the seed, the iteration and the seat alone.
+    """
+    for t in range(first, last):
+        weight = float(t + 1) if order.linear else 1.0
+        for seat in range(order.players):
+            if (order.seats >> seat) & ONE:
+                work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
+                walk(game, view, store, mask, base, order, seat, weight, work)
+
+
+def workspace(depth: int, words: int, actions: int, scratch: int = 0) -> Workspace:
+    """Room for walks with up to `depth` frames; words of a state, 0 for states of plain Python."""
+    from kibitz.kernels.walk.random import SCRATCH
+
+    states = [None] * depth if words == 0 else np.zeros((depth, words), np.uint64)
+    return Workspace(
+        states, np.zeros((depth, 5), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
+        np.zeros(max(SCRATCH, scratch), np.uint64), np.zeros(4, np.int64),
+    )  # type: ignore[arg-type]  # fmt: skip

@@ -1,0 +1,41 @@
+"""Every game as a machine: compiled rules where it brings some, its tree where that fits, its rules in Python else.
+
+machine_of("toepen")          compiled rules
+machine_of("leduc")           the tree's arrays
+machine_of("my_game.py:Big")  the rules as they are written: slowly
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kibitz.errors import GameError
+from kibitz.games import game as make_game
+from kibitz.games.machine import Machine, View, row_key
+from kibitz.games.size import MOST_LAID, fits
+
+__all__ = ["Machine", "View", "machine_of", "row_key"]
+
+HOW = ("auto", "compiled", "tree", "plain")
+
+
+def machine_of(game: Any, how: str = "auto") -> Machine:
+    """A game as walks and matches take it. how: compiled, tree or plain, to insist on one of the three."""
+    if isinstance(game, Machine):
+        return game
+    if how not in HOW:
+        raise GameError(f"how={how!r}: choose {', '.join(HOW)}")
+    rules = make_game(game)
+    if how in ("auto", "compiled") and hasattr(rules, "machine"):
+        found: Machine = rules.machine()
+        return found
+    if how == "compiled":
+        raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} has no compiled rules: no method `machine`")
+    if how == "tree" or (how == "auto" and fits(rules, MOST_LAID)):
+        from kibitz.machine.trees import TreeMachine
+        from kibitz.tree import tree_of
+
+        return TreeMachine(rules, tree_of(rules))
+    from kibitz.machine.plain import PlainMachine
+
+    return PlainMachine(rules)

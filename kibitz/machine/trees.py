@@ -1,0 +1,126 @@
+"""A tree as a machine: its histories are the states, and any abstraction of the game says which rows are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.abstractions import abstraction as make_abstraction
+from kibitz.errors import SolverError
+from kibitz.games.machine import Machine, View, Words, row_key
+from kibitz.games.protocol import CHANCE, TERMINAL, Game
+from kibitz.tree import Tree
+
+CLOSED = "an abstraction that drops actions is for `kibitz solve`: a walk plays all of them"
+
+
+def tree_game(tree: Tree) -> Any:
+    """The arrays of a tree, as walks read them: four numbers a history, side by side."""
+    from kibitz.kernels.walk.tree import TreeGame
+
+    start, child = tree.children
+    node = np.zeros((tree.histories, 4), np.int32)
+    node[:, 0] = tree.turn
+    node[:, 1] = np.diff(start)
+    node[:, 3] = start[:-1]
+    deciding, ends = tree.turn >= 0, tree.turn == TERMINAL
+    node[deciding, 2] = tree.infoset[deciding]
+    node[ends, 2] = np.arange(int(ends.sum()))
+    chance = np.flatnonzero(tree.turn == CHANCE)
+    inner = start[:-1][node[:, 1] > 0]  # children of histories that have some, back to back
+    spread = np.zeros(tree.histories)
+    steps = tree.chance[child]
+    if len(inner):
+        spread[node[:, 1] > 0] = np.maximum.reduceat(steps, inner) - np.minimum.reduceat(steps, inner)
+    node[chance, 2] = spread[chance] < 1e-15  # all outcomes alike: sampling is then one multiplication
+    return TreeGame(node, child.astype(np.uint32), tree.chance, tree.payoff)
+
+
+def most_decisions(tree: Tree) -> int:
+    """Decisions on a history, at most."""
+    depth = np.zeros(tree.histories, np.int32)
+    for at, parent in zip(*_steps(tree), strict=True):
+        depth[at] = depth[parent] + (tree.turn[parent] >= 0)
+    return int(depth.max(initial=0)) + 1
+
+
+def _steps(tree: Tree) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """Histories level by level, and their parents: so that depths are found by array operations."""
+    start, child = tree.children
+    level, levels, parents = np.zeros(1, np.int64), [], []
+    while len(level):
+        counts = np.diff(start)[level]
+        above = np.repeat(level, counts)
+        first = np.repeat(start[level], counts)
+        which = np.arange(len(above)) - np.repeat(np.cumsum(counts) - counts, counts)
+        level = child[first + which].astype(np.int64)
+        levels.append(level)
+        parents.append(above)
+    return levels, parents
+
+
+class TreeMachine(Machine):
+    """A game that fits into memory."""
+
+    words = 1
+
+    def __init__(self, rules: Game, tree: Tree) -> None:
+        from kibitz.kernels.walk.tree import duel, train
+
+        self.rules, self.tree, self.game = rules, tree, tree_game(tree)
+        self.train, self.duel = train, duel
+        self.actions = int(tree.infosets.width.max(initial=1))
+        self.depth = most_decisions(tree)
+        own = getattr(rules, "buckets", None)
+        named = {name: bucket.about for name, bucket in own().items()} if own is not None else {}
+        self.abstractions = {**Machine.abstractions, **named}
+
+    def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+        from kibitz.kernels.walk.tree import TreeView
+
+        infosets = self.tree.infosets
+        if arrays is not None and "row" in arrays:
+            row = np.ascontiguousarray(arrays["row"])
+            if row.shape != (len(infosets.labels),) or row.dtype != np.uint64:
+                raise SolverError(f"the rows are of another game than {self.spec}")
+            return View(str(abstraction), TreeView(row), {"row": row})
+        seats = np.repeat(np.arange(self.players), np.diff(infosets.seat_start)).tolist()
+        if abstraction is None or abstraction == "null":
+            keys = [row_key(seat, text) for seat, text in zip(seats, infosets.labels, strict=True)]
+            return View("null", TreeView(np.array(keys, np.uint64)))
+        own = getattr(self.rules, "buckets", dict)()
+        if isinstance(abstraction, str) and abstraction in own:
+            of, width = own[abstraction].of, infosets.width.tolist()
+            keys = [row_key(s, of(s, text), w) for s, text, w in zip(seats, infosets.labels, width, strict=True)]
+            return View(abstraction, TreeView(np.array(keys, np.uint64)))
+        made = make_abstraction(self.rules if isinstance(abstraction, str) else self.tree, abstraction)
+        if made.closed is not None and np.any(made.closed):
+            raise SolverError(CLOSED)
+        keys = [row_key("row", row) for row in made.row.tolist()]
+        row = np.array(keys, np.uint64)
+        return View(made.name, TreeView(row), {"row": row})
+
+    def keys_of(self, view: View, seat: int, infosets: Sequence[str]) -> Words:
+        number = self.numbers[seat]
+        return np.array([view.keys.row[number[str(text)]] for text in infosets], np.uint64)
+
+    def keys_at(self, view: View, tree: Any) -> Words:
+        if tree.digest != self.tree.digest:
+            raise SolverError(f"the tree is of {tree.spec or 'another game'}, not of {self.spec}")
+        found: Words = view.keys.row
+        return found
+
+    @property
+    def numbers(self) -> list[dict[str, int]]:
+        """By seat: the number of an infoset by its text."""
+        if not hasattr(self, "_numbers"):
+            infosets = self.tree.infosets
+            start = [int(at) for at in infosets.seat_start]
+            labels = list(infosets.labels)
+            self._numbers = [
+                {labels[at]: at for at in range(start[seat], start[seat + 1])} for seat in range(self.players)
+            ]
+        return self._numbers

@@ -1,0 +1,190 @@
+"""Tables of rows in memory and on disk.
+
+On disk (`store`) a blueprint has the arrays key and value of the rows in use and `place`, where they lie in the table;
+once over half of the table is in use it is written as it lies, without `place`, so that saving takes no memory. What
+its abstraction needs beside its name is saved too, and the rows of a base under names that begin with "base_".
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import store
+from kibitz.errors import ArtefactError, KibitzError, SolverError
+from kibitz.host import free_memory
+from kibitz.machine import Machine, machine_of
+from kibitz.recall import recalled
+
+if TYPE_CHECKING:
+    from kibitz.solvers.blueprint import Blueprint
+
+Arrays = dict[str, NDArray[Any]]
+KIND = "blueprint"
+CHUNK = 1 << 18  # rows that are checked at a time
+LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 32  # a key's home is found by 32 of its bits
+GROWTH, MOST_GROWTHS = 1.5, 8  # of a table that is made to hold some rows, before these are called damaged
+MEMORY_SHARE = 0.9  # of what is free
+FULL = ("evict", "refuse")
+OWN = ("key", "value", "place", "counts")  # arrays of the table; the others are the abstraction's
+BASE = "base_"
+
+
+def row_bytes(actions: int) -> int:
+    """What a row takes in memory: a key, regrets and averages."""
+    return 8 + 8 * actions
+
+
+def rows_in(memory: int, actions: int) -> int:
+    """How many rows fit into so many bytes; refuses what the machine does not have."""
+    each = row_bytes(actions)
+    if memory < LEAST_ROWS * each:
+        raise SolverError(f"memory of {memory:,} bytes is too little: a row takes {each}, give 1MB or more")
+    check_memory(memory)
+    if memory // each >= MOST_ROWS:
+        raise SolverError(f"a table has room for up to {MOST_ROWS:,} rows: give at most {MOST_ROWS * each // 10**9}GB")
+    return memory // each
+
+
+def check_memory(memory: int) -> None:
+    """Refuse a table that does not fit into what is free: it would be swapped."""
+    free = free_memory()
+    if memory > MEMORY_SHARE * free:
+        raise SolverError(
+            f"{memory / 1e9:.1f} GB of memory are asked for, but {free / 1e9:.1f} GB are free: "
+            f"give at most {math.floor(MEMORY_SHARE * free / 1e8) / 10:.1f}GB"
+        )
+
+
+def table_of(rows: int, actions: int) -> Any:
+    from kibitz.kernels.walk.hash import hash_store
+
+    return hash_store(rows, actions)
+
+
+def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
+    """A table that holds some rows and little more."""
+    from kibitz.kernels.walk.hash import fill
+
+    rows = max(LEAST_ROWS, 2 * len(key))
+    for _ in range(MOST_GROWTHS):
+        table = table_of(rows, value.shape[1] // 2)
+        if fill(table, np.array(key), np.array(value)):
+            return table
+        rows = int(GROWTH * rows)
+    raise ArtefactError("the blueprint's keys crowd in a few places, as no training leaves them; train it anew")
+
+
+# Files
+
+
+def _arrays(blueprint: Blueprint) -> Arrays:
+    key, value = blueprint.table.key, blueprint.table.value[:-1]
+    arrays = {**blueprint.view.arrays, "counts": blueprint.counts}
+    if 2 * blueprint.rows > blueprint.capacity:
+        arrays |= {"key": key, "value": value}
+    else:
+        at = np.flatnonzero(key)
+        arrays |= {"place": at.astype(np.uint64), "key": key[at], "value": value[at]}
+    if blueprint.base is not None:
+        arrays |= {BASE + name: array for name, array in _arrays(blueprint.base).items()}
+    return arrays
+
+
+def digest(blueprint: Blueprint) -> str:
+    """Of all that training has made, but for the time it took."""
+    return store.digest(_arrays(blueprint), {name: x for name, x in blueprint.meta.items() if name != "seconds"})
+
+
+def save(
+    blueprint: Blueprint, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None
+) -> None:
+    store.save(path, KIND, _arrays(blueprint), blueprint.meta, over)
+
+
+def load(cls: type[Blueprint], path: str | os.PathLike[str], compact: bool, game: Any) -> Blueprint:
+    held = store.load(path, KIND, mmap=True)
+    try:
+        machine = _machine(held.meta, game, path)
+        base = None
+        if "base" in held.meta:
+            under = {name.removeprefix(BASE): x for name, x in held.arrays.items() if name.startswith(BASE)}
+            base = _read(cls, machine, dict(held.meta["base"]), under, compact)
+        own = {name: x for name, x in held.arrays.items() if not name.startswith(BASE)}
+        made = _read(cls, machine, held.meta, own, compact)
+        if base is not None:
+            made.base, made.part, made.seats = base, int(held.meta["part"]), int(held.meta["seats"])
+            machine.part(made.part)
+    except ArtefactError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, KibitzError) as error:
+        raise ArtefactError(f"{Path(path)} is not a whole blueprint ({error}); train it anew") from None
+    return made
+
+
+def _machine(meta: dict[str, Any], game: Any, path: str | os.PathLike[str]) -> Machine:
+    """The machine of the game that a file names, or of the one that the user names."""
+    if game is None:
+        return machine_of(recalled(meta.get("game"), Path(path), "game= (or --game GAME)"))
+    machine = machine_of(game)
+    if machine.spec != str(meta["game"]):
+        raise ArtefactError(f"{Path(path)} is a blueprint of {meta['game']}, not of {machine.spec}")
+    return machine
+
+
+def _read(cls: type[Blueprint], machine: Machine, meta: dict[str, Any], arrays: Arrays, compact: bool) -> Blueprint:
+    """A blueprint as an artefact has it: checked, for nobody vouches for it."""
+    full, seed, iteration = str(meta["full"]), int(meta["seed"]), int(meta["iteration"])
+    seconds, capacity, counts = float(meta["seconds"]), int(meta["capacity"]), np.array(arrays["counts"])
+    if not (full in FULL and 0 <= iteration < 1 << 60 and seconds >= 0 and 0 <= seed < 1 << 63):
+        raise ValueError("no training has its numbers")
+    if counts.shape != (4,) or counts.dtype != np.int64 or counts.min() < 0:
+        raise ValueError("its counts are damaged")
+    view = machine.view(str(meta["abstraction"]), {name: np.array(x) for name, x in arrays.items() if name not in OWN})
+    key, value, place = (arrays.get(name) for name in ("key", "value", "place"))
+    if key is None or value is None or not _rows_fit(key, value, place, capacity, int(counts[1]), machine.actions):
+        raise ValueError("its numbers do not fit")
+    if compact and place is not None:
+        table = packed(key, value)
+    else:
+        check_memory(capacity * row_bytes(machine.actions))
+        table = table_of(capacity, machine.actions)
+        at = slice(0, capacity) if place is None else place
+        table.key[at], table.value[at] = key, value
+    return cls(machine, view, table, seed, full, iteration, seconds, counts)
+
+
+def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int, actions: int) -> bool:
+    """Whether rows could have been written by `save`: each in the window of its key, with finite numbers."""
+    from kibitz.kernels.walk.hash import WINDOW
+
+    whole = place is None  # the table as it lies
+    length = capacity if whole else rows
+    shapes = (
+        LEAST_ROWS <= capacity < MOST_ROWS and 0 <= rows <= capacity and whole == (2 * rows > capacity)
+        and key.shape == (length,) and value.shape == (length, 2 * actions) and (whole or place.shape == (length,))
+        and key.dtype == np.uint64 and value.dtype == np.float32 and (whole or place.dtype == np.uint64)
+    )  # fmt: skip
+    if not shapes:
+        return False
+    used, before = 0, -1
+    for a in range(0, length, CHUNK):
+        keys, values = key[a : a + CHUNK], value[a : a + CHUNK]
+        at = np.arange(a, a + len(keys), dtype=np.uint64) if whole else place[a : a + CHUNK]
+        home = ((keys >> np.uint64(32)) * (np.uint64(capacity) - WINDOW)) >> np.uint64(32)
+        in_window = (at >= home) & (at < home + WINDOW)
+        filled = keys != 0
+        if int(at[0]) <= before or (at[1:] <= at[:-1]).any() or int(at[-1]) >= capacity:
+            return False
+        if not ((in_window | ~filled).all() and (whole or filled.all())):
+            return False
+        if not np.isfinite(values).all() or values[:, actions:].min() < 0.0 or values[~filled].any():
+            return False
+        used, before = used + int(filled.sum()), int(at[-1])
+    return used == rows
