@@ -10,16 +10,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SolverError
+from kibitz.errors import GameError, SolverError
 from kibitz.games.protocol import Game
 from kibitz.spec import unknown
 
 Words = NDArray[np.uint64]
+WORD = (1 << 64) - 1
+GOLDEN, LUCK = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # as in kibitz.kernels.walk
+ALIKE = 1e-15  # probabilities of chance that differ by less are alike, as in trees
 
 
 @dataclass(frozen=True)
@@ -58,22 +63,44 @@ class Machine:
     def players(self) -> int:
         return int(self.rules.players)
 
+    def hand(self, seed: int, number: int) -> Hand:
+        """A deal as the readable rules play it, with the luck that compiled matches have."""
+        return Hand(self.rules, seed, number)
+
+    def part_of(self, seat: int, infoset: str) -> int:
+        """The part that a decision is in."""
+        return 0
+
+    def advice(self, seat: int, infoset: str, actions: Sequence[str]) -> int:
+        """The action that the game's rule of thumb takes."""
+        raise SolverError(f"{self.spec} has no rule of thumb")
+
     def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
         """The abstraction of a name, or of arrays that were saved with one."""
         raise NotImplementedError
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str]) -> Words:
-        """The keys of the rows that a seat reads in some infosets of the rules."""
+    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+        """The keys of the rows that a seat reads in some infosets of the rules, which have so many actions."""
         raise NotImplementedError
 
-    def keys_at(self, view: View, tree: Any) -> Words:
-        """The keys of all infosets of the game's tree."""
-        infosets = tree.infosets
-        start = [int(at) for at in infosets.seat_start]
-        labels = list(infosets.labels)
-        return np.concatenate(
-            [self.keys_of(view, seat, labels[start[seat] : start[seat + 1]]) for seat in range(self.players)]
-        )
+    def keys_at(self, view: View, infosets: Any) -> Words:
+        """The keys of all infosets of a tree or a profile."""
+        labels, width = list(infosets.labels), infosets.width.tolist()
+        spans = [slice(int(a), int(b)) for a, b in pairwise(infosets.seat_start)]
+        return np.concatenate([self.keys_of(view, s, labels[span], width[span]) for s, span in enumerate(spans)])
+
+    def parts_at(self, infosets: Any) -> NDArray[np.int64]:
+        """The parts of all infosets of a tree or a profile."""
+        seats = np.repeat(np.arange(self.players), np.diff(infosets.seat_start)).tolist()
+        return np.array([self.part_of(s, text) for s, text in zip(seats, infosets.labels, strict=True)], np.int64)
+
+    def profile_keys(self, profile: Any, name: str) -> tuple[View, Words]:
+        """The view under which a profile's rows are read, and their keys."""
+        said = profile.meta.get("game")
+        if said and said != self.spec:
+            raise GameError(f"{name} is a profile of {said}, not of {self.spec}")
+        view = self.view("null")
+        return view, self.keys_at(view, profile.infosets)
 
     def known(self, abstraction: str) -> str:
         """An abstraction's name, if there is one of that name."""
@@ -90,6 +117,72 @@ class Machine:
         if str(name) not in self.parts:
             raise unknown(f"part of {self.spec}", str(name), self.parts)
         return list(self.parts).index(str(name))
+
+
+class Hand:
+    """One deal for the readable rules: where it begins, and what chance brings on the way.
+
+    Chance has numbers of its own, so that however the players decide the same things come in the same order.
+    """
+
+    def __init__(self, rules: Game, seed: int, number: int) -> None:
+        self.rules = rules
+        self.luck = mix(mix(seed + GOLDEN & WORD) ^ mix(number * GOLDEN + 1 & WORD))
+        self.state = self.begin()
+        self.after = self.luck  # where the random numbers of decisions begin
+        self.luck = mix(self.luck ^ LUCK)
+
+    def begin(self) -> Any:
+        """The state that the hand begins in; may use up some luck."""
+        return self.rules.root()
+
+    def start(self) -> Any:
+        return self.state
+
+    def word(self) -> int:
+        """64 bits of luck."""
+        self.luck = self.luck + GOLDEN & WORD
+        return mix(self.luck)
+
+    def draw(self, state: Any) -> Any:
+        """The state after an outcome of chance."""
+        return self.rules.after(state, drawn(self.rules, state, self.word()))
+
+
+class ListedHand(Hand):
+    """As trees draw: from the list of all outcomes."""
+
+    def draw(self, state: Any) -> Any:
+        return self.rules.after(state, picked(self.rules, state, self.word()))
+
+
+def drawn(rules: Game, state: Any, bits: int) -> Any:
+    """The outcome of chance that 64 bits pick, by the game's `sample` where it has one."""
+    sample = getattr(rules, "sample", None)
+    return picked(rules, state, bits) if sample is None else sample(state, Random(bits))
+
+
+def picked(rules: Game, state: Any, bits: int) -> Any:
+    """The outcome of chance that 64 bits pick from the list of all, as trees pick it."""
+    listed = rules.chance(state)
+    steps = [float(p) for _, p in listed]
+    if max(steps) - min(steps) < ALIKE:
+        return listed[(bits >> 32) * len(listed) >> 32][0]
+    left, last = (bits >> 11) / 2**53, listed[0][0]
+    for (outcome, _), step in zip(listed, steps, strict=True):
+        if step > 0.0:
+            last = outcome
+            left -= step
+            if left < 0.0:
+                break
+    return last
+
+
+def mix(x: int) -> int:
+    """The finaliser of splitmix64, as kibitz.kernels.walk.random has it."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & WORD
+    return x ^ x >> 31
 
 
 def row_key(*what: Hashable) -> int:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import GameError, SolverError
-from kibitz.games.machine import Machine, View, Words, row_key
+from kibitz.errors import SolverError
+from kibitz.games.machine import Machine, View, Words, drawn, row_key
 from kibitz.games.protocol import Buckets, Game
 
-ALIKE = 1e-15  # probabilities of chance that differ by less are alike, as in trees
 DEPTH = 1000
 PROBES = 200  # games played at random, to see how many actions there are
 
@@ -24,12 +23,6 @@ class PlainRules:
 
     def __init__(self, rules: Game) -> None:
         self.rules = rules
-        self.sample = getattr(rules, "sample", None)
-        self.outcomes = lru_cache(1 << 12)(self._outcomes)
-
-    def _outcomes(self, state: Any) -> tuple[list[Any], list[float]]:
-        listed = self.rules.chance(state)
-        return [self.rules.after(state, outcome) for outcome, _ in listed], [float(p) for _, p in listed]
 
     def deal(self, random: Words) -> Any:
         return self.rules.root()
@@ -42,22 +35,7 @@ class PlainRules:
         from kibitz.kernels.walk.random import next_word
 
         bits = int(interpreted(next_word)(random))
-        if self.sample is not None:  # there may be too many outcomes for a list
-            return self.rules.after(state, self.sample(state, Random(bits)))
-        try:
-            states, steps = self.outcomes(state)
-        except TypeError:  # a state that cannot be hashed
-            states, steps = self._outcomes(state)
-        if max(steps) - min(steps) < ALIKE:
-            return states[(bits >> 32) * len(states) >> 32]
-        left, last = (bits >> 11) / 2**53, 0
-        for k, step in enumerate(steps):
-            if step > 0.0:
-                last = k
-                left -= step
-                if left < 0.0:
-                    break
-        return states[last]
+        return self.rules.after(state, drawn(self.rules, state, bits))
 
     def width(self, state: Any) -> int:
         return len(self.rules.actions(state))
@@ -125,11 +103,9 @@ class PlainMachine(Machine):
         name = self.known(abstraction)
         return View(name, PlainView(self._buckets.get(name)))
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str]) -> Words:
-        bucket = view.keys.bucket
-        if bucket is not None:
-            raise GameError("rows in buckets are found by state, not by infoset alone")
-        return np.array([view.keys.key(seat, str(text), 0) for text in infosets], np.uint64)
+    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+        found = [view.keys.key(seat, str(text), width) for text, width in zip(infosets, widths, strict=True)]
+        return np.array(found, np.uint64)
 
 
 def _quietly(function: Any) -> Any:

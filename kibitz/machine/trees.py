@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.abstractions import abstraction as make_abstraction
+from kibitz.abstractions import same_infosets
 from kibitz.errors import SolverError
-from kibitz.games.machine import Machine, View, Words, row_key
+from kibitz.games.machine import Hand, ListedHand, Machine, View, Words, row_key
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.tree import Tree
 
@@ -91,7 +92,7 @@ class TreeMachine(Machine):
         if abstraction is None or abstraction == "null":
             keys = [row_key(seat, text) for seat, text in zip(seats, infosets.labels, strict=True)]
             return View("null", TreeView(np.array(keys, np.uint64)))
-        own = getattr(self.rules, "buckets", dict)()
+        own: dict[str, Any] = getattr(self.rules, "buckets", dict)()
         if isinstance(abstraction, str) and abstraction in own:
             of, width = own[abstraction].of, infosets.width.tolist()
             keys = [row_key(s, of(s, text), w) for s, text, w in zip(seats, infosets.labels, width, strict=True)]
@@ -103,13 +104,19 @@ class TreeMachine(Machine):
         row = np.array(keys, np.uint64)
         return View(made.name, TreeView(row), {"row": row})
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str]) -> Words:
+    def hand(self, seed: int, number: int) -> Hand:
+        return ListedHand(self.rules, seed, number)
+
+    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         number = self.numbers[seat]
+        unknown = next((text for text in infosets if str(text) not in number), None)
+        if unknown is not None:
+            raise SolverError(f"{self.spec} has no infoset {unknown!r} of seat {seat}")
         return np.array([view.keys.row[number[str(text)]] for text in infosets], np.uint64)
 
-    def keys_at(self, view: View, tree: Any) -> Words:
-        if tree.digest != self.tree.digest:
-            raise SolverError(f"the tree is of {tree.spec or 'another game'}, not of {self.spec}")
+    def keys_at(self, view: View, infosets: Any) -> Words:
+        if not same_infosets(infosets, self.tree.infosets):
+            raise SolverError(f"the infosets are not those of {self.spec}")
         found: Words = view.keys.row
         return found
 

@@ -1,172 +1,208 @@
-"""Agents by name.
+"""Agents by name, in any game.
 
-    uniform                              every legal action is as likely as the others
-    rule                                 a rule of thumb that counts what can beat each card and never bluffs
-    runs/toepen.blueprint                the average strategy of a blueprint, by its path
-    search(PATH, seconds=1, from=3)      that blueprint, and from the third trick on a solution of what is left
-    exploit(PATH, bound=0.1)             search that leans towards the best answer to what it has seen of its opponent
+    uniform          every legal action is as likely as the others
+    rule             the game's rule of thumb, where it has one
+    PATH             a saved strategy: a blueprint or a profile, by its path
+    search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
+    ...              players that a game brings itself (`kibitz.games.toepen.agents`)
 
-What an agent is (`Agent`) and what it gets to see (`View`) is told in kibitz.evaluate.match.
+What an agent is (`Agent`) is told in kibitz.evaluate.match, what it gets to see (`View`) in kibitz.games.views.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibitz import spec as specs
+from kibitz import store
 from kibitz.errors import ArtefactError, GameError, SpecError
-from kibitz.evaluate.match import SAID, Agent, View
-from kibitz.games.toepen.arrays import rules_of
-from kibitz.games.toepen.rules import NUMBERS, Cards, Toepen
-from kibitz.solvers.blueprint import Blueprint, player, toepen_of
-
-Words = NDArray[np.uint64]
-Floats = NDArray[np.float64]
-NO_COUNTS = np.zeros((1, 4))
+from kibitz.evaluate.match import Agent
+from kibitz.games.machine import Machine
+from kibitz.games.machine import View as Keys
+from kibitz.games.views import View
+from kibitz.machine import machine_of
+from kibitz.profile import Profile
+from kibitz.solvers import tables
+from kibitz.solvers.blueprint import Blueprint, player
 
 # name -> one line of help
 AGENTS: dict[str, str] = {
     "uniform": "every legal action is as likely as the others",
-    "rule": "a rule of thumb: counts what can beat each card, never bluffs",
-    "PATH": "a blueprint, by the directory that it was saved in",
-    "search(PATH, seconds=1, from=3)": "the blueprint, and from a trick on a solution of what is left",
-    "exploit(PATH, bound=0.1)": "search that leans towards the best answer to what it has seen",
+    "rule": "the game's rule of thumb, where it has one (toepen)",
+    "PATH": "a saved strategy: a blueprint or a profile, by its path",
+    "search(PATH, seconds=1)": "that strategy, and solutions of what is left of a hand",
 }
 
 
-def words_of(history: Sequence[str]) -> Words:
-    """A public history as kernels read it."""
-    return np.array([SAID[word] if word in SAID else NUMBERS[word] for word in history], np.uint64)
-
-
-def mask_of(cards: Cards) -> int:
-    """Cards as bits."""
-    return sum(1 << card for card in cards)
-
-
 class Compiled:
-    """An agent whose strategy is compiled: uniform, rule, or the average of a blueprint."""
+    """An agent whose strategy is a table of rows, or a rule: the compiled match plays it at full speed."""
 
-    def __init__(self, game: Toepen, player: Any, name: str) -> None:
-        self.game, self.player, self.name = game, player, name
-        self.rules = rules_of(game)
+    def __init__(self, machine: Machine, player: Any, name: str, view: Keys | None = None, base: Keys | None = None):
+        self.machine, self.player, self.name = machine, player, name
+        self.game = machine.rules
+        self.view, self.base = view, base
 
-    def begin(self, seat: int, cards: Cards) -> None:
+    def begin(self, seat: int) -> None:
         pass
 
     def act(self, view: View) -> list[float]:
-        found, _ = self.answers(view.seat, view.history, np.array([mask_of(view.dealt)], np.uint64))
-        result: list[float] = found[0, : len(view.actions)].tolist()
-        return result
+        return self.strategy(view.seat, view.infoset, view.actions)
 
-    def end(self, history: tuple[str, ...], payoff: float) -> None:
+    def end(self, view: View, payoff: float) -> None:
         pass
 
-    def answers(
-        self, seat: int, history: Sequence[str], hands: Words, counts: Floats = NO_COUNTS, prior: float = 0.0
-    ) -> tuple[Floats, Words]:
-        """What it does in a seat after a public history, for each of some hands as they were dealt: [n, 4], and the
-        cards of each hand's actions, a byte each. With counts: as a model bent by them."""
-        from kibitz.kernels.toepen.play import answers
+    def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]:
+        """What it does in an infoset."""
+        from kibitz.kernels.walk.hash import look_up
+        from kibitz.kernels.walk.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
 
-        result, actions = np.zeros((len(hands), 4)), np.zeros(len(hands), np.uint64)
-        answers(self.rules, self.player, counts, prior, seat, words_of(history), hands, result, actions)
-        return result, actions
-
-    def likelihoods(
-        self, seat: int, history: Sequence[str], hands: Words, counts: Floats = NO_COUNTS, prior: float = 0.0
-    ) -> Floats:
-        """The probability that it makes the moves of a seat in a public history, by the hand dealt to the seat."""
-        from kibitz.kernels.toepen.play import likelihoods
-
-        result = np.zeros(len(hands))
-        likelihoods(self.rules, self.player, counts, prior, seat, words_of(history), hands, result)
+        kind, width = int(self.player.kind), len(actions)
+        if kind == UNIFORM:
+            return [1.0 / width] * width
+        if kind == RULE:
+            best = self.machine.advice(seat, infoset, actions)
+            return [float(a == best) for a in range(width)]
+        if kind != AVERAGE or self.view is None:
+            raise GameError(f"{self.name} plays in compiled matches alone")
+        view, rows = self.view, self.player.store
+        if int(self.player.part) != ALL_PARTS and self.machine.part_of(seat, infoset) != int(self.player.part):
+            assert self.base is not None
+            view, rows = self.base, self.player.base_store
+        found = np.zeros((1, self.machine.actions))
+        keys = self.machine.keys_of(view, seat, [infoset], [width])
+        look_up(rows, keys, np.array([width], np.int64), found)
+        result: list[float] = found[0, :width].tolist()
         return result
 
 
-def agent(text: str, game: str | Toepen) -> Agent:
-    """The agent of a name; see the top of the file."""
-    rules = toepen_of(game)
-    name, path, options = parsed(text)
+def agent(source: Any, game: Any) -> Agent:
+    """The agent of a name, a saved strategy, a Profile, a Blueprint, or an agent as it is; see the top of the file."""
+    machine = machine_of(game)
+    if isinstance(source, Profile):
+        return profile_agent(source, machine, "profile")
+    if isinstance(source, Blueprint):
+        return blueprint_agent(source, machine, "blueprint")
+    if not isinstance(source, str | Path):
+        if not callable(getattr(source, "act", None)):
+            raise SpecError(f"{type(source).__name__} is no player: it has no method `act`")
+        return source  # type: ignore[no-any-return]
+    own = agents_of(machine)
+    name, path, options = parsed(str(source), own)
     if name in ("uniform", "rule") and path is None:
-        from kibitz.kernels.toepen.walk import RULE, UNIFORM
+        from kibitz.kernels.walk.players import RULE, UNIFORM
 
         specs.call(lambda: None, specs.Spec(name, options))
-        return Compiled(rules, player(RULE if name == "rule" else UNIFORM), name)
-    if name in ("search", "exploit"):
+        if name == "rule" and not machine.advises:
+            raise SpecError(f"{machine.spec} has no rule of thumb: choose uniform, or the path of a saved strategy")
+        return _compiled_of(machine, player(machine, RULE if name == "rule" else UNIFORM), name)
+    if name in own:
         if path is None:
-            raise SpecError(f"{name} needs a blueprint to play from: {name}(PATH, ...)")
-        base = blueprint_agent(path, rules)
-        build = _search if name == "search" else _exploit
-        return build(base, options, text.strip())
+            raise SpecError(f"{name} needs a saved strategy to play from: {name}(PATH, ...)")
+        return _built(own[name][0], saved_agent(path, machine), options, str(source).strip())
     if name != "path" or path is None:
-        raise SpecError(f"unknown player {text.strip()!r}: choose {', '.join(AGENTS)}")
-    return blueprint_agent(path, rules)
+        raise SpecError(f"unknown player {str(source).strip()!r}: choose {', '.join(names_of(machine))}")
+    return saved_agent(path, machine)
 
 
-def parsed(text: str) -> tuple[str, str | None, dict[str, Any]]:
-    """(name, path of a blueprint, options) of a text; a text that is no name is a path."""
+def agents_of(machine: Machine) -> Mapping[str, tuple[Callable[..., Agent], str]]:
+    """Players that need a strategy to play from: those of the game, and search where it is offered."""
+    own = getattr(machine.rules, "agents", None)
+    found: dict[str, tuple[Callable[..., Agent], str]] = dict(own()) if own is not None else {}
+    return found
+
+
+def names_of(machine: Machine) -> dict[str, str]:
+    """All players of a game by name, with a line of help."""
+    found = {name: about for name, about in AGENTS.items() if name in ("uniform", "PATH")}
+    if machine.advises:
+        found["rule"] = AGENTS["rule"]
+    return {**found, **{f"{name}(PATH, ...)": about for name, (_, about) in agents_of(machine).items()}}
+
+
+def parsed(text: str, names: Any = ("search", "exploit")) -> tuple[str, str | None, dict[str, Any]]:
+    """(name, path of a strategy, options) of a text; a text that is no name is a path."""
     text = text.strip()
-    found = re.fullmatch(r"(uniform|rule|search|exploit)\s*(\((.*)\))?", text, re.S)
+    known = "|".join(map(re.escape, ["uniform", "rule", *names]))
+    found = re.fullmatch(rf"({known})\s*(\((.*)\))?", text, re.S)
     if not found:
         return "path", text, {}
     name, inside = found[1], (found[3] or "").strip()
     path = None
     first = re.match(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,="]+))\s*(?:,|$)', inside)
-    if first and name in ("search", "exploit"):
+    if first and name not in ("uniform", "rule"):
         path = re.sub(r"\\(.)", r"\1", first[1]) if first[1] is not None else first[2].strip()
         inside = inside[first.end() :]
     options = dict(specs.parse(f"{name}({inside})").args)
     return name, str(options.pop("blueprint", path)) if path or "blueprint" in options else None, options
 
 
-def blueprint_agent(path: str, rules: Toepen) -> Compiled:
-    """The agent that plays a saved blueprint, if it is one of this game."""
+# Saved strategies
+
+
+def saved_agent(path: str, machine: Machine) -> Compiled:
+    """The agent that plays a saved strategy, if it is one of this game."""
     if not Path(path).is_dir():
         raise ArtefactError(
-            f"there is no blueprint at {path}: players are {', '.join(AGENTS)}, where PATH is a directory that "
-            "`kibitz train toepen --out PATH` wrote"
+            f"no saved strategy at {path}: players are {', '.join(names_of(machine))}, where PATH is what `kibitz "
+            "solve` or `kibitz train` wrote"
         )
-    held = _loaded(str(Path(path).resolve()))
-    if held.game != rules:
-        raise GameError(f"{path} is a blueprint of {held.game.spec}, not of {rules.spec}")
-    return Compiled(rules, held.player(), path)
+    where = str(Path(path).resolve())
+    if store.kind_at(path) == tables.KIND:
+        return blueprint_agent(_loaded(where, machine), machine, path)
+    return profile_agent(Profile.load(path), machine, path)
 
 
 @lru_cache(8)
-def _loaded(path: str) -> Blueprint:
-    return Blueprint.load(path, compact=True)
+def _loaded(path: str, machine: Machine) -> Blueprint:
+    return Blueprint.load(path, compact=True, game=machine)
 
 
-def _search(base: Compiled, options: dict[str, Any], name: str) -> Agent:
-    from kibitz.play.search import Search
+def _compiled_of(
+    machine: Machine, player: Any, name: str, view: Keys | None = None, base: Keys | None = None
+) -> Compiled:
+    """An agent of the kind that the machine has; Toepen's answer more questions."""
+    kind = getattr(machine, "agent_class", None)
+    return (Compiled if kind is None else kind())(machine, player, name, view, base)
 
-    return _built(Search, base, options, name)
+
+def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
+    if held.machine.spec != machine.spec:
+        raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
+    base = None if held.base is None else held.base.view
+    return _compiled_of(machine, held.player(), name, held.view, base)
 
 
-def _exploit(base: Compiled, options: dict[str, Any], name: str) -> Agent:
-    from kibitz.play.exploit import Exploit
+def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
+    """One who plays a profile: its rows go into a hash table under the keys of the game's null abstraction."""
+    from kibitz.kernels.walk.players import AVERAGE
 
-    return _built(Exploit, base, options, name)
+    view, keys = machine.profile_keys(profile, name)
+    infosets = profile.infosets
+    width = np.asarray(infosets.width)
+    value = np.zeros((len(width), 2 * machine.actions), np.float32)
+    filled = np.arange(machine.actions) < width[:, None]
+    value[:, machine.actions :][filled] = profile.probabilities
+    _, first = np.unique(keys, return_index=True)
+    table = tables.packed(np.ascontiguousarray(keys[first]), np.ascontiguousarray(value[first]))
+    return _compiled_of(machine, player(machine, AVERAGE, view, table), name, view)
 
 
 def _built(build: Callable[..., Agent], base: Compiled, options: dict[str, Any], name: str) -> Agent:
-    """Call with options by name; `from` is a word of Python, so it is called from_trick there."""
-    import inspect
-
-    if "from" in options:
-        options["from_trick"] = options.pop("from")
+    """Call with options by name; `from` is a word of Python, so a parameter of that meaning is called from_..."""
     known = inspect.signature(build).parameters
+    begin = next((key for key in known if key.startswith("from_")), "")
+    if "from" in options and begin:
+        options[begin] = options.pop("from")
     spec = specs.Spec(name.partition("(")[0], {"base": base, "name": name, **options})
     for key in options:
         if key not in known or key in ("base", "name"):
-            shown = ["from" if k == "from_trick" else k for k in known if k not in ("base", "name")]
+            shown = ["from" if k == begin else k for k in known if k not in ("base", "name")]
             raise specs.unknown(f"option of {spec.name}:", key, shown)
     return specs.call(build, spec)

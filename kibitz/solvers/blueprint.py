@@ -297,16 +297,18 @@ def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
 
     Infosets whose row was never made, or gave way to another, are played uniformly.
     """
+    if tree.spec and tree.spec != blueprint.machine.spec:
+        raise SolverError(f"the tree is of {tree.spec}, the blueprint of {blueprint.machine.spec}")
     from kibitz.kernels.walk.hash import look_up
     from kibitz.profile import Profile
 
     width, actions = tree.infosets.width, blueprint.machine.actions
     rows = np.zeros((len(width), actions))
-    look_up(blueprint.table, blueprint.machine.keys_at(blueprint.view, tree), width.astype(np.int64), rows)
+    look_up(blueprint.table, blueprint.machine.keys_at(blueprint.view, tree.infosets), width.astype(np.int64), rows)
     if blueprint.base is not None:
-        inside = blueprint.machine.parts_at(tree) == blueprint.part
+        inside = blueprint.machine.parts_at(tree.infosets) == blueprint.part
         other = np.zeros_like(rows)
-        keys = blueprint.machine.keys_at(blueprint.base.view, tree)
+        keys = blueprint.machine.keys_at(blueprint.base.view, tree.infosets)
         look_up(blueprint.base.table, keys, width.astype(np.int64), other)
         rows = np.where(inside[:, None], rows, other)
     meta = {

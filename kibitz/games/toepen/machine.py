@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.games.machine import Machine, View, Words
+from kibitz.games.machine import Hand, Machine, View, Words
 from kibitz.games.toepen.arrays import rules_of
+from kibitz.games.toepen.rules import NAMES, NUMBERS
 
 if TYPE_CHECKING:
     from kibitz.games.toepen.rules import Toepen
@@ -66,7 +68,7 @@ class ToepenMachine(Machine):
             keys = Keys(np.int64(NAMES[name]), np.ascontiguousarray(bucket))
         return View(name, keys, {"bucket": keys.bucket})
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str]) -> Words:
+    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.games.toepen.words import mask_of, words_of
         from kibitz.kernels.toepen.play import key_after
 
@@ -78,15 +80,43 @@ class ToepenMachine(Machine):
             found[i] = key_after(self.game, view.keys, seat, words_of(state.done.split()), dealt)
         return found
 
-    def keys_at(self, view: View, tree: Any) -> Words:
+    def agent_class(self) -> Any:
+        return import_module(f"{__package__}.agents").ToepenPlayer
+
+    def hand(self, seed: int, number: int) -> Hand:
+        return ToepenHand(self.rules, seed, number)
+
+    def part_of(self, seat: int, infosets: str) -> int:
+        return sum(word in NUMBERS for word in infosets.partition("|")[2].split()) // 2
+
+    def advice(self, seat: int, infoset: str, actions: Sequence[str]) -> int:
+        from kibitz.games.toepen.words import mask_of, words_of
+        from kibitz.kernels.toepen.play import advised
+
+        state = self.rules.read(seat, infoset)  # type: ignore[attr-defined]
+        return int(advised(self.game, seat, words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))))
+
+    def keys_at(self, view: View, infosets: Any) -> Words:
         from kibitz.games.toepen.arrays import arrays_of
         from kibitz.kernels.toepen.lay import keys_at
 
-        rules: Any = self.rules
-        arrays = arrays_of(rules) if tree.spec == rules.spec else None
-        if arrays is None or not np.array_equal(arrays["seat_start"], tree.infosets.seat_start):
-            raise SolverError(f"the tree is of {tree.spec or 'another game'}, not of {rules.spec}")
-        states = arrays["labels"].examples
+        arrays = arrays_of(self.rules)  # type: ignore[arg-type]
+        if arrays is None or not np.array_equal(arrays["seat_start"], infosets.seat_start):
+            raise SolverError(f"the infosets are not those of {self.spec}")
+        states = arrays["labels"].examples  # in the order of the tree
         found = np.zeros(len(states), np.uint64)
         keys_at(states, self.game, view.keys, found)
         return found
+
+
+class ToepenHand(Hand):
+    """A deal: both hands, shuffled as the compiled rules shuffle."""
+
+    def begin(self) -> Any:
+        rules: Any = self.rules
+        cards = list(rules.deck)
+        for k in range(2 * rules.hand):
+            at = k + ((self.word() >> 32) * (len(cards) - k) >> 32)
+            cards[k], cards[at] = cards[at], cards[k]
+        hands = tuple(sorted(cards[: rules.hand])), tuple(sorted(cards[rules.hand : 2 * rules.hand]))
+        return rules.after(rules.root(), "|".join(" ".join(NAMES[card] for card in hand) for hand in hands))

@@ -273,6 +273,10 @@ class Toepen:
         due = "nothing" if turn == TERMINAL else "bet" if self.betting else "card"
         return Table(turn, due, dealt, held, done, (*plays, card), leader, ante, bettor)
 
+    def view(self, state: Table, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(the cards that a seat was dealt, what was said and played by either)."""
+        return tuple(NAMES[card] for card in state.dealt[seat]), tuple(state.done.split())
+
     def infoset(self, state: Table) -> str:
         if self.symmetric:
             return maximal_key(state, state.turn)
@@ -312,6 +316,13 @@ class Toepen:
         from kibitz.games.toepen.machine import ToepenMachine
 
         return ToepenMachine(self)
+
+    def agents(self) -> Mapping[str, Any]:
+        """Players that need a strategy to play from, by name."""
+        from importlib import import_module
+
+        found: Mapping[str, Any] = import_module(f"{__package__}.exploit").AGENTS  # built on all that is above games
+        return found
 
     def buckets(self) -> Mapping[str, Buckets]:
         """Abstractions by name: see kibitz.games.toepen.keys. A symmetric game has none: its infosets are merged."""

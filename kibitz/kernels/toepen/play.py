@@ -16,7 +16,7 @@ import numpy as np
 from kibitz.kernels.jit import ONE, TWO, U64, kernel, maker, part
 from kibitz.kernels.toepen.keys import key_of
 from kibitz.kernels.toepen.machine import action_of, options, spot_of
-from kibitz.kernels.toepen.rule import beaten_by, outlook
+from kibitz.kernels.toepen.rule import beaten_by, outlook, rule
 from kibitz.kernels.toepen.rules import (
     ANTE,
     BET,
@@ -261,6 +261,17 @@ def key_after(rules, keys, seat, words, hand):
     for k in range(len(words)):
         state = say(state, words[k], rules)
     return key_of(state, rules, keys)
+
+
+@kernel
+def advised(rules, seat, words, hand):
+    """The action that the rule of thumb takes for a seat, dealt a hand, after a public history."""
+    shown = shown_by(words, len(words), rules)
+    state = ready(dealt_to(seat, hand, shown[0] if seat else shown[1]), rules)
+    for k in range(len(words)):
+        state = say(state, words[k], rules)
+    _, width, cards = options(state, rules)
+    return rule(state, rules, width, cards)
 
 
 @kernel

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.games.toepen.arrays import rules_of
 from kibitz.solvers.blueprint import Blueprint
 
 Floats = NDArray[np.float64]
@@ -28,14 +27,15 @@ MOST_POINTS = 4096  # different strengths that are cut exactly; more are rounded
 def strength_buckets(solved: Blueprint, buckets: int = BUCKETS, deals: int = DEALS, seed: int = 0) -> NDArray[np.uint8]:
     """[2, 2, hands]  bucket by seat, leader (0) or reactor (1), and number of the hand."""
     from kibitz.kernels.toepen.keys import HANDS
-    from kibitz.kernels.toepen.walk import strengths
+    from kibitz.kernels.toepen.machine import strengths
+    from kibitz.kernels.walk.random import SCRATCH
 
     if not 1 <= buckets <= MOST_BUCKETS:
         raise SolverError(f"buckets={buckets} must be from 1 to {MOST_BUCKETS}")
     if deals < 1:
         raise SolverError(f"deals={deals} must be 1 or more")
     total, seen = np.zeros((2, 2, HANDS)), np.zeros((2, 2, HANDS))
-    strengths(rules_of(solved.game), solved.player(), seed, 0, deals, total, seen, np.zeros(64, np.uint64))
+    strengths(solved.machine.game, solved.player(), seed, 0, deals, total, seen, np.zeros(SCRATCH, np.uint64))
     like, size = classes_of_hands()
     result = np.zeros((2, 2, HANDS), np.uint8)
     for seat in range(2):

@@ -21,13 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SpecError
-from kibitz.evaluate.match import Score, View, scored
+from kibitz.evaluate.score import Score, scored
+from kibitz.games.toepen.agents import NO_COUNTS, ToepenPlayer, anyone
 from kibitz.games.toepen.endgame import FLOOR, Endgame
 from kibitz.games.toepen.endgame_deck import MOST_CARDS
 from kibitz.games.toepen.endgame_rows import Rows
 from kibitz.games.toepen.endgame_solution import Solution
-from kibitz.games.toepen.rules import NAMES, NUMBERS, Cards, takes
-from kibitz.play.agents import NO_COUNTS, Compiled, mask_of, words_of
+from kibitz.games.toepen.rules import NUMBERS, takes
+from kibitz.games.toepen.words import mask_of, text_of, words_of
+from kibitz.games.views import View
 
 Floats = NDArray[np.float64]
 TRICKS_LEFT = 2  # tricks that are solved while one waits, unless told otherwise
@@ -97,7 +99,7 @@ class Search:
 
     def __init__(
         self,
-        base: Compiled,
+        base: ToepenPlayer,
         seconds: float = 1.0,
         from_trick: int = 0,
         iterations: int = 0,
@@ -118,18 +120,18 @@ class Search:
         self.trick = first - 1
         self._kept: OrderedDict[tuple[str, ...], Solved] = OrderedDict()
 
-    def begin(self, seat: int, cards: Cards) -> None:
+    def begin(self, seat: int) -> None:
         pass
 
-    def end(self, history: tuple[str, ...], payoff: float) -> None:
+    def end(self, view: View, payoff: float) -> None:
         pass
 
     def act(self, view: View) -> list[float]:
-        trick = len(view.plays) // 2
+        trick = sum(word in NUMBERS for word in view.public) // 2
         if trick < self.trick:
             return self.base.act(view)
-        solved, rest = self.solved(view.history, trick)
-        hand = mask_of(view.dealt) & ~solved.spot.shown[view.seat]
+        solved, rest = self.solved(view.public, trick)
+        hand = mask_of(NUMBERS[name] for name in view.private) & ~solved.spot.shown[view.seat]
         found = solved.solution.strategy(view.seat, rest, hand)
         return [found[action] for action in view.actions]
 
@@ -183,11 +185,8 @@ class Search:
 
     def allowed(self, spot: Spot, endgame: Endgame, seat: int) -> NDArray[np.bool_]:
         """Which hands the rules allow a seat to hold at a spot."""
-        from kibitz.kernels.toepen.walk import UNIFORM
-        from kibitz.solvers.blueprint import player
-
-        anyone = Compiled(self.game, player(UNIFORM), "uniform")
-        return anyone.likelihoods(seat, spot.history, (endgame.hands | spot.shown[seat]).astype(np.uint64)) > 0
+        dealt = (endgame.hands | spot.shown[seat]).astype(np.uint64)
+        return anyone(self.base.machine).likelihoods(seat, spot.history, dealt) > 0
 
     def solve(self, spot: Spot, before: Solved | None = None) -> Solved:
         endgame = self.endgame(spot)
@@ -213,7 +212,7 @@ class Search:
 
 
 def written(
-    base: Compiled,
+    base: ToepenPlayer,
     spot: Spot,
     endgame: Endgame,
     rows: Rows,
@@ -363,8 +362,3 @@ def _gained(search: Search, solved: Solved) -> tuple[Floats, Floats]:
     mass = [m / m.sum() for m in mass]
     gap = sum(float(mass[seat] @ endgame.respond(plain, seat, used[1 - seat]).by_hand) for seat in range(2))
     return np.array([first, second]), np.array([solved.solution.nash_conv, gap])
-
-
-def text_of(word: int) -> str:
-    """A word of a public history, from its number."""
-    return NAMES[word] if word < 32 else ("check", "bet", "call", "fold")[word - 32]

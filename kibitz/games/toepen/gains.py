@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kibitz.evaluate.match import Score, View, match, scored
-from kibitz.games.toepen.rules import Cards
-from kibitz.play.agents import Compiled
-from kibitz.play.exploit import Exploit
-from kibitz.play.search import Spot, joined, spot_of, text_of, written
+from kibitz.evaluate.match import match
+from kibitz.evaluate.score import Score, scored
+from kibitz.games.toepen.agents import ToepenPlayer
+from kibitz.games.toepen.exploit import Exploit, cards_of
+from kibitz.games.toepen.search import Spot, joined, spot_of, written
+from kibitz.games.toepen.words import text_of
+from kibitz.games.views import View
 
 
 @dataclass(frozen=True)
@@ -33,22 +35,22 @@ class Leaned:
 class _Recorder:
     """Plays like a blueprint, and lets another learn from the hands."""
 
-    def __init__(self, base: Compiled, learner: Exploit) -> None:
+    def __init__(self, base: ToepenPlayer, learner: Exploit) -> None:
         self.name, self._base, self._learner = base.name, base, learner
 
-    def begin(self, seat: int, cards: Cards) -> None:
-        self._seat, self._cards = seat, cards
+    def begin(self, seat: int) -> None:
+        pass
 
     def act(self, view: View) -> list[float]:
         return self._base.act(view)
 
-    def end(self, history: tuple[str, ...], payoff: float) -> None:
-        self._learner.learn(self._seat, self._cards, history)
+    def end(self, view: View, payoff: float) -> None:
+        self._learner.learn(view.seat, cards_of(view), view.public)
 
 
 def exploit_gains(
     learner: Exploit,
-    foe: Compiled,
+    foe: ToepenPlayer,
     settings: Sequence[tuple[str, float]],
     hands: int = 2000,
     deals: int = 50,
@@ -59,7 +61,7 @@ def exploit_gains(
     from kibitz.kernels.toepen.play import MOST_WORDS, until_trick
 
     base, game = learner.base, learner.game
-    match(game, _Recorder(base, learner), foe, max(1, hands // 2), seed)
+    match(base.machine, _Recorder(base, learner), foe, deals=max(1, hands // 2), seed=seed)
     words, space = np.zeros(MOST_WORDS, np.uint64), np.zeros(64, np.uint64)
     won = np.zeros((len(settings), 2 * deals))
     weights: list[list[float]] = [[] for _ in settings]
@@ -83,7 +85,7 @@ def exploit_gains(
 
 
 def _in_endgame(
-    learner: Exploit, foe: Compiled, settings: Sequence[tuple[str, float]], spot: Spot, seat: int
+    learner: Exploit, foe: ToepenPlayer, settings: Sequence[tuple[str, float]], spot: Spot, seat: int
 ) -> list[tuple[float, float]]:
     """(what a setting wins more than search, how far it leans) in one endgame, for each setting."""
     solved = learner.solve(spot)

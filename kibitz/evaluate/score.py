@@ -1,0 +1,80 @@
+"""Means of what was won, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.05  # intervals hold the truth with probability 1 - LEVEL
+
+
+@dataclass(frozen=True)
+class Score:
+    """A mean per hand, and how sure it is."""
+
+    mean: float
+    error: float  # standard error of the mean
+    interval: tuple[float, float]  # holds the truth with probability 95%
+
+    def data(self) -> dict[str, object]:
+        """As plain values; errors and intervals that one deal does not give are None."""
+        low, high = (x if math.isfinite(x) else None for x in self.interval)
+        return {"mean": self.mean, "error": self.error if math.isfinite(self.error) else None, "interval": [low, high]}
+
+
+def scored(count: int, total: float, squares: float, scale: float = 1.0, level: float = LEVEL) -> Score:
+    """Mean, standard error and interval from a sum and a sum of squares, all times `scale`."""
+    from scipy.special import stdtrit
+
+    if count < 2:
+        mean = float(scale * total) if count else 0.0
+        return Score(mean, math.inf, (-math.inf, math.inf))
+    mean = total / count
+    variance = max(0.0, squares - total * mean) / (count - 1)
+    error = float(scale * math.sqrt(variance / count))
+    half = error * float(stdtrit(count - 1, 1.0 - level / 2))
+    mean = float(scale * mean)
+    return Score(mean, error, (mean - half, mean + half))
+
+
+class Tally:
+    """Sums of a match of n players on n seats. Chunks of deals come in order, so the sums are always the same.
+
+    A player's *edge* is what it wins more than the others do, times (n - 1) / n: in a zero-sum game what it wins.
+    """
+
+    def __init__(self, seatings: NDArray[np.int64]) -> None:
+        self.seatings = seatings  # [k, n]  the player in each seat
+        self.deals = 0
+        n = seatings.shape[1]
+        self._sum, self._square = np.zeros((n, n + 2)), np.zeros((n, n + 2))
+
+    def add(self, won: NDArray[np.float64]) -> None:
+        """won: [deals, k, n]  what each player won in each seating."""
+        n = self.seatings.shape[1]
+        each = won.sum(axis=1)
+        edge = each - (each.sum(axis=1, keepdims=True) / n)
+        for player in range(n):
+            columns = [
+                won[:, self.seatings[:, seat] == player, player].sum(axis=1) for seat in range(n)
+            ]  # by seat, in all seatings that have the player there
+            both = np.column_stack([*columns, each[:, player], edge[:, player]])
+            self._sum[player] += both.sum(axis=0)
+            self._square[player] += (both * both).sum(axis=0)
+        self.deals += len(won)
+
+    def _scored(self, player: int, column: int, times: int, level: float = LEVEL) -> Score:
+        return scored(self.deals, self._sum[player, column], self._square[player, column], 1.0 / times, level)
+
+    def score(self, player: int = 0) -> Score:
+        """What a player wins per hand, over all seatings."""
+        return self._scored(player, self.seatings.shape[1], len(self.seatings))
+
+    def by_seat(self, player: int, seat: int) -> Score:
+        return self._scored(player, seat, int((self.seatings[:, seat] == player).sum()))
+
+    def edge(self, player: int = 0, level: float = LEVEL) -> Score:
+        return self._scored(player, self.seatings.shape[1] + 1, len(self.seatings), level)
