@@ -1,11 +1,8 @@
-"""kibitz train: learn a blueprint of a game too large for a tree, watch it, save it, stop it and go on."""
+"""kibitz train: learn a blueprint of any game, watch it, save it, stop it and go on."""
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,10 +16,9 @@ from kibitz.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:
     from kibitz.solvers.blueprint import Blueprint, Progress
+    from kibitz.training import Saver
 
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
-SAVING_SHARE = 0.1  # saving takes no more of the time than this
-ABSTRACTION, MEMORY, FULL, EVERY = "outlook", "1GB", "evict", 30.0
+MEMORY, FULL, EVERY = "1GB", "evict", 30.0
 
 
 @dataclass(frozen=True)
@@ -41,14 +37,14 @@ def train(
         str | None,
         typer.Argument(
             metavar="GAME",
-            help="toepen, or a smaller one such as 'toepen(suits=3, ranks=3, hand=3)'. With --resume it may be "
-            "left out.",
+            help="leduc, rhode_island, toepen, liars_dice, my.game, my_game.py:Class ... With --resume it may be left "
+            "out.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Keep the blueprint here, such as toepen.blueprint."),
+        typer.Option("--out", metavar="DIR", help="Save the blueprint here, such as leduc.blueprint."),
     ] = None,
     seconds: Annotated[
         float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
@@ -61,8 +57,8 @@ def train(
         typer.Option(
             "--abstraction",
             metavar="NAME",
-            help="Which decisions share a row: outlook merges most; maximal, isomorphic and null merge "
-            f"nothing that matters. Default: {ABSTRACTION}.",
+            help="Which decisions share a row: null (each infoset has its own), or a name of the game's; an unknown "
+            "name lists them. Default: the game's own choice (toepen: outlook; poker: isomorphic; else null).",
         ),
     ] = None,
     strength: Annotated[
@@ -70,7 +66,24 @@ def train(
         typer.Option(
             "--strength",
             metavar="DIR",
-            help="For --abstraction strength and strength-history: the blueprint whose play says what hands are worth.",
+            help="toepen, for --abstraction strength and strength-history: the blueprint whose play says what hands "
+            "are worth.",
+        ),
+    ] = None,
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            "--base",
+            metavar="DIR",
+            help="Graft: a blueprint that plays outside --part, while only the rows of the part are trained.",
+        ),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            "--part",
+            metavar="NAME",
+            help="The part to train, such as 'trick 3' or 'round 2'; an unknown name lists them.",
         ),
     ] = None,
     memory: Annotated[
@@ -114,19 +127,21 @@ def train(
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
 ) -> None:
-    """Train a blueprint: a strategy of a game that is too large to lay out, in a table of a fixed size.
+    """Train a blueprint by Monte Carlo CFR: a strategy in a table of a fixed size, for games of any size.
 
-    Random deals are walked by MCCFR with external sampling; what is learned at a decision goes into the row that
-    the abstraction gives it. The blueprint at --out is saved from time to time and at the end, and it is all that
-    is needed to go on. Ctrl-C saves it too and prints the command that goes on. A game that is small enough to be
-    laid out is better solved by `kibitz solve`, which knows how far it is from the end.
+    Games with compiled rules (toepen, poker) are sampled by these; other games on their tree, or, where that does not
+    fit into memory, by their rules in Python, slowly. The blueprint at --out is saved from time to time and at the
+    end. Ctrl-C saves it too and prints the command that goes on. A small game is better solved by `kibitz solve`,
+    which knows its exploitability.
 
     \b
     Examples:
+      kibitz train leduc --seconds 10 --out leduc.blueprint
       kibitz train toepen --seconds 600 --out toepen.blueprint
       kibitz train --resume toepen.blueprint --seconds 600
       kibitz train toepen --abstraction maximal --memory 4GB --seconds 3600 --out fine.blueprint
       kibitz train toepen --abstraction strength-history --strength toepen.blueprint --seconds 600 --out s.blueprint
+      kibitz train toepen --base toepen.blueprint --part 'trick 1' --abstraction maximal --seconds 600 --out g.blueprint
       kibitz train 'toepen(suits=3, ranks=3)' --memory 50MB --iterations 100000 --threads 1 --out b
     """
     order = Order(iterations, seconds, _threads(threads), every, _out(out, resume))
@@ -135,12 +150,16 @@ def train(
     with Watch(shown) as watch:
         watch.phase("compiling: the first use takes a while, the next ones do not")
         if resume is None:
-            blueprint = _new(game, abstraction, strength, memory, full, seed)
+            blueprint = _new(game, abstraction, strength, memory, full, seed, base, part)
         else:
             if strength is not None:
                 raise SolverError(f"{resume} has its buckets of hands already: leave --strength out")
+            if base is not None or part is not None:
+                raise SolverError(f"{resume} has its base already: leave --base and --part out")
             blueprint = _resumed(resume, game, abstraction, memory, full, seed)
-        _warm_up()
+        if not blueprint.machine.compiled:
+            note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
+        _warm_up(blueprint)
         first = blueprint.iteration
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -158,16 +177,15 @@ def train(
 
 def bytes_of(text: str) -> int:
     """A size such as 500MB, 1.5 GB or 2GiB in bytes."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMG]I?|)B\s*", text.upper())
-    if not match:
-        raise SolverError(f"--memory {text!r} should be a number with its unit, KB, MB or GB: 500MB, 2GB")
-    return int(checked("--memory", float(match[1]) * UNITS[match[2]]))
+    from kibitz.training import bytes_of as sized
+
+    return int(checked("--memory", sized(text)))
 
 
 def _threads(threads: int | None) -> int:
-    if threads is not None:
-        return threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    from kibitz.host import cores
+
+    return cores() if threads is None else threads
 
 
 def _out(out: Path | None, resume: Path | None) -> Path:
@@ -200,63 +218,47 @@ def _new(
     memory: str | None,
     full: str | None,
     seed: int | None,
+    base: Path | None,
+    part: str | None,
 ) -> Blueprint:
+    from kibitz.machine import machine_of
     from kibitz.solvers.blueprint import Blueprint
 
     if game is None:
-        raise SolverError("name the GAME to train for, such as toepen, or a blueprint to go on from with --resume")
-    bucket = _buckets(game, abstraction or ABSTRACTION, strength)
+        raise SolverError("name the GAME to train for, such as leduc, or a blueprint to go on from with --resume")
+    if (base is None) != (part is None):
+        raise SolverError("--base and --part go together: the blueprint that plays elsewhere, and the part to train")
+    machine = machine_of(game)
+    name = abstraction or machine.default
+    arrays = machine.arrays_from(name, None if strength is None else str(strength))
+    held = None if base is None else Blueprint.load(base, compact=True, game=machine)
     room = bytes_of(memory or MEMORY)
-    return Blueprint.empty(game, abstraction or ABSTRACTION, room, seed or 0, full or FULL, bucket)
-
-
-def _buckets(game: str, abstraction: str, strength: Path | None) -> Any:
-    """Buckets of hands, for the abstractions that have them."""
-    from kibitz.solvers.blueprint import Blueprint, toepen_of
-
-    wanted = abstraction.startswith("strength")
-    if wanted and strength is None:
-        raise SolverError(
-            f"--abstraction {abstraction} needs a solved strategy that says what hands are worth: train one, such as "
-            "`kibitz train toepen --seconds 120 --out solved`, and name it with --strength solved"
-        )
-    if strength is None:
-        return None
-    if not wanted:
-        raise SolverError(f"--strength goes with --abstraction strength or strength-history, not with {abstraction}")
-    from kibitz.solvers.strength import strength_buckets
-
-    solved = Blueprint.load(strength, compact=True)
-    if solved.game != toepen_of(game):
-        raise ArtefactError(f"{strength} is a blueprint of {solved.game.spec}, not of {toepen_of(game).spec}")
-    return strength_buckets(solved)
+    return Blueprint.empty(machine, name, room, seed or 0, full or FULL, arrays, held, part)
 
 
 def _resumed(
     path: Path, game: str | None, abstraction: str | None, memory: str | None, full: str | None, seed: int | None
 ) -> Blueprint:
     """The blueprint to go on from; what is said beside it has to agree."""
-    from kibitz.solvers.blueprint import Blueprint, rows_in, toepen_of
+    from kibitz.machine import machine_of
+    from kibitz.solvers.blueprint import Blueprint
+    from kibitz.solvers.tables import rows_in
 
-    held = Blueprint.load(path)
-    said = [
-        ("GAME", None if game is None else toepen_of(game).spec, held.game.spec),
-        ("--abstraction", abstraction, held.abstraction),
-        ("--full", full, held.full),
-        ("--seed", seed, held.seed),
-    ]
+    machine = None if game is None else machine_of(game)
+    held = Blueprint.load(path, game=machine)
+    said = [("--abstraction", abstraction, held.abstraction), ("--full", full, held.full), ("--seed", seed, held.seed)]
     for name, given, has in said:
         if given is not None and given != has:
             raise ArtefactError(f"{path} was trained with {name} {has}, not {given}: leave {name} out, or start anew")
-    if memory is not None and rows_in(bytes_of(memory)) != held.capacity:
+    if memory is not None and rows_in(bytes_of(memory), held.machine.actions) != held.capacity:
         raise ArtefactError(f"{path} has a table of {held.capacity:,} rows, whose size stays: leave --memory out")
     return held
 
 
-def _warm_up() -> None:
+def _warm_up(blueprint: Blueprint) -> None:
     from kibitz.solvers.blueprint import warm_up
 
-    warm_up()
+    warm_up(blueprint.machine)
 
 
 # During
@@ -264,93 +266,43 @@ def _warm_up() -> None:
 
 def _run(order: Order, blueprint: Blueprint, watch: Watch, resume: Path | None) -> tuple[bool, Order]:
     """Train and save; returns whether Ctrl-C stopped it, and the order with the seconds that are left."""
-    from kibitz.run import interruptible
+    from kibitz.training import Saver, continued
 
-    clock = _Clock(order, blueprint, resume)
-    with interruptible() as stopped:
+    saver = Saver(blueprint, order.out, order.out == resume, order.every, note)
 
-        def look(now: Progress) -> bool:
-            watch.phase(clock.line(now))
-            if not stopped.is_set():
-                clock.save(if_due=True)
-            return stopped.is_set()
+    def finish(path: Path) -> None:
+        watch.phase(f"saving {path}")
+        save_or_rescue(saver.save, path)
 
-        if order.iterations is None or blueprint.iteration < order.iterations:
-            blueprint.train(order.iterations, order.seconds, order.threads, look)
-        watch.phase(f"saving {order.out}")
-        clock.finish()
-    order = replace(order, out=clock.out)
+    stopped = continued(
+        blueprint, saver, order.iterations, order.seconds, order.threads,
+        lambda now: watch.phase(line(order, saver, now)), finish,
+    )  # fmt: skip
+    order = replace(order, out=saver.out or order.out)
     done = order.iterations is not None and blueprint.iteration >= order.iterations
-    left = None if order.seconds is None else order.seconds - clock.used()
-    interrupted = stopped.is_set() and not done and (left is None or left > 0)
+    left = None if order.seconds is None else order.seconds - saver.used()
+    interrupted = stopped and not done and (left is None or left > 0)
     return interrupted, replace(order, seconds=left if interrupted else order.seconds)
 
 
-class _Clock:
-    """When to save, and what to say of speed and time."""
+def line(order: Order, saver: Saver, now: Progress) -> str:
+    """What to say of speed and time."""
+    from kibitz.report.text import duration
 
-    def __init__(self, order: Order, blueprint: Blueprint, resume: Path | None) -> None:
-        self.order, self.blueprint, self.out = order, blueprint, order.out
-        self._failed = False  # to save, and told of
-        self._last = blueprint.meta if order.out == resume else None  # what lies at `out`, if nobody else came
-        self.began = self.saved = time.perf_counter()
-        self.first = blueprint.progress()
-        self.every = order.every
-
-    def used(self) -> float:
-        return time.perf_counter() - self.began
-
-    def save(self, if_due: bool = False) -> None:
-        started = time.perf_counter()
-        if if_due and started - self.saved < self.every:
-            return
-        try:
-            self._save(self.out)
-        except ArtefactError as error:
-            if not if_due:
-                raise
-            if not self._failed:
-                note(f"the blueprint is not saved: {error}; training goes on")
-            self._failed = True
-        self.saved = time.perf_counter()
-        self.every = max(self.order.every, (self.saved - started) / SAVING_SHARE)
-
-    def finish(self) -> None:
-        """Save what there is, elsewhere if need be."""
-        save_or_rescue(self._save, self.out)
-
-    def _save(self, path: Path) -> None:
-        """Save, never over the work of another: then beside it."""
-        from kibitz.run import beside
-        from kibitz.store import Occupied
-
-        while True:
-            try:
-                self.blueprint.save(path, lambda meta: meta == self._last)
-                break
-            except Occupied:
-                taken, path = path, beside(path)
-                self.out, self._last = path, None
-                note(f"{taken} was taken by another training meanwhile: this one is saved as {path}")
-        self._last, self._failed = self.blueprint.meta, False
-
-    def line(self, now: Progress) -> str:
-        from kibitz.report.text import duration
-
-        order, spent = self.order, max(now.seconds - self.first.seconds, 1e-9)
-        rate = (now.visited - self.first.visited) / spent
-        lost = f"{now.refused:,} refused" if self.blueprint.full == "refuse" else f"{now.evicted:,} evicted"
-        said = [
-            f"training {self.blueprint.game.spec}: iteration {now.iteration:,}", f"{rate:,.0f} decisions/s",
-            f"{now.rows:,} of {self.blueprint.capacity:,} rows", lost,
-        ]  # fmt: skip
-        left = [] if order.seconds is None else [order.seconds - self.used()]
-        done = now.iteration - self.first.iteration
-        if order.iterations is not None and done > 0:
-            left.append((order.iterations - now.iteration) * spent / done)
-        if left:
-            said.append(f"about {duration(max(0.0, min(left)))} left")
-        return ", ".join(said)
+    blueprint, spent = saver.blueprint, max(now.seconds - saver.first.seconds, 1e-9)
+    rate = (now.visited - saver.first.visited) / spent
+    lost = f"{now.refused:,} refused" if blueprint.full == "refuse" else f"{now.evicted:,} evicted"
+    said = [
+        f"training {blueprint.machine.spec}: iteration {now.iteration:,}", f"{rate:,.0f} decisions/s",
+        f"{now.rows:,} of {blueprint.capacity:,} rows", lost,
+    ]  # fmt: skip
+    left = [] if order.seconds is None else [order.seconds - saver.used()]
+    done = now.iteration - saver.first.iteration
+    if order.iterations is not None and done > 0:
+        left.append((order.iterations - now.iteration) * spent / done)
+    if left:
+        said.append(f"about {duration(max(0.0, min(left)))} left")
+    return ", ".join(said)
 
 
 # After
@@ -372,7 +324,7 @@ def as_data(order: Order, blueprint: Blueprint, stopped: bool) -> dict[str, Any]
     """How training went, as plain data; sums are over all of it, from before a resume too."""
     now = blueprint.progress()
     return {
-        "game": blueprint.game.spec,
+        "game": blueprint.machine.spec,
         "abstraction": blueprint.abstraction,
         "seed": blueprint.seed,
         "full": blueprint.full,
@@ -398,7 +350,7 @@ def _print(order: Order, blueprint: Blueprint, stopped: bool, first: int) -> Non
 
     out, now = console(), blueprint.progress()
     out.print(
-        f"{plain(blueprint.game.spec)} by {blueprint.abstraction}: {now.iteration:,} iterations, "
+        f"{plain(blueprint.machine.spec)} by {blueprint.abstraction}: {now.iteration:,} iterations, "
         f"{duration(now.seconds)}",
         style="bold",
         markup=False,

@@ -79,6 +79,12 @@ class Machine:
         """The abstraction of a name, or of arrays that were saved with one."""
         raise NotImplementedError
 
+    def arrays_from(self, abstraction: str, path: str | None) -> dict[str, NDArray[Any]] | None:
+        """What an abstraction needs that is made from a trained strategy; path: where that is saved."""
+        if path is not None:
+            raise SolverError(f"--strength is for abstractions that need a trained blueprint; {self.spec} has none")
+        return None
+
     def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         """The keys of the rows that a seat reads in some infosets of the rules, which have so many actions."""
         raise NotImplementedError

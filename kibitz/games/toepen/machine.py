@@ -68,6 +68,22 @@ class ToepenMachine(Machine):
             keys = Keys(np.int64(NAMES[name]), np.ascontiguousarray(bucket))
         return View(name, keys, {"bucket": keys.bucket})
 
+    def arrays_from(self, abstraction: str, path: str | None) -> dict[str, NDArray[Any]] | None:
+        wanted = abstraction.startswith("strength")
+        if wanted and path is None:
+            raise SolverError(
+                f"--abstraction {abstraction} needs a trained strategy that says what hands are worth: train one, such "
+                "as `kibitz train toepen --seconds 120 --out solved`, and name it with --strength solved"
+            )
+        if path is None:
+            return None
+        if not wanted:
+            raise SolverError(
+                f"--strength goes with --abstraction strength or strength-history, not with {abstraction}"
+            )
+        made = import_module(f"{__package__}.strength")
+        return {"bucket": made.strength_buckets_of(path, self)}
+
     def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.games.toepen.words import mask_of, words_of
         from kibitz.kernels.toepen.play import key_after

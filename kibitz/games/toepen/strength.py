@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
+from kibitz.games.machine import Machine
 from kibitz.solvers.blueprint import Blueprint
 
 Floats = NDArray[np.float64]
@@ -48,6 +49,11 @@ def strength_buckets(solved: Blueprint, buckets: int = BUCKETS, deals: int = DEA
                     cut = cut_line(worth[held] / times[held], times[held], buckets)
                     result[seat, role, held] = cut
     return np.take_along_axis(result, np.broadcast_to(like, result.shape), axis=2)
+
+
+def strength_buckets_of(path: str, machine: Machine) -> NDArray[np.uint8]:
+    """The buckets by a saved blueprint."""
+    return strength_buckets(Blueprint.load(path, compact=True, game=machine))
 
 
 def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:

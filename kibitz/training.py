@@ -1,0 +1,164 @@
+"""kibitz.train: a blueprint of any game, with checkpoints, and Ctrl-C that saves.
+
+blueprint = kibitz.train("leduc", seconds=10)
+kibitz.match("leduc", blueprint, "uniform")
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kibitz.errors import ArtefactError, SolverError
+from kibitz.host import cores
+from kibitz.loop import interruptible
+from kibitz.run import beside
+from kibitz.solvers.blueprint import Blueprint, Progress, warm_up
+from kibitz.store import Occupied, check_place
+
+SAVING_SHARE = 0.1  # saving takes no more of the time than this
+MEMORY, FULL, EVERY = 1_000_000_000, "evict", 30.0
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
+
+
+class Saver:
+    """Saves a blueprint from time to time, never over the work of another: then beside it."""
+
+    def __init__(
+        self, blueprint: Blueprint, out: Path | None, resumed: bool, every: float, tell: Callable[[str], None]
+    ):
+        self.blueprint, self.out, self.every, self._least = blueprint, out, every, every
+        self._tell = tell
+        self._failed = False  # to save, and told of
+        self._last = blueprint.meta if resumed else None  # what lies at `out`, if nobody else came
+        self.began = self.saved = time.perf_counter()
+        self.first = blueprint.progress()
+
+    def used(self) -> float:
+        return time.perf_counter() - self.began
+
+    def save_if_due(self) -> None:
+        """Save if the time has come; a save that fails is told of, and training goes on."""
+        started = time.perf_counter()
+        if self.out is None or started - self.saved < self.every:
+            return
+        try:
+            self.save(self.out)
+        except ArtefactError as error:
+            if not self._failed:
+                self._tell(f"the blueprint is not saved: {error}; training goes on")
+            self._failed = True
+        self.saved = time.perf_counter()
+        self.every = max(self._least, (self.saved - started) / SAVING_SHARE)
+
+    def save(self, path: Path) -> None:
+        while True:
+            try:
+                self.blueprint.save(path, lambda meta: meta == self._last)
+                break
+            except Occupied:
+                taken, path = path, beside(path)
+                self.out, self._last = path, None
+                self._tell(f"{taken} was taken by another training meanwhile: this one is saved as {path}")
+        self._last, self._failed = self.blueprint.meta, False
+
+
+def train(
+    game: Any = None,
+    *,
+    iterations: int | None = None,
+    seconds: float | None = None,
+    abstraction: Any = None,
+    memory: int | str = MEMORY,
+    seed: int = 0,
+    full: str = FULL,
+    threads: int | None = None,
+    base: Blueprint | str | None = None,
+    part: str | int | None = None,
+    seats: tuple[int, ...] | None = None,
+    out: Any = None,
+    resume: Any = None,
+    every: float = EVERY,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Blueprint:
+    """Train a blueprint of a game by MCCFR: a strategy in a table of a fixed size, for games of any size.
+
+    game         a name, a game, or a file of yours; not needed with `resume`
+    iterations   stop after so many in all; seconds: after so many from now
+    abstraction  which decisions share a row: a name, or what kibitz.abstraction takes; default: the game's own choice
+    memory       for the table, in bytes or as "500MB"; full: what happens when it is full, "evict" or "refuse"
+    threads      default: all cores. Only one thread gives the same bytes every time
+    base, part   a graft: only the rows of a part of the game move, elsewhere the base plays (`machine.parts`)
+    out          a directory to save to every `every` seconds and at the end; resume: one to go on from
+    on_progress  is called with a Progress a few times a second
+
+    Ctrl-C saves what there is (if `out` is given) and raises KeyboardInterrupt.
+    """
+    threads = cores() if threads is None else threads
+    resumed = resume is not None
+    if resume is not None:
+        if base is not None or abstraction is not None:
+            raise SolverError("resume goes on with what was saved: leave base and abstraction out")
+        blueprint = Blueprint.load(resume, game=game)
+        out = resume if out is None else out
+    elif game is None:
+        raise SolverError("name the game to train for, or a blueprint to go on from with resume=")
+    else:
+        held = Blueprint.load(base, compact=True, game=game) if isinstance(base, str | Path) else base
+        blueprint = Blueprint.empty(game, abstraction, bytes_of(memory), seed, full, base=held, part=part, seats=seats)
+    if out is not None:
+        check_place(out)
+        if (Path(out) / "manifest.json").exists() and not (resumed and Path(out) == Path(resume)):
+            raise ArtefactError(f"{out} holds a strategy already: go on with it by resume=, or choose another path")
+    warm_up(blueprint.machine)
+    saver = Saver(blueprint, None if out is None else Path(out), resumed and out == resume, every, _warn)
+    if continued(blueprint, saver, iterations, seconds, threads, on_progress):
+        raise KeyboardInterrupt
+    return blueprint
+
+
+def continued(
+    blueprint: Blueprint,
+    saver: Saver,
+    iterations: int | None,
+    seconds: float | None,
+    threads: int,
+    on_progress: Callable[[Progress], None] | None = None,
+    finish: Callable[[Path], None] | None = None,
+) -> bool:
+    """Train on and save; returns whether Ctrl-C stopped it. finish: saves at the end instead of `saver.save`."""
+    with interruptible() as stopped:
+
+        def look(now: Progress) -> bool:
+            if on_progress is not None:
+                on_progress(now)
+            if not stopped.is_set():
+                saver.save_if_due()
+            return stopped.is_set()
+
+        blueprint.train(iterations, seconds, threads, look)
+        if saver.out is not None:
+            (finish or saver.save)(saver.out)
+    return stopped.is_set()
+
+
+def bytes_of(size: int | str) -> int:
+    """A size such as 500MB, 1.5 GB or 2GiB in bytes."""
+    import re
+
+    if isinstance(size, int):
+        return size
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMG]I?|)B\s*", size.upper())
+    if not found:
+        raise SolverError(f"memory={size!r} should be a number with its unit, KB, MB or GB: 500MB, 2GB")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def _warn(said: str) -> None:
+    import warnings
+
+    from kibitz.errors import RunWarning
+
+    warnings.warn(said, RunWarning, stacklevel=3)
