@@ -354,9 +354,8 @@ def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: 
     numbers = [np.flatnonzero(weights) for weights in drawn]
     _check_deals(numbers)
     weights = np.array(drawn).reshape(-1, HANDS)
-    by_card = np.zeros((len(drawn), 52))
-    for column in hand_cards().T:
-        np.add.at(by_card, (slice(None), column), weights)
+    holds = (hand_cards()[:, :, None] == np.arange(52)).any(axis=1)
+    by_card = weights @ holds.astype(np.float64)
     edges = np.concatenate([np.zeros(0), *(_edges(each) for each in drawn)])
     places = np.concatenate([np.zeros(0, np.int64), *numbers]).astype(np.uint64)
     given = places, edges, _firsts(numbers), weights, by_card, count, shown.astype(np.uint8), seed
