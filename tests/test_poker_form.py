@@ -31,8 +31,7 @@ from poker_games import (
 
 import kibitz
 from kibitz.errors import GameError, SolverError
-from kibitz.form import poker as poker_module
-from kibitz.form.kinds import is_poker
+from kibitz.form.choice import needs_tree
 from kibitz.form.poker.form import PokerForm, poker_form
 from kibitz.form.poker.infosets import PokerInfosets
 from kibitz.games.poker import acpc
@@ -205,14 +204,14 @@ def test_only_two_players():
     three = replace(acpc.read("kuhn"), players=3, blinds=(1, 1, 1), ranks=4, name="")
     with pytest.raises(GameError, match=r"3 players.*tree"):
         PokerForm(Poker(three))
-    assert not is_poker(Poker(three))
+    assert needs_tree(Poker(three))
     assert not isinstance(form_for(Poker(three)), PokerForm)
-    assert not is_poker(kibitz.game("leduc"))
+    assert needs_tree(kibitz.game("leduc"))
 
 
 def test_asking_whether_a_game_is_poker_for_two_is_quick():
     began = time.process_time()
-    assert not is_poker(poker("holdem.limit.3p"))  # whose betting has 24 million nodes
+    assert needs_tree(poker("holdem.limit.3p"))  # whose betting has 24 million nodes
     assert time.process_time() - began < 20.0
 
 
@@ -278,7 +277,7 @@ def test_digests_tell_games_apart():
 def test_memory_of_the_cards_is_counted_before_they_are_dealt(monkeypatch):
     """Four cards of a whole deck's board: twelve million hands on boards, which took 2.8 GB."""
     definition = acpc.Definition(True, 2, 2, None, (1, 1), (1, 1), (0, 0), (0, 0), 4, 13, 2, (0, 4))
-    monkeypatch.setattr(poker_module, "deal", lambda definition: pytest.fail("cards were dealt"))
-    monkeypatch.setattr(poker_module, "free_memory", lambda: 2 << 30)
+    monkeypatch.setattr("kibitz.form.poker.layout.deal", lambda definition: pytest.fail("cards were dealt"))
+    monkeypatch.setattr("kibitz.form.poker.layout.free_memory", lambda: 2 << 30)
     with pytest.raises(GameError, match=r"which take about 4,072 MB to solve; 1,938 MB are free here"):
         PokerForm(Poker(definition))

@@ -21,6 +21,7 @@ A game may also have
     spec                 the string it was called by, which saved strategies carry
     least_histories      a number that its histories reach or exceed, so that a tree without end is not begun
     sample(state, rng)   at CHANCE: one outcome by its probability, where there are too many for a list
+    form                 the name of the form it is solved on (kibitz.form.choice); default: "tree"
     buckets()            abstractions of its own: {name: Buckets}, for kibitz.abstraction(game, name)
 """
 
