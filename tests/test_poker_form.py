@@ -34,6 +34,7 @@ from kibitz.errors import GameError, SolverError
 from kibitz.form.choice import needs_tree
 from kibitz.form.poker.form import PokerForm, poker_form
 from kibitz.form.poker.infosets import PokerInfosets
+from kibitz.form.protocol import CompactForm, Form
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker, poker, rhode_island
 from kibitz.run import form_for, solve
@@ -281,3 +282,25 @@ def test_memory_of_the_cards_is_counted_before_they_are_dealt(monkeypatch):
     monkeypatch.setattr("kibitz.form.poker.layout.free_memory", lambda: 2 << 30)
     with pytest.raises(GameError, match=r"which take about 4,072 MB to solve; 1,938 MB are free here"):
         PokerForm(Poker(definition))
+
+
+def test_forms_and_infosets_are_what_the_protocols_say():
+    """Both forms have all that solvers ask, and only the one without a tree is compact."""
+    rules = kibitz.game("poker(file=kuhn)")
+    on_tree, without = form_for(rules, of_tree=True), form_for(rules)
+    for form in (on_tree, without):
+        assert isinstance(form, Form)
+    assert on_tree.compact is None and on_tree.infosets.compact is None
+    assert without.compact is without and without.infosets.compact is without.infosets
+    assert not on_tree.infosets.same(without.infosets) and not without.infosets.same(on_tree.infosets)
+    assert without.infosets.of_game(rules) and not without.infosets.of_game(kibitz.game("kuhn"))
+    lacking = [name for name in dir(CompactForm) if not name.startswith("_") and not hasattr(without, name)]
+    assert lacking == []
+
+
+def test_a_game_that_names_no_form_there_is_is_refused():
+    class Named(type(kibitz.game("kuhn"))):
+        form = "cube"
+
+    with pytest.raises(GameError, match="names the form 'cube'; forms are tree and poker"):
+        form_for(Named())
