@@ -16,19 +16,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import store
-from kibitz.abstractions import abstract_game
-from kibitz.abstractions import abstraction as make_abstraction
+from kibitz.abstractions.compact import abstracted_form, abstracted_tree
 from kibitz.errors import ArtefactError, RunWarning, SolverError
 from kibitz.evaluate import probabilities_of
-from kibitz.form.kinds import is_form, is_poker, is_poker_form, is_poker_infosets
-from kibitz.form.rows import RowMap
-from kibitz.form.sequence import form_of, normalise
+from kibitz.form import choice
+from kibitz.form.protocol import Form, MovingRows
+from kibitz.form.sequence import normalise
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.host import cores
@@ -37,9 +36,6 @@ from kibitz.profile import Profile
 from kibitz.solvers import Solver, Task, make
 from kibitz.spec import parse
 from kibitz.tree import Tree, tree_of
-
-if TYPE_CHECKING:
-    from kibitz.form import Form
 
 KIND = "checkpoint"
 STOPS = ("iterations", "until", "seconds")
@@ -85,7 +81,7 @@ def solve(
     seconds: float | None = None,
     seed: int = 0,
     threads: int | None = None,
-    rows: RowMap | None = None,
+    rows: MovingRows | None = None,
     start: Profile | str | None = None,
     abstraction: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -124,7 +120,7 @@ def solve(
     check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
-    tree = None if is_poker_form(form) or is_form(game) else _tree(game)
+    tree = None if form is game or form.compact is not None else _tree(game)
     # Sampling on several threads is not reproducible: only those who ask for it get it.
     threads = 1 if threads is None and walks(solver) else _threads(form, threads)
     task = Task(tree, form, rows, first, seed, threads)
@@ -169,21 +165,11 @@ def solve_through(game: Any, solver: str, **options: Any) -> Profile:
 
 def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: Any) -> Profile:
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
-    if is_poker_form(form):
-        from kibitz.abstractions.poker import poker_buckets
-
-        name, buckets = poker_buckets(form, source)
-        small = form.bucketed(buckets)
-        answer = solve(small, solver, **options)
-        size = small.points
-        probabilities = form.to_probabilities(form.lift(small, small.to_strategy(answer.probabilities)))
-    else:
-        tree, chosen = _tree(game), make_abstraction(game, source)
-        derived = abstract_game(tree, chosen.row, chosen.closed)
-        answer = solve(derived.tree, solver, **options)
-        name, size = chosen.name, len(derived.tree.infosets.labels)
-        probabilities = chosen.even_out(derived.lift(answer.probabilities))
-    meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": name, "size": size}
+    compact = form.compact
+    small = abstracted_tree(game, _tree(game), source) if compact is None else abstracted_form(compact, source)
+    answer = solve(small.subject, solver, **options)
+    probabilities = small.lift(answer.probabilities)
+    meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": small.name, "size": small.size}
     meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
     meta["abstract_value"] = meta.pop("value", None)
     return Profile(form.infosets, probabilities, meta)
@@ -286,22 +272,16 @@ def walks(solver: str, abstraction: Any = None) -> bool:
 
 
 def form_for(game: Game | Tree | Form | str, start: Any = None, of_tree: bool = False) -> Form:
-    """The form to solve a game on: a poker game for two needs no tree."""
-    if is_form(game):
-        return game
-    rules = game if isinstance(game, Tree) else make_game(game)
-    of_tree = of_tree or (isinstance(start, Profile) and not is_poker_infosets(start.infosets))
-    if is_poker(rules) and not of_tree:
-        from kibitz.form.poker.form import poker_form
-
-        return poker_form(rules)
-    return form_of(_tree(rules))
+    """The form to solve a game on: the one that it names, unless a profile of its tree is where to start."""
+    return choice.form_for(game, of_tree or (isinstance(start, Profile) and start.infosets.compact is None))
 
 
 def _tree(game: Game | Tree | Form | str) -> Tree:
-    if is_form(game):
+    if isinstance(game, Tree):
+        return game
+    if not isinstance(game, str) and isinstance(game, Form):
         raise SolverError("a form does not know its tree: give the game itself")
-    return game if isinstance(game, Tree) else tree_of(make_game(game))
+    return tree_of(make_game(game))
 
 
 def whole(seed: Any) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kibitz import spec as specs
 from kibitz.abstractions.cards import card_buckets
 from kibitz.errors import GameError, SpecError
-from kibitz.form.kinds import is_poker, is_poker_infosets
+from kibitz.form.choice import needs_tree
 from kibitz.form.rows import check_rows
 from kibitz.games import Game
 from kibitz.games.protocol import Action, Buckets
@@ -99,7 +99,7 @@ def abstraction(
     keys: NDArray[Any] | None = None
     ties: Ints | None = None
     if isinstance(source, Abstraction):
-        if not same_infosets(source.infosets, infosets):
+        if not source.infosets.same(infosets):
             raise GameError(f"the abstraction {source.name} was made for another game")
         if callable(without) or len(without):
             raise SpecError("an Abstraction has its dropped actions already: give without= when you make it")
@@ -197,12 +197,11 @@ def _from_name(spec: specs.Spec, tree: Tree, rules: Game | None) -> Buckets | No
         return specs.call(lambda: table[spec.name], spec)
     if hasattr(rules, "buckets") and spec.name != "null" and not callable(getattr(rules, "hand", None)):
         raise specs.unknown("abstraction", spec.name, ["null", *table])
-    if is_poker(rules):
-        several = rules.definition.hole > 1 or sum(rules.definition.board) > 1
-        if spec.name == "gameshrink" or (spec.name == "suits" and several):
-            from kibitz.abstractions.poker import tree_keys
+    if not needs_tree(rules):
+        from kibitz.abstractions.poker import tree_keys
 
-            keys = tree_keys(rules, tree.infosets, str(spec))
+        keys = tree_keys(rules, tree.infosets, spec)
+        if keys is not None:
             return Buckets(lambda seat, label: label, keys=lambda labels: keys)
     bucket = card_buckets(spec, tree, rules)
     return None if bucket is None else Buckets(bucket)
@@ -253,17 +252,6 @@ def _closed(
             for k, action in enumerate(actions):
                 closed[infosets.first[i] + k] = action in drop
     return closed
-
-
-def same_infosets(one: Infosets, other: Infosets) -> bool:
-    """Are these the infosets of one game?"""
-    if is_poker_infosets(one) or is_poker_infosets(other):
-        return is_poker_infosets(one) and one.same(other)
-    return one is other or (
-        one.labels == other.labels
-        and np.array_equal(one.seat_start, other.seat_start)
-        and [one.actions[k] for k in one.actions_of] == [other.actions[k] for k in other.actions_of]
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kibitz.cli.watch import Watch
-    from kibitz.form import PokerForm
+    from kibitz.form.protocol import CompactForm
     from kibitz.games import Game
     from kibitz.tree import Tree
 
@@ -154,24 +154,19 @@ def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[
     return rules, _named(tree, text)
 
 
-def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | None = None) -> Tree | PokerForm:
-    """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed.
+def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | None = None) -> Tree | CompactForm:
+    """What a solver is given of the game that a user named: its tree, or the form that it names, which needs none.
 
     columns: of the file that the game is laid out for, if it is the file that names it: what is larger is refused.
     """
-    from kibitz.form.kinds import is_poker
+    from kibitz.form.choice import compact_form, needs_tree
     from kibitz.tree import tree_of
 
     watch.phase(f"laying out {text}")
     with told_by_line(text):
         rules = rules_of(text)
-        if is_poker(rules) and not of_tree:
-            from kibitz.form.poker.form import poker_form
-            from kibitz.profile import check_poker
-
-            if columns is not None:
-                check_poker(rules, columns)
-            return poker_form(rules)
+        if not (of_tree or needs_tree(rules)):
+            return compact_form(rules, columns)
         return _named(tree_of(rules, watch.histories, columns), text)
 
 

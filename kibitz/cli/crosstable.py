@@ -60,9 +60,8 @@ def crosstable(
         from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play
         from kibitz.evaluate.crosstable import form_of_all, units
-        from kibitz.form.kinds import is_poker_infosets
 
-        if any(is_poker_infosets(profile.infosets) for profile in held.values()):
+        if any(profile.infosets.compact is not None for profile in held.values()):
             watch.phase(f"laying out {text}")
             rules = rules_of(text)
             form, each = form_of_all(rules, held.values())

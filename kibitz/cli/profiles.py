@@ -42,9 +42,8 @@ def evaluate(
     text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
     with Watch(not json) as watch:
         from kibitz.evaluate import report
-        from kibitz.form.kinds import is_poker_infosets
 
-        of_tree, columns = not is_poker_infosets(held.infosets), None if game else held.infosets.columns
+        of_tree, columns = held.infosets.compact is None, None if game else held.infosets.columns
         tree = subject_of(text, watch, of_tree, columns)
         watch.phase("measuring (the first use compiles)")
 

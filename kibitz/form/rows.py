@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.form.sequence import Floats, SequenceForm
+from kibitz.form.treeplexes import Floats, Treeplexes
 from kibitz.tree import Infosets
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SUM_TOLERANCE = 1e-9
 class RowMap:
     """A map from infosets to rows for one form. I infosets, K infoset columns, S sequences, C free columns."""
 
-    form: SequenceForm
+    form: Treeplexes
     row: NDArray[np.int64]  # [I]  infoset -> row
     moves: Bools  # [rows]  may the row move?
     base: Floats  # [K]  probabilities of frozen rows; 0 at closed actions; not read elsewhere
@@ -79,7 +79,7 @@ class RowMap:
 
 
 def row_map(
-    form: SequenceForm,
+    form: Treeplexes,
     row: NDArray[np.int64] | None = None,
     moves: Bools | None = None,
     base: Floats | None = None,
@@ -193,7 +193,7 @@ def check_rows(infosets: Infosets, row: NDArray[np.int64], closed: Bools, by_pos
             )
 
 
-def _check_base(form: SequenceForm, frozen: Bools, base: Floats) -> None:
+def _check_base(form: Treeplexes, frozen: Bools, base: Floats) -> None:
     """Frozen infosets have a distribution over open actions; the error names one that has not."""
     infosets = form.infosets
     with np.errstate(invalid="ignore"):

@@ -26,6 +26,7 @@ A game may also have
     agents()             players of its own by name: {name: (factory, one line of help)} (kibitz.play.agents)
     most_actions         the most actions of a decision, for games that are walked in plain Python
     help                 the rules in a few lines, for people at a table
+    form                 the name of the form it is solved on (kibitz.form.choice); default: "tree"
     buckets()            abstractions of its own: {name: Buckets}, for kibitz.abstraction(game, name)
 """
 

@@ -324,8 +324,8 @@ class Trained:
 
 def strength_rows(tree: Tree, rules: Toepen, iterations: int, deals: int = STRENGTH_DEALS) -> dict[str, Ints]:
     """Rows of the abstractions by strength, after a blueprint of so many iterations; the same for all repetitions."""
+    from kibitz.games.toepen.strength import strength_buckets
     from kibitz.solvers.blueprint import Blueprint
-    from kibitz.solvers.strength import strength_buckets
 
     solved = Blueprint.empty(rules, "maximal", memory=40 << 20)
     solved.train(iterations=iterations)

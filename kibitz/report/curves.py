@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from kibitz.papers.curves import Curves, Line, Panel
-from kibitz.report.plot import BLUE, GREY, ORANGE
+from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
@@ -18,14 +18,12 @@ FLOOR = 1e-5  # the lowest height on a scale of logarithms
 
 def curves_plot(picture: Curves) -> Any:
     """Panels side by side on one scale."""
-    from kibitz.report.heat import _figure
-
     shown = (line.name for panel in picture.panels for line in panel.lines if not line.like)
     names = list(dict.fromkeys([*picture.palette, *shown]))
     colour = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
     left, top, bottom = 0.75, 0.75, 0.62 + 0.18 * bool(picture.note)
     full = left + len(picture.panels) * (PANEL + NAMES)
-    figure = _figure(full, HEIGHT)
+    figure = empty_figure(full, HEIGHT)
     first = None
     for k, panel in enumerate(picture.panels):
         place = ((left + k * (PANEL + NAMES)) / full, bottom / HEIGHT, PANEL / full, 1 - (top + bottom) / HEIGHT)

@@ -113,3 +113,13 @@ def _summary(last: Look, exact: float | None) -> str:
     if exact is not None:
         parts[-1] += f" (exactly {exact:+.6f})"
     return "     ".join(parts)
+
+
+def empty_figure(width: float, height: float) -> Any:
+    """A figure of so many inches, for pictures that place their axes themselves."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=150)
+    FigureCanvasAgg(figure)
+    return figure

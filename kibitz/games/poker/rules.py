@@ -60,6 +60,11 @@ class Poker:
     def players(self) -> int:
         return self.definition.players
 
+    @property
+    def form(self) -> str:
+        """What solvers take: betting times cards, for two with hands of one card or two; else the tree."""
+        return "poker" if self.players == 2 and self.definition.hole <= 2 else "tree"
+
     @cached_property
     def betting(self) -> BettingTree:
         """All betting as a tree, without cards; refused where it is too large."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from kibitz.errors import SolverError
 from kibitz.games.machine import Hand, Machine, View, Words
 from kibitz.games.toepen.arrays import rules_of
-from kibitz.games.toepen.rules import NAMES, NUMBERS
+from kibitz.games.toepen.states import NAMES, NUMBERS
 
 if TYPE_CHECKING:
-    from kibitz.games.toepen.rules import Toepen
+    from kibitz.games.toepen.states import ToepenRules
 
 MOST_CARDS = 4  # in a hand, as kibitz.kernels.toepen.rules
 DEPTH = 40  # decisions of a seat on one history
@@ -43,7 +43,7 @@ class ToepenMachine(Machine):
     advises = True
     abstractions = ABOUT
 
-    def __init__(self, rules: Toepen) -> None:
+    def __init__(self, rules: ToepenRules) -> None:
         from kibitz.kernels.toepen.machine import duel, train
         self.rules, self.game = rules, rules_of(rules)
         self.train, self.duel = train, duel
