@@ -77,14 +77,15 @@ def paper(
         bool, typer.Option("--quick", help="Three starts and rough solutions: about a minute, and a look.")
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Do all runs again. Default: runs whose results are in DIR/runs are not.")
+        bool, typer.Option("--again", help="Repeat every run. Default: results kept in DIR/runs are reused.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Recompute a paper's tables: each figure with its spread over random starts, each claim with its count.
 
     Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
-    Toepen, up to twenty; sandholm, ten or so. Results of runs are kept: after Ctrl-C the same command goes on.
+    Toepen, up to twenty; sandholm, ten or so. Results are kept run by run: after Ctrl-C the
+    same command continues.
 
     \b
     Examples:
@@ -94,7 +95,7 @@ def paper(
       kibitz paper le2021 --markdown docs/toepen.md
       kibitz paper sandholm --part gameshrink
     """
-    from kibitz.papers import PAPERS, STITCHING, experiment
+    from kibitz.papers import PAPERS, STITCHING, experiment, recompute
     from kibitz.papers.runs import Shelf
 
     if name == "toepen":
@@ -128,7 +129,7 @@ def paper(
             def told(what: str, done: int, of: int, each: str = each) -> None:
                 watch.phase(f"{each}, {what}" + f": {done} of {of} runs" * (of > 1))
 
-            outcome = found[each].recompute(plan, told, shelves[each])
+            outcome = recompute(each, plan, told, shelves[each])
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
             outcomes.append(outcome)
@@ -143,7 +144,7 @@ def paper(
         _print(outcomes, table, written)
         read, of = (sum(counts) for counts in zip(*((s.read, s.read + s.done) for s in shelves.values()), strict=True))
         if read:
-            typer.echo(f"{read} of {of} runs had been done before; --again does all of them again.")
+            typer.echo(f"{read} of {of} runs had been done before; --again repeats them.")
 
 
 def _check_directory(path: Path) -> None:
