@@ -34,6 +34,7 @@ def bench(
     Examples:
       kibitz bench --quick
       kibitz bench --only cfr+ --json bench.json
+      kibitz bench --only toepen-full --markdown toepen.md   (a quarter of an hour)
     """
     check_file(json_path, "--json", (".json",))
     check_file(markdown_path, "--markdown", (".md",))

@@ -103,7 +103,7 @@ def _unit(unit: str | None, scales: dict[str, float], game: str) -> str:
 
 
 def _draw(table: Crosstable, path: Path, unit: str, scale: float) -> None:
-    from kibitz.papers.common import Heat
+    from kibitz.papers.figures import Heat
     from kibitz.report.heat import draw
 
     side = (("average", (scale * table.field).tolist()), ("exploitability", (scale * table.exploitability).tolist()))

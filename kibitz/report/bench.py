@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from kibitz.report.bench_cards import cards_figure, cards_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
 from kibitz.report.bench_threads import threads_figure
 from kibitz.report.peers import Work
+from kibitz.report.provenance import machine
 from kibitz.report.results import Row, number, times
 from kibitz.report.toepen import toepen_figure
 
@@ -40,6 +39,7 @@ SPECS = {
     "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
 }
 ALONE = ("threads", "large", "start", "toepen", "cards", "poker")  # figures without peers, or with peers of their own
+FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -247,8 +247,13 @@ def bench(
     """Run the benchmark; returns what the JSON file holds."""
     say = say or partial(print, flush=True)
     figures = [f for f in peers.FIGURES if only is None or only == f]
-    if only is not None and only not in (*peers.FIGURES, *ALONE):
-        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE))}")
+    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL):
+        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL))}")
+    if only == FULL:
+        from kibitz.report.toepen_full import bench_full
+
+        told = say
+        return bench_full(quick, json_path, markdown_path, lambda what, done, of: told(f"{what} {done}/{of}"))
     seconds = 0.3 if quick else seconds
     python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
     result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}
@@ -283,22 +288,3 @@ def bench(
     if markdown_path is not None:
         store.write_text(markdown_path, results.markdown(held))
     return held[result["machine"]["architecture"]]
-
-
-def machine() -> dict[str, str]:
-    """What the figures were measured on."""
-    names = ("numpy", "numba", "scipy")
-    model = ""
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
-    return {
-        "processor": model or platform.processor() or platform.machine(),
-        "architecture": platform.machine(),
-        "cores": str(os.cpu_count()),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "kibitz": metadata.version("kibitz"),
-        **{name: metadata.version(name) for name in names},
-        "date": time.strftime("%Y-%m-%d"),
-    }

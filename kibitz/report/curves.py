@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
-from kibitz.papers.curves import Curves, Line, Panel
+from kibitz.papers.figures import Curves, Line, Panel
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.errors import ArtefactError
-from kibitz.papers.common import Dot, Heat, Scatter
-from kibitz.papers.curves import Curves
+from kibitz.papers.figures import Curves, Dot, Heat, Scatter
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.

@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import html as escape
 import json
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kibitz import store
-from kibitz.papers.common import Claim, Outcome, Sheet
-from kibitz.report.bench import machine
+from kibitz.papers.claims import Claim
+from kibitz.papers.experiment import Outcome
+from kibitz.papers.figures import Sheet
+from kibitz.report.provenance import machine
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
@@ -43,6 +47,24 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
     return [*texts, *pictures]
 
 
+def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[Path]:
+    """All of them as one page, with its pictures in a directory beside it that is called like it."""
+    from kibitz.report.heat import draw
+
+    pictures: dict[str, list[str]] = {}
+    written = [path]
+    for outcome in outcomes:
+        pictures[outcome.name] = []
+        for picture in outcome.pictures:
+            place = path.parent / path.stem / f"{outcome.name}-{picture.name}.png"
+            draw(picture, place)
+            written.append(place)
+            pictures[outcome.name].append(f"{path.stem}/{place.name}")
+    command = shlex.join(["kibitz", *sys.argv[1:]])
+    store.write_text(path, page(outcomes, machine(), pictures, head, command))
+    return written
+
+
 def page(
     outcomes: Sequence[Outcome], on: dict[str, str], pictures: dict[str, list[str]], head: str = "", command: str = ""
 ) -> str:
@@ -70,7 +92,7 @@ def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "
 
 def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
     """A paper's part of a page."""
-    lines = [f"## {outcome.title}", "", outcome.about, "", "Departs from the paper:", ""]
+    lines = [f"## {outcome.title}", "", outcome.about, "", f"{outcome.limits}:", ""]
     lines += [f"- {text}" for text in outcome.departs] + [""]
     lines += [line for text in outcome.notes for line in (text, "")]
     for sheet in outcome.sheets:
@@ -144,9 +166,8 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
         f"<table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>"
     )
-    parts.append(
-        "<h2>Departs from the paper</h2><ul>" + "".join(f"<li>{escape.escape(t)}</li>" for t in outcome.departs)
-    )
+    departs = "".join(f"<li>{escape.escape(text)}</li>" for text in outcome.departs)
+    parts.append(f"<h2>{escape.escape(outcome.limits)}</h2><ul>{departs}")
     parts.append(f"</ul><p class='note'>{escape.escape(provenance([outcome], on))}</p>")
     title = escape.escape(outcome.title)
     return (

@@ -45,7 +45,8 @@ class ToepenMachine(Machine):
 
     def __init__(self, rules: ToepenRules) -> None:
         from kibitz.kernels.toepen.machine import duel, train
-        self.rules, self.game = rules, rules_of(rules)
+        self.rules: Any = rules
+        self.game = rules_of(rules)
         self.train, self.duel = train, duel
         self.parts = [f"trick {k}" for k in range(1, rules.hand + 1)]
 
