@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
@@ -124,10 +125,27 @@ def print_json(data: dict[str, Any]) -> None:
 
 
 def console() -> Console:
-    """Where tables and sentences for a person go."""
+    """Where tables and sentences for a person go.
+
+    A file gets lines of 80 characters, whatever the terminal that the command was started from, unless COLUMNS is set;
+    and no spaces at their ends.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    if sys.stdout.isatty():
+        return Console(highlight=False, soft_wrap=False)
+    width = None if os.environ.get("COLUMNS", "").isdigit() else WIDE
+    return Console(highlight=False, soft_wrap=False, width=width, file=cast("IO[str]", _Trimmed()))
+
+
+class _Trimmed:
+    """stdout, with the spaces at the ends of lines left out."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
 
 
 def has_bars(page: Console) -> bool:
