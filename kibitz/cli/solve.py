@@ -141,7 +141,9 @@ def solve(
     if order.plot is not None:
         from kibitz.report.plot import convergence
 
-        convergence(report.looks, order.plot, tree.spec, profile.meta["solver"], order.until)
+        exact = report.solver is not None and report.solver.exact
+        solver_name = profile.meta["solver"]
+        convergence(report.looks, order.plot, tree.spec, solver_name, order.until, one_step=exact)
     if json:
         print_json(as_data(order, tree, profile, report))
     elif not quiet:

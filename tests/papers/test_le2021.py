@@ -28,7 +28,7 @@ from kibitz.papers.le2021_runs import (
     worth,
 )
 from kibitz.profile import Profile
-from kibitz.report.curves import spaced
+from kibitz.report.axes import spaced
 from kibitz.report.paper import write
 from kibitz.solvers import Task, make
 from kibitz.tree import tree_of
