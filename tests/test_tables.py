@@ -85,7 +85,7 @@ def test_lists_say_the_same_at_each_width(page, words, width):
     assert wider(out, width) == []
 
     def said(text):  # sorted words, without rules and times, which differ from run to run
-        return sorted(word for word in re.sub(r"laid out in.*(\n +.*)*|─", "", text).split())
+        return sorted(word for word in re.sub(r"built in.*(\n +.*)*|─", "", text).split())
 
     assert said(out) == said(wide)
 

@@ -165,7 +165,7 @@ def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[
     """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
     from kibitz.tree import tree_of
 
-    watch.phase(f"laying out {text}")
+    watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
         tree = tree_of(rules, watch.histories, columns)
@@ -180,7 +180,7 @@ def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | No
     from kibitz.form.kinds import is_poker
     from kibitz.tree import tree_of
 
-    watch.phase(f"laying out {text}")
+    watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
         if is_poker(rules) and not of_tree:

@@ -63,13 +63,13 @@ def crosstable(
         from kibitz.form.kinds import is_poker_infosets
 
         if any(is_poker_infosets(profile.infosets) for profile in held.values()):
-            watch.phase(f"laying out {text}")
+            watch.phase(f"building the game {text}")
             rules = rules_of(text)
             form, each = form_of_all(rules, held.values())
         else:
             rules, tree = game_and_tree(text, watch, None if game else first.infosets.columns)
             form, each = form_of_all(tree, held.values())
-        watch.phase("playing (the first use compiles)")
+        watch.phase("computing the crosstable (compiles on first use)")
         scales = units(rules)
         chosen = _unit(unit, scales, form.spec)
         for path, profile in zip(profiles, each, strict=True):
@@ -108,7 +108,7 @@ def _draw(table: Crosstable, path: Path, unit: str, scale: float) -> None:
     from kibitz.report.heat import draw
 
     side = (("average", (scale * table.field).tolist()), ("exploitability", (scale * table.exploitability).tolist()))
-    title = f"{table.game}: winnings of the row against the column, {unit}"
+    title = f"{table.game}: winnings of the row against the column, {unit} a hand"
     draw(Heat("crosstable", title, table.names, (scale * table.matrix).tolist(), unit, side), path)
 
 

@@ -38,7 +38,7 @@ def info(game: GameText, json: Json = False) -> None:
         if isinstance(tree, PokerForm):
             data = poker_facts(tree, seconds)
         else:
-            watch.phase("building the sequence form (the first use compiles)")
+            watch.phase("building the sequence form (compiles on first use)")
             data = facts(tree, form_of(tree), seconds)
     if json:
         print_json(data)
@@ -79,16 +79,17 @@ def _print_poker(data: dict[str, Any]) -> None:
     rows = [
         ("game", plain(data["game"])),
         ("players", str(data["players"])),
-        ("histories", f"{data['histories']:,} in the whole tree, which is not laid out: betting is solved times cards"),
-        ("betting", f"{data['betting']:,} histories of betting alone"),
-        ("boards", f"{rounds(data['boards'])} by round, up to the names of suits"),
-        ("hands on boards", f"{rounds(data['classes'])} classes by round"),
-        ("infosets", f"{sum(data['infosets']):,} within these classes"),
-        ("sequences", f"{sum(data['sequences']):,}, likewise; a linear programme of the game as it is would have "
-                      f"{data['programme'][0]:,} rows and columns, one within the classes {data['programme'][1]:,}"),
+        ("histories", f"{data['histories']:,} in the game tree, which is not built: betting and cards are kept apart"),
+        ("betting", f"{data['betting']:,} betting histories"),
+        ("boards", f"{rounds(data['boards'])} by round, up to suit isomorphism"),
+        ("hands on boards", f"{rounds(data['classes'])} by round, up to suit isomorphism"),
+        ("infosets", f"{sum(data['infosets']):,} up to suit isomorphism"),
+        ("sequences", f"{sum(data['sequences']):,} up to suit isomorphism"),
+        ("linear programme", f"{data['programme'][0]:,} rows for the whole game, {data['programme'][1]:,} up to suit "
+                             "isomorphism"),
         ("payoffs", f"up to {data['payoff']:g} chips"),
-        ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, besides Python's own"),
-        ("laid out in", duration(data["layout"]["seconds"])),
+        ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, plus Python itself"),
+        ("built in", duration(data["layout"]["seconds"])),
     ]  # fmt: skip
     console().print(pairs(rows))
 
@@ -159,14 +160,14 @@ def _print(data: dict[str, Any]) -> None:
         ("actions", f"at most {data['most_actions']} in an infoset"),
         ("payoffs", ranges),
         ("zero-sum", "yes" if data["zero_sum"] else "no"),
-        ("perfect recall", "yes" if data["perfect_recall"] else "no: a seat forgets what it knew or did"),
+        ("perfect recall", "yes" if data["perfect_recall"] else "no"),
         (
             "memory",
             f"about {size(memory['solve'])} for a solve by CFR "
             f"(tree {size(memory['tree'])}, form {size(memory['form'])}, solver {size(memory['cfr'])})",
         ),
         (
-            "laid out in",
+            "built in",
             f"{duration(layout['seconds'])}: {layout['histories_per_second']:,.0f} histories a second",
         ),
     ]

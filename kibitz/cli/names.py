@@ -87,7 +87,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("what it is, and its parameters", overflow="fold")
+    table.add_column("description and parameters", overflow="fold")
     for row in rows:
         given = [
             f"{key}=..." if key in row["needed"] else f"{key}={show(default)}"

@@ -75,7 +75,7 @@ def paper(
         typer.Option("--markdown", metavar="FILE", help="Write all of it as one page too; pictures go beside it."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three starts and rough solutions: about a minute, and a look.")
+        bool, typer.Option("--quick", help="A preview in about a minute: three starts, rough solutions.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -112,7 +112,7 @@ def paper(
     check_file(markdown, "--markdown", (".md",))
     outcomes, written = [], []
     with Watch(not json) as watch:
-        watch.phase("compiling: the first use takes a while, the next ones do not")
+        watch.phase("compiling (only the first use waits for this)")
         from kibitz.report.paper import as_data, write
 
         for each in names:

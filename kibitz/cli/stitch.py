@@ -127,7 +127,7 @@ def stitch(
         tree = _ground(order, given, game, watch)
         if not dry_run:
             compiled(solver, watch, tree)
-        watch.phase("cutting the game into parts")
+        watch.phase("finding the parts of the game")
         task = _task(order, given, tree)
         if not json:
             _print_sizes(task)
@@ -338,4 +338,4 @@ def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
     if saved is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"Hold it against others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")
+        typer.echo(f"Compare it with others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")
