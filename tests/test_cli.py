@@ -495,6 +495,7 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
     given: dict[str, object] = {}
     monkeypatch.setattr("kibitz.report.bench.bench", lambda **options: given.update(options))
     good(call, "bench", "--quick", "--seconds", "3", "--json", "b.json", "--only", "lp")
+    assert callable(given.pop("show"))
     assert given == {
         "seconds": 3.0, "quick": True, "json_path": Path("b.json"), "markdown_path": None, "only": "lp",
         "peers_python": None,
