@@ -495,6 +495,7 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
     given: dict[str, object] = {}
     monkeypatch.setattr("kibitz.report.bench.bench", lambda **options: given.update(options))
     good(call, "bench", "--quick", "--seconds", "3", "--json", "b.json", "--only", "lp")
+    assert callable(given.pop("show"))
     assert given == {
         "seconds": 3.0, "quick": True, "json_path": Path("b.json"), "markdown_path": None, "only": "lp",
         "peers_python": None,
@@ -646,7 +647,7 @@ def test_time_left() -> None:
 
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
     """A long run at a terminal shows iterations, gap and time left, on stderr alone."""
-    line = r"solving leduc by cfr: iteration [\d,]+, gap [\d.e-]+, [\d.:]+ (m?s )?used, about [\d.:]+ (m?s )?left"
+    line = r"solving leduc by cfr: iteration [\d,]+, [\d.:]+ (m?s )?used, gap [\d.e-]+, about [\d.:]+ (m?s )?left"
     words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
     code, out, _ = shown_until(line, words, tmp_path, 150)
     assert code == 130 and out.startswith("leduc by cfr:") and "\x1b" not in out

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
@@ -124,10 +125,27 @@ def print_json(data: dict[str, Any]) -> None:
 
 
 def console() -> Console:
-    """Where tables and sentences for a person go."""
+    """Where tables and sentences for a person go.
+
+    A file gets lines of 80 characters, whatever the terminal that the command was started from, unless COLUMNS is set;
+    and no spaces at their ends.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    if sys.stdout.isatty():
+        return Console(highlight=False, soft_wrap=False)
+    width = None if os.environ.get("COLUMNS", "").isdigit() else WIDE
+    return Console(highlight=False, soft_wrap=False, width=width, file=cast("IO[str]", _Trimmed()))
+
+
+class _Trimmed:
+    """stdout, with the spaces at the ends of lines left out."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
 
 
 def has_bars(page: Console) -> bool:
@@ -147,7 +165,7 @@ def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[
     """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
     from kibitz.tree import tree_of
 
-    watch.phase(f"laying out {text}")
+    watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
         tree = tree_of(rules, watch.histories, columns)
@@ -162,7 +180,7 @@ def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | No
     from kibitz.form.choice import compact_form, needs_tree
     from kibitz.tree import tree_of
 
-    watch.phase(f"laying out {text}")
+    watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
         if not (of_tree or needs_tree(rules)):

@@ -36,7 +36,7 @@ def info(game: GameText, json: Json = False) -> None:
         tree = subject_of(game, watch)
         seconds = time.perf_counter() - began
         if isinstance(tree, Tree):
-            watch.phase("building the sequence form (the first use compiles)")
+            watch.phase("building the sequence form (compiles on first use)")
             data = facts(tree, form_of(tree), seconds)
         else:
             data = {**tree.facts(), "layout": {"seconds": seconds}}
@@ -55,8 +55,8 @@ def _print_form(form: CompactForm, data: dict[str, Any]) -> None:
         ("game", plain(data["game"])),
         ("players", str(data["players"])),
         *form.describe(),
-        ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, besides Python's own"),
-        ("laid out in", duration(data["layout"]["seconds"])),
+        ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, plus Python itself"),
+        ("built in", duration(data["layout"]["seconds"])),
     ]
     console().print(pairs(rows))
 
@@ -127,14 +127,14 @@ def _print(data: dict[str, Any]) -> None:
         ("actions", f"at most {data['most_actions']} in an infoset"),
         ("payoffs", ranges),
         ("zero-sum", "yes" if data["zero_sum"] else "no"),
-        ("perfect recall", "yes" if data["perfect_recall"] else "no: a seat forgets what it knew or did"),
+        ("perfect recall", "yes" if data["perfect_recall"] else "no"),
         (
             "memory",
             f"about {size(memory['solve'])} for a solve by CFR "
             f"(tree {size(memory['tree'])}, form {size(memory['form'])}, solver {size(memory['cfr'])})",
         ),
         (
-            "laid out in",
+            "built in",
             f"{duration(layout['seconds'])}: {layout['histories_per_second']:,.0f} histories a second",
         ),
     ]

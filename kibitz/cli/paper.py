@@ -74,7 +74,7 @@ def paper(
         typer.Option("--markdown", metavar="FILE", help="Write all of it as one page too; pictures go beside it."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three starts and rough solutions: about a minute, and a look.")
+        bool, typer.Option("--quick", help="A preview in about a minute: three starts, rough solutions.")
     ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Repeat every run. Default: results kept in DIR/runs are reused.")
@@ -121,7 +121,7 @@ def paper(
     outcomes, written = [], []
     shelves = {each: Shelf(place / "runs", again) for each, place in places.items()}
     with Watch(not json) as watch:
-        watch.phase("compiling: the first use takes a while, the next ones do not")
+        watch.phase("compiling (only the first use waits for this)")
         from kibitz.report.paper import as_data, write, write_page
 
         for each in names:
@@ -175,36 +175,27 @@ def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> N
 
 
 def _print_sheet(out: Console, sheet: Sheet) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    from kibitz.report.tables import tables
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for k, title in enumerate(sheet.head):
-        grid.add_column(
-            Text(title.partition(":")[0] if k else title), justify="right" if k else "left", overflow="fold"
-        )
-    for row in sheet.rows:
-        grid.add_row(*(Text(text) for text in row))
+    heads = [title.partition(":")[0] if k else title for k, title in enumerate(sheet.head)]
+    made = tables(heads, sheet.rows, out.width)
+    if len(made) > 1:  # ranges below their means leave room
+        made = tables(heads, [[text.replace(" [", "\n[") for text in row] for row in sheet.rows], out.width)
     out.print(sheet.title, style="bold", markup=False)
-    out.print(grid)
-    out.print(sheet.note, style="dim", markup=False)
-    out.print()
+    for each in made:
+        out.print(each)
+        out.print()
+    if sheet.note:
+        out.print(f"{sheet.note}\n", style="dim", markup=False)
 
 
 def _print_claims(out: Console, claims: list[Claim]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     from kibitz.report.paper import tried
+    from kibitz.report.tables import tables
 
     heads, counts = tried(claims)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("claim of the paper", overflow="fold")
-    for head in heads:
-        grid.add_column(head.replace(" ", "\n", 1), justify="right", no_wrap=True)  # leaves room for the claims
-    grid.add_column("verdict")
-    for claim, cells in zip(claims, counts, strict=True):
-        grid.add_row(Text(claim.text), *cells, claim.verdict)
-    out.print(grid)
+    heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
+    rows = [[claim.text, *cells, claim.verdict] for claim, cells in zip(claims, counts, strict=True)]
+    for made in tables(heads, rows, out.width, (0, len(heads) - 1)):
+        out.print(made)
+        out.print()

@@ -69,7 +69,7 @@ def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Wa
     from kibitz.abstractions import gameshrink
     from kibitz.abstractions.signals import Cards
 
-    watch.phase("shrinking (the first use compiles)")
+    watch.phase("shrinking (compiles on first use)")
     began = time.perf_counter()
     cards = Cards.of(form.definition)
     shrunk = gameshrink.shrink(cards, reading, threshold)
@@ -93,14 +93,14 @@ def _print(data: dict[str, Any]) -> None:
     def rounds(counts: list[int]) -> str:
         return " / ".join(f"{count:,}" for count in counts)
 
-    kept = "nothing is lost" if data["lossless"] else "may lose: an equilibrium within them need not be one of the game"
+    kept = "lossless" if data["lossless"] else "lossy: an equilibrium within them need not be one of the game"
     programme = data["programme"]
     rows = [
         ("game", plain(data["game"])),
         ("reading", data["reading"] + (f", threshold {rounds(data['threshold'])}" if any(data["threshold"]) else "")),
         ("signal tree", f"{data['signals']:,} nodes"),
         ("classes", f"{rounds(data['classes'])} by round ({kept})"),
-        ("programme", f"{programme['shrunk']:,} rows, of {programme['whole']:,} without merging anything"),
+        ("linear programme", f"{programme['shrunk']:,} rows, {programme['whole']:,} without merging"),
         ("time", duration(data["seconds"])),
     ]
     console().print(pairs(rows))

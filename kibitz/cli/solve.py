@@ -107,7 +107,7 @@ def solve(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gap over time: .png, .svg or .pdf.")
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Write each look at the gap as a line of JSON: .jsonl.")
+        Path | None, typer.Option("--log", metavar="FILE", help="Log the gap over time, as lines of JSON: .jsonl.")
     ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
@@ -141,7 +141,9 @@ def solve(
     if order.plot is not None:
         from kibitz.report.plot import convergence
 
-        convergence(report.looks, order.plot, tree.spec, profile.meta["solver"], order.until)
+        exact = report.solver is not None and report.solver.exact
+        solver_name = profile.meta["solver"]
+        convergence(report.looks, order.plot, tree.spec, solver_name, order.until, one_step=exact)
     if json:
         print_json(as_data(order, tree, profile, report))
     elif not quiet:
@@ -250,7 +252,7 @@ def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = Non
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
-    watch.phase("compiling: the first use takes a while, the next ones do not")
+    watch.phase("compiling (only the first use waits for this)")
     tiny = "kuhn" if subject is None or isinstance(subject, Tree) else subject.rehearsal
     run.solve_through(tiny, solver, iterations=2)
     return solver
@@ -261,7 +263,7 @@ def chosen(tree: Tree | CompactForm, watch: Watch) -> str:
     from kibitz.run import form_for
     from kibitz.solvers import Task, make
 
-    watch.phase("building the sequence form (the first use compiles)")
+    watch.phase("building the sequence form (compiles on first use)")
     return make("auto", Task(None, form_for(tree))).spec
 
 
@@ -399,16 +401,18 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
     )
     rows = [
         ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
-        ("gap", f"{gap(last.gap)} (nash_conv: what best responses gain; 0 is an equilibrium)"),
+        ("gap", f"{gap(last.gap)} (nash_conv: the sum of best-response gains; 0 at a Nash equilibrium)"),
     ]
     if order.abstraction:
         rows = [(f"{name} within", text) for name, text in rows]
         real = gap(gap_in_the_game(order, tree, profile, last))
-        rows.append(("gap in the game", f"{real}, against best responses that see everything"))
+        rows.append(("gap in the game", f"{real}, against best responses without the abstraction"))
     if note := caveat(tree):
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
-        rows.insert(1, ("", f"so the game's value for seat 0 is {signed(-last.best[1])} to {signed(last.best[0])}"))
+        rows.insert(
+            1, ("", f"the game's value for seat 0 is between {signed(-last.best[1])} and {signed(last.best[0])}")
+        )
     if not isinstance(tree, Tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
@@ -416,7 +420,7 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
             rows.append((name, str(given)))
     out.print(pairs(rows))
     if order.at is not None and order.at == last.iteration:
-        typer.echo("It was there already: --iterations, --until or --seconds take it further.")
+        typer.echo("The run was there already: give a larger --iterations, a smaller --until, or --seconds.")
     if report.interrupted:
         command = continuation(order, tree)
         if command:
@@ -441,8 +445,8 @@ def caveat(tree: Tree | CompactForm) -> str:
     from kibitz.run import form_for
 
     if not form_for(tree).perfect_recall:
-        return "a seat forgets what it knew or did, so the gap is an upper bound and may not go to 0"
+        return "the game has imperfect recall, so the gap is an upper bound and may not go to 0"
     if tree.players > 2 or not tree.zero_sum:
         kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"
-        return f"with {kind} no solver promises that the gap goes to 0; it tells how near this profile is"
+        return f"with {kind} no solver guarantees that the gap goes to 0"
     return ""

@@ -127,7 +127,7 @@ def stitch(
         tree = _ground(order, given, game, watch)
         if not dry_run:
             compiled(solver, watch, tree)
-        watch.phase("cutting the game into parts")
+        watch.phase("finding the parts of the game")
         task = _task(order, given, tree)
         if not json:
             _print_sizes(task)
@@ -303,26 +303,24 @@ def _anything(tree: Tree | CompactForm) -> Profile:
 
 
 def _print_sizes(task: Task) -> None:
-    from rich import box
-    from rich.table import Table
-
+    from kibitz.report.tables import tables
     from kibitz.report.text import pairs, plain
 
     out, data = console(), task.sizes
     name = f"{plain(data['game'])}, {data['kind']} experts for {plain(data['partition'])}"
     out.print(name, style="bold", markup=False)
     if data["experts"]:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for title in ("part", "S", "kept for"):
-            table.add_column(title)
-        table.add_column("infosets", justify="right")
-        for e in data["experts"]:
-            table.add_row(plain(e["part"]), *(", ".join(map(str, e[k])) for k in ("seats", "keeps")), f"{e['size']:,}")
-        out.print(table)
-    rows = [("size", f"{data['size']:,} infosets in the largest computation; the game has {data['infosets']:,}")]
+        rows = [
+            [plain(e["part"]), *(", ".join(map(str, e[k])) for k in ("seats", "keeps")), f"{e['size']:,}"]
+            for e in data["experts"]
+        ]
+        for made in tables(["part", "seats frozen", "seats kept", "infosets"], rows, out.width, (0, 1, 2)):
+            out.print(made)
+        out.print()
+    facts = [("size", f"{data['size']:,} infosets in the largest computation; the game has {data['infosets']:,}")]
     if data["base_size"] is not None:
-        rows.append(("base", f"{data['base_size']:,} infosets"))
-    out.print(pairs(rows))
+        facts.append(("base", f"{data['base_size']:,} infosets"))
+    out.print(pairs(facts))
 
 
 def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
@@ -340,4 +338,4 @@ def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
     if saved is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"Hold it against others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")
+        typer.echo(f"Compare it with others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")

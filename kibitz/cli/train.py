@@ -148,7 +148,7 @@ def train(
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
-        watch.phase("compiling: the first use takes a while, the next ones do not")
+        watch.phase("compiling (only the first use waits for this)")
         if resume is None:
             blueprint = _new(game, abstraction, strength, memory, full, seed, base, part)
         else:

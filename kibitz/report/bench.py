@@ -27,7 +27,7 @@ from kibitz.report.bench_threads import threads_figure
 from kibitz.report.peers import Work
 from kibitz.report.provenance import machine
 from kibitz.report.results import Row, number, times
-from kibitz.report.toepen import toepen_figure
+from kibitz.report.toepen import toepen_figure, toepen_markdown
 
 # Our spec of each game that the peers are measured on.
 SPECS = {
@@ -243,9 +243,14 @@ def bench(
     only: str | None = None,
     peers_python: str | None = None,
     say: Callable[[str], None] | None = None,
+    show: Callable[[list[str]], None] | None = None,
 ) -> dict[str, Any]:
-    """Run the benchmark; returns what the JSON file holds."""
+    """Run the benchmark; returns what the JSON file holds.
+
+    say: prints a line. show: prints lines of Markdown; as they are unless given.
+    """
     say = say or partial(print, flush=True)
+    tell = show or (lambda lines: say("\n".join(lines)))
     figures = [f for f in peers.FIGURES if only is None or only == f]
     if only is not None and only not in (*peers.FIGURES, *ALONE, FULL):
         raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL))}")
@@ -262,26 +267,26 @@ def bench(
     result["rows"] = [asdict(row) | {"verdict": row.verdict} for row in rows]
     if only in (None, "start"):
         result["start"] = start_figure()
-        say(f"start      {result['start']}")
+        tell(results.start_markdown(result["start"]))
     if only in (None, "large"):
         result["large"] = large_figure("leduc(ranks=6, suits=3)" if quick else LARGE, 20 if quick else 200)
-        say(f"large      {result['large']}")
+        tell(results.large_markdown(result["large"]))
     if only in (None, "threads"):
         for figure, solver, games in THREADED:
             result[figure] = [
                 threads_figure(partial(stepping, solver, game), game, max(4 * seconds, 2.0))
                 for game in (games[-3:-1] if quick else games)
             ]
-            say(f"{figure:10} {result[figure]}")
+            tell(results.threads_markdown(figure, result[figure]))
     if only in (None, "toepen"):
         result["toepen"] = toepen_figure(quick)
-        say(f"toepen     {result['toepen']}")
+        tell(toepen_markdown(result["toepen"]))
     if only in (None, "cards"):
         result["cards"] = cards_figure(seconds, quick, python)
-        say("\n".join(cards_markdown(result["cards"])))
+        tell(cards_markdown(result["cards"]))
     if only in (None, "poker"):
         result["poker"] = poker_figure(quick)
-        say("\n".join(poker_markdown(result["poker"])))
+        tell(poker_markdown(result["poker"]))
     held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, held)

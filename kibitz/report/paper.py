@@ -24,7 +24,7 @@ table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabula
 th { text-align: left; border-bottom: 2px solid #999; font-weight: 600; vertical-align: bottom; }
 th, td { padding: .2rem .8rem .2rem 0; } td { border-bottom: 1px solid #eee; }
 td.figure, th.figure { text-align: right; } td.figure { white-space: nowrap; }
-img { max-width: 100%; margin: .5rem 0; } .note { color: #666; }
+.wide { overflow-x: auto; } img { max-width: 100%; margin: .5rem 0; } .note { color: #666; }
 .yes { color: #00673e; } .no { color: #a63603; } .open { color: #8a6100; }
 """
 
@@ -146,13 +146,13 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
     def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         top = "".join(cell("th", text, k) for k, text in enumerate(head))
         body = "".join("<tr>" + "".join(cell("td", t, k) for k, t in enumerate(row)) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div class='wide'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
 
     parts = [f"<h1>{escape.escape(outcome.title)}</h1>", f"<p>{escape.escape(outcome.about)}</p>"]
     parts += [f"<p>{escape.escape(text)}</p>" for text in outcome.notes]
     for sheet in outcome.sheets:
         parts += [f"<h2>{escape.escape(sheet.title)}</h2>", table(sheet.head, sheet.rows)]
-        parts.append(f"<p class='note'>{escape.escape(sheet.note)}</p>")
+        parts += [f"<p class='note'>{escape.escape(sheet.note)}</p>"] if sheet.note else []
     for picture, path in zip(outcome.pictures, pictures, strict=True):
         data = base64.b64encode(path.read_bytes()).decode()
         title = escape.escape(picture.title)
@@ -163,15 +163,17 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
     rows = "".join(_claim_row(claim, cells) for claim, cells in zip(outcome.claims, counts, strict=True))
     starts = "".join(f"<th class='figure'>{head}</th>" for head in heads)
     parts.append(
-        f"<table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
+        f"<div class='wide'><table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
     )
     departs = "".join(f"<li>{escape.escape(text)}</li>" for text in outcome.departs)
     parts.append(f"<h2>{escape.escape(outcome.limits)}</h2><ul>{departs}")
     parts.append(f"</ul><p class='note'>{escape.escape(provenance([outcome], on))}</p>")
     title = escape.escape(outcome.title)
     return (
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<meta name='viewport' content='width=device-width, initial-scale=1'><title>{title}</title>"
+        f"<style>{STYLE}</style>"
         f"</head><body>{''.join(parts)}</body></html>\n"
     )
 

@@ -20,7 +20,7 @@ from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, THESIS, Course, 
 from kibitz.papers.le2021_runs import OTHER, REAL, Setting, looks_at
 from kibitz.papers.runs import Run, carry_out
 from kibitz.profile import Profile
-from kibitz.report.curves import spaced
+from kibitz.report.axes import spaced
 from kibitz.report.paper import write
 from kibitz.solvers import Task, make
 from kibitz.tree import tree_of

@@ -112,14 +112,14 @@ class PokerForm(PokerOperator):
 
         whole, within = data["programme"]
         return [
-            ("histories", f"{data['histories']:,} in the whole tree, which is not laid out: betting is solved times "
-                          "cards"),
-            ("betting", f"{data['betting']:,} histories of betting alone"),
-            ("boards", f"{rounds(data['boards'])} by round, up to the names of suits"),
-            ("hands on boards", f"{rounds(data['classes'])} classes by round"),
-            ("infosets", f"{sum(data['infosets']):,} within these classes"),
-            ("sequences", f"{sum(data['sequences']):,}, likewise; a linear programme of the game as it is would have "
-                          f"{whole:,} rows and columns, one within the classes {within:,}"),
+            ("histories", f"{data['histories']:,} in the game tree, which is not built: betting and cards are kept "
+                          "apart"),
+            ("betting", f"{data['betting']:,} betting histories"),
+            ("boards", f"{rounds(data['boards'])} by round, up to suit isomorphism"),
+            ("hands on boards", f"{rounds(data['classes'])} by round, up to suit isomorphism"),
+            ("infosets", f"{sum(data['infosets']):,} up to suit isomorphism"),
+            ("sequences", f"{sum(data['sequences']):,} up to suit isomorphism"),
+            ("linear programme", f"{whole:,} rows for the whole game, {within:,} up to suit isomorphism"),
             ("payoffs", f"up to {data['payoff']:g} chips"),
         ]  # fmt: skip
 

@@ -109,14 +109,14 @@ class ToepenMachine(Machine):
         from kibitz.games.toepen.words import mask_of, words_of
         from kibitz.kernels.toepen.play import advised
 
-        state = self.rules.read(seat, infoset)  # type: ignore[attr-defined]
+        state = self.rules.read(seat, infoset)
         return int(advised(self.game, seat, words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))))
 
     def keys_at(self, view: View, infosets: Any) -> Words:
         from kibitz.games.toepen.arrays import arrays_of
         from kibitz.kernels.toepen.lay import keys_at
 
-        arrays = arrays_of(self.rules)  # type: ignore[arg-type]
+        arrays = arrays_of(self.rules)
         if arrays is None or not np.array_equal(arrays["seat_start"], infosets.seat_start):
             raise SolverError(f"the infosets are not those of {self.spec}")
         states = arrays["labels"].examples  # in the order of the tree
