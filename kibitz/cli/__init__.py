@@ -15,7 +15,7 @@ import typer
 
 from kibitz.cli.bench import bench
 from kibitz.cli.cards import cards
-from kibitz.cli.common import WRONG, Commands, say, version
+from kibitz.cli.common import WRONG, Commands, version
 from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
 from kibitz.cli.export import export
@@ -29,6 +29,7 @@ from kibitz.cli.shrink import shrink
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
 from kibitz.cli.train import train
+from kibitz.cli.watch import say
 
 __all__ = ["app", "main"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_json, say
+from kibitz.cli.common import INTERRUPTED, Json, console, print_json
 from kibitz.cli.options import number
-from kibitz.cli.watch import Watch
+from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
     from kibitz.cards import Equities

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
@@ -15,12 +15,12 @@ import typer
 from typer.core import TyperGroup
 
 from kibitz import __version__
+from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, GameError, KibitzError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibitz.cli.watch import Watch
     from kibitz.form.protocol import CompactForm
     from kibitz.games import Game
     from kibitz.tree import Tree
@@ -80,12 +80,6 @@ def fail(sentence: str) -> NoReturn:
         said = f"{said[: LONGEST - 300]} ... {said[-250:]}"
     say(f"error: {plain(said)}")
     raise typer.Exit(WRONG)
-
-
-def say(line: str) -> None:
-    """A line on stderr; one that is closed or full ends nothing."""
-    with suppress(OSError):
-        typer.echo(line, err=True)
 
 
 def note(sentence: str) -> None:

@@ -22,11 +22,10 @@ from kibitz.cli.common import (
     note,
     print_json,
     save_or_rescue,
-    say,
     subject_of,
 )
 from kibitz.cli.options import checked, number
-from kibitz.cli.watch import Watch
+from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
 if TYPE_CHECKING:

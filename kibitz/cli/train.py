@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue, say
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue
 from kibitz.cli.options import checked, number
-from kibitz.cli.watch import Watch
+from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:

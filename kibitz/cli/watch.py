@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,14 @@ LABEL = 12  # characters that are left of the name of the work before figures go
 FITTED = 8  # the gap is extrapolated from the progress of the last so many-fold growth in iterations
 LEAST_LOOKS = 6
 SLOWEST = -0.05  # a gap that falls more slowly than iterations to this power will not get there
+
+
+def say(line: str) -> None:
+    """A line on stderr; one that is closed or full ends nothing."""
+    import typer
+
+    with suppress(OSError):
+        typer.echo(line, err=True)
 
 
 class Watch:
@@ -74,7 +83,6 @@ class Watch:
 
     def _tell(self) -> None:
         """Plain lines, until the work ends."""
-        from kibitz.cli.common import say
         from kibitz.report.text import plain
 
         for wait in waits():
