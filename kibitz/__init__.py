@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kibitz.abstractions import abstraction
     from kibitz.errors import KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
+    from kibitz.evaluate.infosets import infoset_values
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
     from kibitz.profile import Profile
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "abstraction", "best_response", "cards", "exploitability",
-    "game", "load", "nash_conv", "partition", "solve", "stitch", "value", "write_efg",
+    "game", "infoset_values", "load", "nash_conv", "partition", "solve", "stitch", "value", "write_efg",
 ]  # fmt: skip
 
 _HOME = {
@@ -40,6 +41,7 @@ _HOME = {
     "abstraction": "kibitz.abstractions",
     "best_response": "kibitz.evaluate",
     "exploitability": "kibitz.evaluate",
+    "infoset_values": "kibitz.evaluate.infosets",
     "game": "kibitz.games",
     "nash_conv": "kibitz.evaluate",
     "partition": "kibitz.stitch.partition",
