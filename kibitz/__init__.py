@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kibitz import cards, stitch
     from kibitz.abstractions import abstraction
-    from kibitz.errors import KibitzError
+    from kibitz.errors import Interrupted, KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
     from kibitz.evaluate.infosets import infoset_values
     from kibitz.games import CHANCE, TERMINAL, Game, game
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
     from kibitz.stitch.partition import partition
 
 __all__ = [
-    "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "abstraction", "best_response", "cards", "exploitability",
-    "game", "infoset_values", "load", "nash_conv", "partition", "solve", "stitch", "value", "write_efg",
+    "CHANCE", "TERMINAL", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "best_response", "cards",
+    "exploitability", "game", "infoset_values", "load", "nash_conv", "partition", "solve", "stitch", "value",
+    "write_efg",
 ]  # fmt: skip
 
 _HOME = {
     "CHANCE": "kibitz.games",
     "TERMINAL": "kibitz.games",
     "Game": "kibitz.games",
+    "Interrupted": "kibitz.errors",
     "KibitzError": "kibitz.errors",
     "Profile": "kibitz.profile",
     "abstraction": "kibitz.abstractions",
@@ -59,6 +61,11 @@ def __getattr__(name: str) -> Any:
     found = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    """The public names, those not yet resolved with them."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 def load(path: str) -> Profile:

@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from kibitz import store
 from kibitz.abstractions import abstract_game
 from kibitz.abstractions import abstraction as make_abstraction
-from kibitz.errors import ArtefactError, RunWarning, SolverError
+from kibitz.errors import ArtefactError, Interrupted, RunWarning, SolverError
 from kibitz.evaluate import probabilities_of
 from kibitz.form.kinds import is_form, is_poker, is_poker_form, is_poker_infosets
 from kibitz.form.rows import RowMap
@@ -36,12 +35,15 @@ from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.machine import cores
 from kibitz.profile import Profile
+from kibitz.progress import Look, Report, shown
 from kibitz.solvers import Solver, Task, make
 from kibitz.spec import parse
 from kibitz.tree import Tree, tree_of
 
 if TYPE_CHECKING:
     from kibitz.form import Form
+
+__all__ = ["Look", "Report", "solve"]
 
 KIND = "checkpoint"
 STOPS = ("iterations", "until", "seconds")
@@ -51,31 +53,6 @@ BLOCK_SECONDS = 0.15  # a call into compiled code takes about this long, so Ctrl
 GROWTH_UNTIL, GROWTH = 1.05, 1.2
 # Below this many payoff entries a second thread has nothing to do.
 ENTRIES_PER_THREAD = 60_000
-
-
-@dataclass(frozen=True)
-class Look:
-    """The state of a run at one moment, as logs and progress bars see it."""
-
-    iteration: int
-    seconds: float
-    gap: float  # nash_conv of the profile so far
-    value: list[float]
-    best: list[float] = field(default_factory=list)  # what best responses get: with two seats and zero sum the game's
-    #   value for seat 0 lies between -best[1] and best[0]
-
-
-@dataclass
-class Report:
-    """How a run went."""
-
-    looks: list[Look] = field(default_factory=list)  # with those from before a resume
-    seconds: float = 0.0  # likewise
-    interrupted: bool = False
-    saved: Path | None = None  # the checkpoint that holds the run as it is
-    tell: Callable[[str], None] | None = None  # hears what should be known of the run; None: Python's warnings
-    stop: dict[str, float] = field(default_factory=dict)  # iterations, until, seconds, as asked for
-    solver: Solver | None = None  # as the run left it
 
 
 def solve(
@@ -95,6 +72,7 @@ def solve(
     resume: bool = False,
     on_look: Callable[[Look], None] | None = None,
     report: Report | None = None,
+    progress: bool | None = None,
 ) -> Profile:
     """Solve a game; stop after `iterations`, once nash_conv is at most `until`, or after `seconds`, whichever is first.
 
@@ -110,9 +88,11 @@ def solve(
                 is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run goes on
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
+    progress    True shows a progress bar, False none; default: in notebooks (where IPython is the kernel) only
 
-    Ctrl-C in the main thread ends the run after the step in hand: the profile so far is returned, with
-    meta["interrupted"] True and a RunWarning. A second Ctrl-C is a KeyboardInterrupt, as usual.
+    Ctrl-C in the main thread ends the run after the step in hand: the checkpoint is saved, and then `Interrupted` is
+    raised, a KeyboardInterrupt whose .profile is the strategy so far and .saved the checkpoint. A second Ctrl-C does
+    not wait for the step.
     """
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None:
@@ -121,7 +101,7 @@ def solve(
         return _solve_abstract(
             game, form, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
-            report=report,
+            report=report, progress=progress,
         )  # fmt: skip
     _check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
@@ -150,20 +130,18 @@ def solve(
     asked = {"iterations": iterations, "until": until, "seconds": ends}
     report.stop = {name: float(x) for name, x in asked.items() if x is not None and math.isfinite(x)}
     report.solver = made
-    train(made, form, iterations, until, seconds, keeper, every, on_look, report)
+    with shown(progress, f"{form.spec or 'the game'} by {made.spec}", report):
+        train(made, form, iterations, until, seconds, keeper, every, on_look, report)
+    found = profile_of(made, form, seed, report)
     if report.interrupted and report.tell is None:
-        where = f"saved in {report.saved}" if report.saved else "not saved"
-        warnings.warn(
-            f"stopped by Ctrl-C after {made.iteration:,} iterations: the profile is what there was by then; the run is "
-            f"{where}", RunWarning, stacklevel=2,
-        )  # fmt: skip
-    return profile_of(made, form, seed, report)
+        raise Interrupted(found, report.saved)
+    return found
 
 
 def solve_through(game: Any, solver: str, **options: Any) -> Profile:
     """As `solve`, for work of which the run is a part: Ctrl-C is a KeyboardInterrupt, and no half profile goes on."""
     report = Report(tell=lambda said: None)
-    found = solve(game, solver, report=report, **options)
+    found = solve(game, solver, report=report, progress=False, **options)
     if report.interrupted:
         raise KeyboardInterrupt
     return found
@@ -171,24 +149,34 @@ def solve_through(game: Any, solver: str, **options: Any) -> Profile:
 
 def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: Any) -> Profile:
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
+    subject: Tree | Form
     if is_poker_form(form):
         from kibitz.abstractions.poker import poker_buckets
 
         name, buckets = poker_buckets(form, source)
         small = form.bucketed(buckets)
-        answer = solve(small, solver, **options)
-        size = small.points
-        probabilities = form.to_probabilities(form.lift(small, small.to_strategy(answer.probabilities)))
+        subject, size = small, small.points
+
+        def lifted(answer: Profile) -> NDArray[np.float64]:
+            return form.to_probabilities(form.lift(small, small.to_strategy(answer.probabilities)))
     else:
         tree, chosen = _tree(game), make_abstraction(game, source)
         derived = abstract_game(tree, chosen.row, chosen.closed)
-        answer = solve(derived.tree, solver, **options)
-        name, size = chosen.name, len(derived.tree.infosets.labels)
-        probabilities = chosen.even_out(derived.lift(answer.probabilities))
-    meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": name, "size": size}
-    meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
-    meta["abstract_value"] = meta.pop("value", None)
-    return Profile(form.infosets, probabilities, meta)
+        subject, name, size = derived.tree, chosen.name, len(derived.tree.infosets.labels)
+
+        def lifted(answer: Profile) -> NDArray[np.float64]:
+            return chosen.even_out(derived.lift(answer.probabilities))
+
+    def real(answer: Profile) -> Profile:
+        meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": name, "size": size}
+        meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
+        meta["abstract_value"] = meta.pop("value", None)
+        return Profile(form.infosets, lifted(answer), meta)
+
+    try:
+        return real(solve(subject, solver, **options))
+    except Interrupted as stop:
+        raise Interrupted(real(stop.profile), stop.saved) from None
 
 
 def _first(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
@@ -259,6 +247,8 @@ def train(
                 count = min(count, target - solver.iteration)
             started = time.perf_counter()
             solver.step(max(1, count))
+            if report.beat is not None:
+                report.beat()
             spent = (time.perf_counter() - started) / max(1, count)
             block = max(1, min(2 * block, int(BLOCK_SECONDS / max(spent, 1e-9))))
 

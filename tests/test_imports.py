@@ -15,7 +15,7 @@ ROOT = Path(kibitz.__file__).parent
 # Layers, lowest first: a module may import from its own layer's package and from lower layers.
 LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
-    ("errors", "machine", "threads"),
+    ("draw", "errors", "html", "machine", "threads"),
     ("spec", "store"),
     ("cards",),
     ("games",),
@@ -24,6 +24,7 @@ LAYERS = (
     ("profile",),
     ("abstractions",),
     ("solvers", "evaluate"),
+    ("progress",),
     ("run",),
     ("stitch",),
     ("play",),

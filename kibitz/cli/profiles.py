@@ -158,7 +158,8 @@ def _figures(held: Profile, path: Path, game: str | None, shown: bool) -> tuple[
                 subject = infosets._form  # the file holds its definition
             else:
                 text = game or recalled(held.game, path, f"--game {_quoted(held.game) or 'GAME'}")
-                subject = subject_of(text, watch, not is_poker_infosets(infosets), None if game else held.infosets.columns)
+                of_tree, columns = not is_poker_infosets(infosets), None if game else infosets.columns
+                subject = subject_of(text, watch, of_tree, columns)
             watch.phase("measuring")
             return infoset_values(subject, held), ""
     except KibitzError as error:

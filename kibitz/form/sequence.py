@@ -46,7 +46,7 @@ def _evaluation() -> Any:
     return evaluate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SequenceForm:
     """Treeplexes and payoffs of a game. S sequences, P points, K infoset columns; seats lie one after another."""
 
@@ -63,6 +63,10 @@ class SequenceForm:
     tree_digest: str
 
     look_every: ClassVar[int] = 1  # iterations that should lie between two looks at the gap
+
+    def __repr__(self) -> str:
+        sizes = f"{self.sequences:,} sequences, {self.points:,} decision points, {self.entries:,} payoff entries"
+        return f"<SequenceForm of {self.spec or 'a game without a name'}: {sizes}>"
 
     @cached_property
     def seats(self) -> int:

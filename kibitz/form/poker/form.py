@@ -94,6 +94,9 @@ class PokerForm:
         chance = np.repeat(cards.chance[level], lanes * nodes)
         self.scale = float(np.abs(self.table.stake[0][ends] / chance[ends]).max(initial=1.0))
 
+    def __repr__(self) -> str:
+        return f"<PokerForm of {self.spec or 'a game without a name'}: {self.sequences:,} sequences>"
+
     def _refuse(self, classes: list[int], most_bytes: int, word: str) -> None:
         """A game that does not fit is refused before anything of its size is made."""
         actions = np.zeros(self.definition.rounds, np.int64)
