@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from kibitz.evaluate.infosets import infoset_values
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
+    from kibitz.incoming import profile_from
     from kibitz.profile import Profile
     from kibitz.run import solve
     from kibitz.stitch.partition import partition
 
 __all__ = [
     "CHANCE", "TERMINAL", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "best_response", "cards",
-    "exploitability", "game", "infoset_values", "load", "nash_conv", "partition", "solve", "stitch", "value",
-    "write_efg",
+    "exploitability", "game", "infoset_values", "load", "nash_conv", "partition", "profile_from", "solve", "stitch",
+    "value", "write_efg",
 ]  # fmt: skip
 
 _HOME = {
@@ -47,6 +48,7 @@ _HOME = {
     "game": "kibitz.games",
     "nash_conv": "kibitz.evaluate",
     "partition": "kibitz.stitch.partition",
+    "profile_from": "kibitz.incoming",
     "solve": "kibitz.run",
     "value": "kibitz.evaluate",
     "write_efg": "kibitz.games.efg",

@@ -29,7 +29,7 @@ from kibitz.solvers import SOLVERS
 
 COMMANDS = [
     "demo", "games", "solvers", "info", "shrink", "solve", "stitch", "train", "evaluate", "crosstable", "match", "play",
-    "show", "export", "paper", "bench", "cards",
+    "show", "export", "import", "paper", "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 

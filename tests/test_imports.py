@@ -22,7 +22,7 @@ LAYERS = (
     ("tree", "recall"),
     ("form",),
     ("profile",),
-    ("abstractions",),
+    ("abstractions", "incoming"),
     ("solvers", "evaluate"),
     ("progress",),
     ("run",),
