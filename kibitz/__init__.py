@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from kibitz import cards, stitch
     from kibitz.abstractions import abstraction
     from kibitz.errors import Interrupted, KibitzError
@@ -70,7 +72,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
-def load(path: str) -> Profile:
+def load(path: str | PathLike[str]) -> Profile:
     """Read a profile that `Profile.save` wrote."""
     from kibitz.profile import Profile
 
