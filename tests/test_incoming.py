@@ -229,3 +229,27 @@ def test_policies_of_openspiel():
         kibitz.profile_from("kuhn", table)
     with pytest.raises(GameError, match="needs the game itself"):
         kibitz.profile_from(tree_of(kibitz.game("kuhn")), policy)
+
+
+def test_harmed_files_are_read_or_refused_with_a_sentence(tmp_path):
+    rng = np.random.default_rng(3)
+    profile = solve("kuhn", "cfr+", iterations=3)
+    pieces = [b'"', b"{", b"]", b",", b"\n", b"'", b"nan", b"-1", b"1e999", b"null", b"[[", b"\xff", b"\0", b"true"]
+    refused = 0
+    for ending, text in ((".csv", _csv(profile)), (".json", _json(profile))):
+        for _ in range(150):
+            harmed = bytearray(text.encode())
+            for _ in range(int(rng.integers(1, 4))):
+                at, gone = int(rng.integers(len(harmed))), int(rng.integers(0, 12))
+                harmed[at : at + gone] = pieces[int(rng.integers(len(pieces)))]
+            path = tmp_path / f"harmed{ending}"
+            path.write_bytes(bytes(harmed))
+            try:
+                back = kibitz.profile_from("kuhn", path)
+            except KibitzError as error:
+                refused += 1
+                assert "\n" not in str(error)
+            else:
+                assert np.isfinite(back.probabilities).all() and kibitz.nash_conv("kuhn", back) >= 0
+                back.save(tmp_path / "back")
+    assert 100 < refused < 300
