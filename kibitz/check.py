@@ -133,7 +133,8 @@ def chance_sums_to_one(subject: Subject) -> None:
 
 def views_tell_no_secrets(subject: Subject) -> None:
     """What a seat is shown follows from its infoset."""
-    rules, seen = subject.rules, {}
+    rules = subject.rules
+    seen: dict[Any, Any] = {}
     if not hasattr(rules, "view"):
         raise Skipped("the game has no method `view`")
     for states in subject.random_plays():
@@ -147,7 +148,8 @@ def views_tell_no_secrets(subject: Subject) -> None:
 
 def rows_are_infosets(subject: Subject) -> None:
     """Under the null abstraction a row is an infoset: the keys of different ones differ."""
-    machine, rules, keys = subject.machine, subject.rules, {}
+    machine, rules = subject.machine, subject.rules
+    keys: dict[int, tuple[int, str]] = {}
     view = machine.view("null")
     for states in subject.random_plays():
         for state in states:

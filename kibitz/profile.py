@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import store
+from kibitz import html, store
 from kibitz.errors import ArtefactError, GameError
 from kibitz.form.choice import stored_infosets
 from kibitz.form.protocol import ProfileInfosets
@@ -21,11 +21,16 @@ from kibitz.recall import recalled
 
 KIND = "profile"
 SUM_TOLERANCE = 1e-9
+WIDEST = 8  # actions that a table has columns for
+MOST_DRAWN = 20_000  # infosets in a picture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Profile:
-    """One strategy per seat. `probabilities` has an entry for each infoset and action, in the order of `infosets`."""
+    """One strategy per seat. `probabilities` has an entry for each infoset and action, in the order of `infosets`.
+
+    Two are equal if they have the same infosets, actions and probabilities; how they were made does not count.
+    """
 
     infosets: ProfileInfosets
     probabilities: NDArray[np.float64]
@@ -68,6 +73,79 @@ class Profile:
             raise GameError(f"there is no seat {seat}: seats are 0 to {self.seats - 1}")
         for i in range(start[seat], start[seat + 1]):
             yield self.infosets.labels[i], self.at(i)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Profile):
+            return NotImplemented
+        same = np.array_equal(self.probabilities, other.probabilities)
+        return same and self.infosets.same(other.infosets)
+
+    def __hash__(self) -> int:
+        return hash((self.probabilities + 0.0).tobytes())  # adding 0.0 turns -0 into 0
+
+    # What a notebook shows
+
+    def __repr__(self) -> str:
+        meta = self.meta
+        parts = [f"{len(self.infosets.labels):,} infosets"]
+        if isinstance(meta.get("solver"), str):
+            parts.append(f"by {_short(meta['solver'])}")
+        if isinstance(meta.get("iterations"), int):
+            parts.append(f"{meta['iterations']:,} iteration{'s' * (meta['iterations'] != 1)}")
+        if isinstance(meta.get("nash_conv"), float):
+            parts.append(f"gap {meta['nash_conv']:.3g}")
+        if meta.get("interrupted") is True:
+            parts.append("interrupted")
+        return f"<Profile of {_short(self.game) or 'a game without a name'}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        shown, actions = self._some(html.MOST_ROWS // self.seats)
+        names = [str(a) for a in actions]
+        head, rows = ["seat", "infoset", *names], []
+        for i in shown:
+            row = self.at(i)
+            cells = [f"{100 * row[a]:.1f}%" if a in row else "" for a in actions]
+            if len(actions) > WIDEST:  # one column that lists them
+                cells = [", ".join(f"{a} {100 * p:.1f}%" for a, p in row.items() if p >= 0.0005)]
+            rows.append([str(self.infosets.seat_of(i)), self.infosets.labels[i], *cells])
+        wide = len(actions) > WIDEST
+        head = ["seat", "infoset", "actions"] if wide else head
+        return html.table(head, rows, repr(self), 3 if wide else 2, len(self.infosets.labels))
+
+    def _some(self, most: int) -> tuple[list[int], list[Action]]:
+        """The first infosets of each seat, and their actions."""
+        start = self.infosets.seat_start.tolist()
+        shown = [i for s in range(self.seats) for i in range(start[s], min(start[s + 1], start[s] + max(1, most)))]
+        return shown, actions_in(self.infosets, shown)
+
+    def plot(self, seat: int | None = None, filter: str = "", most: int = 40) -> Any:
+        """A matplotlib figure of the strategy: bars for up to `most` infosets of a seat, a heat map for more.
+
+        seat    only this seat
+        filter  only infosets whose name contains this
+        """
+        from kibitz.draw import Panel, strategy_figure
+
+        if seat is not None and not 0 <= seat < self.seats:
+            raise GameError(f"there is no seat {seat}: seats are 0 to {self.seats - 1}")
+        labels, start = self.infosets.labels, self.infosets.seat_start.tolist()
+        found = {
+            s: [i for i in range(start[s], start[s + 1]) if not filter or filter in labels[i]]
+            for s in (range(self.seats) if seat is None else [seat])
+        }
+        total = sum(map(len, found.values()))
+        if not 0 < total <= MOST_DRAWN:
+            many = f"{total:,} infosets are too many for a picture" if total else "there is no such infoset"
+            raise GameError(f"{many}: choose some with plot(seat=..., filter=...)")
+        actions = actions_in(self.infosets, [i for numbers in found.values() for i in numbers])
+        panels = []
+        for s, numbers in found.items():
+            shares = np.full((len(numbers), len(actions)), np.nan)
+            for k, i in enumerate(numbers):
+                row = self.at(i)
+                shares[k, [actions.index(a) for a in row]] = list(row.values())
+            panels.append(Panel(f"seat {s}", [labels[i] for i in numbers], shares))
+        return strategy_figure(self.game or "a game without a name", [str(a) for a in actions], panels, most)
 
     def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:
         """The same infosets with other probabilities; figures that were measured of the old ones are left out."""
@@ -120,6 +198,17 @@ class Profile:
         if game is None:
             game = make_game(recalled(self.game, "the profile", "game=... to to_openspiel"))
         return openspiel_policy(pyspiel_game, lambda seat, infoset: self[seat, str(infoset)], game)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def actions_in(infosets: ProfileInfosets, numbers: Sequence[int]) -> list[Action]:
+    """All actions of some infosets. The longest lists first: where fold is not legal, it still comes before call."""
+    of = infosets.actions_of[np.asarray(numbers, np.int64)]
+    lists = sorted((infosets.actions[k] for k in dict.fromkeys(of.tolist())), key=lambda names: -len(names))
+    return list(dict.fromkeys(action for names in lists for action in names))
 
 
 def _from_artefact(held: store.Artefact) -> Profile:

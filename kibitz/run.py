@@ -13,7 +13,6 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.abstractions.compact import abstracted_form, abstracted_tree
-from kibitz.errors import ArtefactError, RunWarning, SolverError
+from kibitz.errors import ArtefactError, Interrupted, RunWarning, SolverError
 from kibitz.evaluate import probabilities_of
 from kibitz.form import choice
 from kibitz.form.protocol import Form, MovingRows
@@ -33,9 +32,12 @@ from kibitz.games import game as make_game
 from kibitz.host import cores
 from kibitz.loop import check_stops, in_blocks, interruptible
 from kibitz.profile import Profile
+from kibitz.progress import Look, Report, shown
 from kibitz.solvers import Solver, Task, make
 from kibitz.spec import parse
 from kibitz.tree import Tree, tree_of
+
+__all__ = ["Look", "Report", "solve"]
 
 KIND = "checkpoint"
 STOPS = ("iterations", "until", "seconds")
@@ -45,31 +47,6 @@ BLOCK_SECONDS = 0.15  # a call into compiled code takes about this long, so Ctrl
 GROWTH_UNTIL, GROWTH = 1.05, 1.2
 # Below this many payoff entries a second thread has nothing to do.
 ENTRIES_PER_THREAD = 60_000
-
-
-@dataclass(frozen=True)
-class Look:
-    """The state of a run at one moment, as logs and progress bars see it."""
-
-    iteration: int
-    seconds: float
-    gap: float  # nash_conv of the profile so far
-    value: list[float]
-    best: list[float] = field(default_factory=list)  # what best responses get: with two seats and zero sum the game's
-    #   value for seat 0 lies between -best[1] and best[0]
-
-
-@dataclass
-class Report:
-    """How a run went."""
-
-    looks: list[Look] = field(default_factory=list)  # with those from before a resume
-    seconds: float = 0.0  # likewise
-    interrupted: bool = False
-    saved: Path | None = None  # the checkpoint that holds the run as it is
-    tell: Callable[[str], None] | None = None  # hears what should be known of the run; None: Python's warnings
-    stop: dict[str, float] = field(default_factory=dict)  # iterations, until, seconds, as asked for
-    solver: Solver | None = None  # as the run left it
 
 
 def solve(
@@ -89,6 +66,7 @@ def solve(
     resume: bool = False,
     on_look: Callable[[Look], None] | None = None,
     report: Report | None = None,
+    progress: bool | None = None,
 ) -> Profile:
     """Solve a game; stop after `iterations`, once nash_conv is at most `until`, or after `seconds`, whichever is first.
 
@@ -104,9 +82,11 @@ def solve(
                 is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run goes on
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
+    progress    True shows a progress bar, False none; default: in notebooks (where IPython is the kernel) only
 
-    Ctrl-C in the main thread ends the run after the step in hand: the profile so far is returned, with
-    meta["interrupted"] True and a RunWarning. A second Ctrl-C is a KeyboardInterrupt, as usual.
+    Ctrl-C in the main thread ends the run after the step in hand: the checkpoint is saved, and then `Interrupted` is
+    raised, a KeyboardInterrupt whose .profile is the strategy so far and .saved the checkpoint. A second Ctrl-C does
+    not wait for the step.
     """
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None:
@@ -115,7 +95,7 @@ def solve(
         return _solve_abstract(
             game, form, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
-            report=report,
+            report=report, progress=progress,
         )  # fmt: skip
     check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
@@ -144,20 +124,18 @@ def solve(
     asked = {"iterations": iterations, "until": until, "seconds": ends}
     report.stop = {name: float(x) for name, x in asked.items() if x is not None and math.isfinite(x)}
     report.solver = made
-    train(made, form, iterations, until, seconds, keeper, every, on_look, report)
+    with shown(progress, f"{form.spec or 'the game'} by {made.spec}", report):
+        train(made, form, iterations, until, seconds, keeper, every, on_look, report)
+    found = profile_of(made, form, seed, report)
     if report.interrupted and report.tell is None:
-        where = f"saved in {report.saved}" if report.saved else "not saved"
-        warnings.warn(
-            f"stopped by Ctrl-C after {made.iteration:,} iterations: the profile is what there was by then; the run is "
-            f"{where}", RunWarning, stacklevel=2,
-        )  # fmt: skip
-    return profile_of(made, form, seed, report)
+        raise Interrupted(found, report.saved)
+    return found
 
 
 def solve_through(game: Any, solver: str, **options: Any) -> Profile:
     """As `solve`, for work of which the run is a part: Ctrl-C is a KeyboardInterrupt, and no half profile goes on."""
     report = Report(tell=lambda said: None)
-    found = solve(game, solver, report=report, **options)
+    found = solve(game, solver, report=report, progress=False, **options)
     if report.interrupted:
         raise KeyboardInterrupt
     return found
@@ -167,12 +145,18 @@ def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: 
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
     compact = form.compact
     small = abstracted_tree(game, _tree(game), source) if compact is None else abstracted_form(compact, source)
-    answer = solve(small.subject, solver, **options)
-    probabilities = small.lift(answer.probabilities)
-    meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": small.name, "size": small.size}
-    meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
-    meta["abstract_value"] = meta.pop("value", None)
-    return Profile(form.infosets, probabilities, meta)
+
+    def real(answer: Profile) -> Profile:
+        meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": small.name}
+        meta["size"] = small.size
+        meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
+        meta["abstract_value"] = meta.pop("value", None)
+        return Profile(form.infosets, small.lift(answer.probabilities), meta)
+
+    try:
+        return real(solve(small.subject, solver, **options))
+    except Interrupted as stop:
+        raise Interrupted(real(stop.profile), stop.saved) from None
 
 
 def _first(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
@@ -242,6 +226,8 @@ def train(
         if over():
             return
         for _ in in_blocks(solver, solver.step, target, None, lambda: upcoming, length=BLOCK_SECONDS):
+            if report.beat is not None:
+                report.beat()
             if over():
                 return
 

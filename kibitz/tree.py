@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import store
+from kibitz import html, store
 from kibitz.errors import GameError
 from kibitz.games.checks import LEAST_PAYOFF, MOST_PAYOFF
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
@@ -30,7 +30,7 @@ _LABELS_AT_ONCE = 1 << 16
 _STORED = {"seat_start": np.int32, "first": np.int64, "actions_of": np.int32}  # types of arrays in a file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Infosets:
     """All infosets of a game, seat by seat. I infosets, K columns (one per infoset and action)."""
 
@@ -39,6 +39,9 @@ class Infosets:
     labels: Sequence[str]  # what the seat knows, for a person; unique within a seat
     actions: list[tuple[Action, ...]]  # the distinct lists of actions
     actions_of: NDArray[np.int32]  # [I]  infoset -> index into `actions`
+
+    def __repr__(self) -> str:
+        return f"<{len(self.labels):,} infosets of {self.seats} seats>"
 
     @property
     def seats(self) -> int:
@@ -79,6 +82,19 @@ class Infosets:
             raise GameError(f"seat {seat} has no infoset {label!r}{hint}")
         return self.number[seat][label]
 
+    def same(self, other: Any) -> bool:
+        """Whether these are the same infosets with the same actions, in the same order."""
+        if self is other:
+            return True
+        if type(self) is not type(other) or not np.array_equal(self.seat_start, other.seat_start):
+            return False
+        if not np.array_equal(self.first, other.first) or self.labels != other.labels:
+            return False
+        if self.actions == other.actions and np.array_equal(self.actions_of, other.actions_of):
+            return True
+        pairs = set(zip(self.actions_of.tolist(), other.actions_of.tolist(), strict=True))
+        return all(self.actions[mine] == other.actions[yours] for mine, yours in pairs)
+
     def seat_of(self, infoset: int) -> int:
         return int(np.searchsorted(self.seat_start, infoset, side="right") - 1)
 
@@ -93,14 +109,6 @@ class Infosets:
     def compact(self) -> Any:
         """None: these are the infosets of a tree, not of a form without one."""
         return None
-
-    def same(self, other: Any) -> bool:
-        """Are these the infosets of one game?"""
-        return self is other or (
-            self.labels == other.labels
-            and np.array_equal(self.seat_start, other.seat_start)
-            and [self.actions[k] for k in self.actions_of] == [other.actions[k] for k in other.actions_of]
-        )
 
     def same_shape(self, other: Any) -> bool:
         """Do probabilities of the one fit the other?"""
@@ -146,7 +154,7 @@ class Infosets:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """A game laid flat. N histories in preorder, L of them terminal, n seats."""
 
@@ -159,6 +167,16 @@ class Tree:
     payoff: NDArray[np.float64]  # [L, n]  of the terminal histories, in their order
     infosets: Infosets
     spec: str = ""  # how to call the game again, if it has a name
+
+    def __repr__(self) -> str:
+        sizes = f"{self.histories:,} histories, {len(self.infosets.labels):,} infosets, {self.players} seats"
+        return f"<Tree of {self.spec or 'a game without a name'}: {sizes}>"
+
+    def _repr_html_(self) -> str:
+        start, count = self.infosets.seat_start, self.counts()
+        rows = [(name, f"{number:,}") for name, number in (("histories", self.histories), *count.items())]
+        rows += [(f"infosets of seat {s}", f"{start[s + 1] - start[s]:,}") for s in range(self.players)]
+        return html.table(("", "number"), rows, repr(self))
 
     @property
     def histories(self) -> int:

@@ -19,17 +19,18 @@ OWN = tuple(
 # Layers, lowest first: a module may import from its own layer's package and from lower layers.
 LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
-    ("errors", "host", "threads"),
+    ("draw", "errors", "host", "html", "threads"),
     ("spec", "store"),
     ("cards",),
     ("games",),
     ("tree", "recall"),
     ("form",),
     ("profile",),
-    ("abstractions",),
+    ("abstractions", "incoming"),
     ("machine", "loop"),
     ("solvers",),
     ("evaluate",),
+    ("progress",),
     ("run",),
     ("stitch", "training"),
     ("play",),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import html
 from kibitz import spec as specs
 from kibitz.abstractions.cards import card_buckets
 from kibitz.errors import GameError, SpecError
@@ -38,7 +39,7 @@ NAMES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Abstraction:
     """A map from the infosets of a game to rows, and the actions that are dropped. I infosets, K columns."""
 
@@ -72,6 +73,14 @@ class Abstraction:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.rows:,} rows for {len(self.row):,} infosets)"
+
+    def __repr__(self) -> str:
+        return f"<Abstraction {self}>"
+
+    def _repr_html_(self) -> str:
+        start = self.infosets.seat_start
+        rows = [(str(s), f"{start[s + 1] - start[s]:,}", f"{self.rows_of(s):,}") for s in range(self.infosets.seats)]
+        return html.table(("seat", "infosets", "rows"), rows, repr(self))
 
 
 def abstraction(
@@ -254,7 +263,7 @@ def _closed(
     return closed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame:
     """An abstract game as a Tree, with the way back: probabilities of its infosets -> of the real game's."""
 
@@ -263,6 +272,9 @@ class AbstractGame:
     column: Ints  # [K]  real infoset column -> column of `tree`, -1 where the probability is fixed
     fixed: Floats  # [K]  probabilities where it is: of frozen infosets, 0 at dropped actions, uniform where dropped
     #                       actions have left no history of the row
+
+    def __repr__(self) -> str:
+        return f"<AbstractGame: {len(self.tree.infosets.labels):,} infosets for {len(self.real.labels):,}>"
 
     def lift(self, probabilities: Floats) -> Floats:
         """Probabilities by column of the abstract game -> by infoset column of the real game."""

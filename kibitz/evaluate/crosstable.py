@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import html
 from kibitz.abstractions.compact import on_tree
 from kibitz.errors import GameError
 from kibitz.evaluate import measure, probabilities_of
@@ -92,7 +93,7 @@ class Seatings:
         return float(np.mean([self[who][seat] for who in orders for seat, w in enumerate(who) if w == one]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Crosstable:
     """A round robin of m strategies, in chips a hand."""
 
@@ -103,6 +104,17 @@ class Crosstable:
     field: Floats  # [m]  mean over all combinations of `seats` different strategies and all their orders
     exploitability: Floats  # [m]  nash_conv per seat, in the real game
     plays: Seatings = dataclasses.field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Crosstable of {self.game or 'a game without a name'}: {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        head = ["in chips a hand", *self.names, "field", "exploitability"]
+        rows = []
+        for k, name in enumerate(self.names):
+            against = ["" if k == j else f"{x:+.4f}" for j, x in enumerate(self.matrix[k].tolist())]
+            rows.append([name, *against, f"{self.field[k]:+.4f}", f"{self.exploitability[k]:.4g}"])
+        return html.table(head, rows, f"row against column, {self.game}")
 
     def beats(self, row: int, column: int) -> bool:
         """Whether the row gets more from the column than the column from the row; in a two-player zero-sum game that is

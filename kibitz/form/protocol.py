@@ -33,6 +33,22 @@ class Measure(NamedTuple):
     nash_conv: float
 
 
+class InfosetValues(NamedTuple):
+    """Figures of a profile, in the order of its infosets and of its probabilities."""
+
+    reach: Floats  # [infosets]  probability that play comes there, all seats and chance; where a seat forgets and may
+    #   come there twice in one play, how often it does on average
+    values: Floats  # [columns]  what the seat to move gets on average if it takes the action there and then goes on as
+    #   the profile does; NaN where the others and chance never let play come there
+
+
+def over(worth: Floats, weight: Floats) -> Floats:
+    """worth / weight; NaN where there is no weight."""
+    found = np.full(len(worth), np.nan)
+    np.divide(worth, weight, out=found, where=weight > 0.0)
+    return found
+
+
 # Infosets
 
 
@@ -85,6 +101,9 @@ class ProfileInfosets(Protocol):
 
 class CompactInfosets(ProfileInfosets, Protocol):
     """Infosets of a compact form: several infosets of the game's tree may be one of them."""
+
+    @property
+    def form(self) -> CompactForm: ...
 
     def of_game(self, game: Game | None) -> bool:
         """Are these the infosets of a game, with nothing merged that the game tells apart?"""
@@ -207,6 +226,9 @@ class CompactForm(Form, Protocol):
 
     def lift(self, small: Any, weights: NDArray[Any]) -> NDArray[Any]:
         """Weights by sequence of a form with buckets -> of this one."""
+
+    def infoset_values(self, probabilities: Floats) -> InfosetValues:
+        """How likely play comes to each infoset, and what each action is worth there."""
 
     # Parts of it, for stitching
     def freeze(self, moves: Bools, base: Floats) -> FrozenRows:

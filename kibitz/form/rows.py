@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 SUM_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RowMap:
     """A map from infosets to rows for one form. I infosets, K infoset columns, S sequences, C free columns."""
 
@@ -37,6 +37,9 @@ class RowMap:
     free: NDArray[np.int64]  # [K]  infoset column -> free column, -1 if frozen or closed
     width: NDArray[np.int64]  # [C]  how many columns the row of a free column has
     kernel: Rows  # what the kernels read
+
+    def __repr__(self) -> str:
+        return f"<RowMap: {self.rows:,} rows for {len(self.row):,} infosets, {int(self.moves.sum()):,} may move>"
 
     @property
     def rows(self) -> int:

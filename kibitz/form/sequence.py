@@ -23,13 +23,17 @@ __all__ = ["SequenceForm", "build", "form_of", "normalise"]
 MOST_CHUNKS = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SequenceForm(Treeplexes):
     """What solvers see of a game that is laid out as a tree."""
 
     look_every: ClassVar[int] = 1  # a look takes no longer than an iteration
     best_cfr: ClassVar[str] = "cfr+"
     compact: ClassVar[None] = None
+
+    def __repr__(self) -> str:
+        sizes = f"{self.sequences:,} sequences, {self.points:,} decision points, {self.entries:,} payoff entries"
+        return f"<SequenceForm of {self.spec or 'a game without a name'}: {sizes}>"
 
     def space(self, rows: RowMap | None, start: Floats | None) -> Space:
         """Where CFR keeps its numbers."""

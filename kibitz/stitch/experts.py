@@ -35,7 +35,7 @@ AnyAbstraction = Any  # a name, a function, a table or an Abstraction
 DEFAULT_UNTIL = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expert:
     """One computation: part j solved for seats S. `size` is what it takes: its infosets that may move."""
 
@@ -44,6 +44,9 @@ class Expert:
     seats: tuple[int, ...]  # S
     keeps: tuple[int, ...]  # the seats whose part j the stitched profile takes from here
     game: AbstractGame | FrozenRows  # on a tree, or on a form without one
+
+    def __repr__(self) -> str:
+        return f"<Expert {self.part} ({self.name}) for seats {self.seats}: {self.size:,} infosets>"
 
     @property
     def size(self) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import html
 from kibitz.errors import GameError, SpecError
 from kibitz.form.protocol import CompactForm, Form
 from kibitz.form.sequence import SequenceForm, form_of
@@ -24,7 +25,7 @@ Ints = NDArray[np.int64]
 _CALL = re.compile(r"\s*(prefix|private)\s*\(([^()]*)\)\s*")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """Parts 0..p of every seat's infosets."""
 
@@ -32,6 +33,15 @@ class Partition:
     infosets: Infosets
     part: Ints  # [I]
     names: tuple[str, ...]  # of the parts; names[0] is "base"
+
+    def __repr__(self) -> str:
+        return f"<Partition {self.name}: {self.parts} parts of {len(self.part):,} infosets>"
+
+    def _repr_html_(self) -> str:
+        start, seats = self.infosets.seat_start, range(self.infosets.seats)
+        counts = [np.bincount(self.part[start[s] : start[s + 1]], minlength=len(self.names)) for s in seats]
+        rows = [(str(j), name, *(f"{of[j]:,}" for of in counts)) for j, name in enumerate(self.names)]
+        return html.table(("part", "name", *(f"infosets of seat {s}" for s in seats)), rows, repr(self), 2)
 
     @property
     def parts(self) -> int:

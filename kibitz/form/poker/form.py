@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError, SolverError
-from kibitz.form.poker import parts, programme
+from kibitz.form.poker import parts, programme, values
 from kibitz.form.poker.deal import least_classes
 from kibitz.form.poker.infosets import PokerInfosets
 from kibitz.form.poker.layout import BYTES_PER_SEQUENCE
@@ -16,6 +16,7 @@ from kibitz.form.poker.operator import PokerOperator
 from kibitz.form.poker.rows import PokerRows
 from kibitz.form.poker.space import PokerSpace
 from kibitz.form.poker.table import Buckets
+from kibitz.form.protocol import InfosetValues
 from kibitz.games.poker import acpc
 from kibitz.games.poker.betting import betting_tree
 from kibitz.games.poker.rules import Poker
@@ -30,6 +31,9 @@ class PokerForm(PokerOperator):
     look_every = 20  # a look takes as long as several iterations
     best_cfr = "dcfr+"  # it needed the fewest iterations on Rhode Island hold'em (`kibitz paper sandholm`)
     rehearsal = "poker(file=kuhn)"
+
+    def __repr__(self) -> str:
+        return f"<PokerForm of {self.spec or 'a game without a name'}: {self.sequences:,} sequences>"
 
     @property
     def compact(self) -> PokerForm:
@@ -50,6 +54,10 @@ class PokerForm(PokerOperator):
                 of_class = small.buckets[seat][level]
                 found[self.sequences_of(seat, segment)] = weights[small.sequences_of(seat, segment)][:, of_class]
         return found
+
+    def infoset_values(self, probabilities: Floats) -> InfosetValues:
+        """How likely play comes to each infoset, and what each action is worth there."""
+        return values.infoset_values(self, self.infosets.first, probabilities)
 
     # What solvers are made of.
 

@@ -53,6 +53,11 @@ class PokerInfosets(Infosets):
     def compact(self) -> PokerInfosets:
         return self
 
+    @property
+    def form(self) -> Any:
+        """The form that they are infosets of."""
+        return self._form
+
     def same(self, other: ProfileInfosets) -> bool:
         """Are these the infosets of one game, in one form?"""
         if not isinstance(other, PokerInfosets):
