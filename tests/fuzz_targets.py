@@ -48,7 +48,8 @@ from kibitz.profile import Profile
 from kibitz.recall import recalled
 from kibitz.report.text import head
 from kibitz.solvers import SOLVERS, Task, make
-from kibitz.solvers.blueprint import BYTES_PER_ROW, LEAST_ROWS, Blueprint
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.tables import LEAST_ROWS, row_bytes
 from kibitz.tree import lay_out, tree_of
 
 DEFINITIONS = Path(kibitz.__file__).parent / "games" / "poker" / "definitions"
@@ -185,7 +186,7 @@ class World:
         kibitz.solve("kuhn", "lp").save(good / "profile2")
         kibitz.solve("poker(file=kuhn)", "cfr", iterations=2).save(good / "poker")
         kibitz.solve("kuhn", "cfr+", iterations=5, checkpoint=good / "checkpoint")
-        made = Blueprint.empty("toepen(suits=2, ranks=2, hand=2)", "null", LEAST_ROWS * BYTES_PER_ROW)
+        made = Blueprint.empty("toepen(suits=2, ranks=2, hand=2)", "null", LEAST_ROWS * row_bytes(4))
         made.train(iterations=50)
         made.save(good / "blueprint")
         shapes = {"each": ("<u2", (4, 3)), "all": ("<f8", (5,))}

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import kibitz
-from kibitz.evaluate.match import View
 from kibitz.games.toepen.rules import Toepen
+from kibitz.games.views import view_of
 from kibitz.profile import Profile
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.tree import Tree, tree_of
@@ -28,8 +28,7 @@ def profile_of(spec: str, agents) -> Profile:
     for seat in range(2):
         for i in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
             state = rules.read(seat, infosets.labels[i])
-            view = View(seat, state.dealt[seat], tuple(state.done.split()), tuple(rules.actions(state)))
-            found += agents[seat].act(view)
+            found += agents[seat].act(view_of(rules, state, seat))
     return Profile(infosets, np.array(found), {"tree": tree.digest})
 
 

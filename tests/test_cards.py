@@ -109,7 +109,7 @@ def test_shapes_and_names():
     [
         ([0, 1, 2, 3], "a hand here has 5 to 7 cards, not 4"),
         ([0, 1, 2, 3, 52], "52 is not a card"),
-        ([0, 1, 2, 3, 3], "hand 0 holds a card twice: 2c 2d 2h 2s 2s"),
+        ([0, 1, 2, 3, 3], "there is the card 2s twice: 2c 2d 2h 2s 2s"),
         ([0.0, 1, 2, 3, 4], "whole numbers"),
     ],
 )

@@ -99,6 +99,18 @@ def test_equity(call):
     assert "a sample of 1,000 showdowns" in some
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_equity_of_ranges_fits_the_page(call, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    given = "AhKh", "TT+,AQs+:0.5,KTs-K7s,22-66", "random", "--board", "Qs 7c 2d 3h"
+    some = good(call, "equity", *given, "--samples", "1000")
+    data = json.loads(good(call, "equity", *given, "--samples", "1000", "--json"))
+    assert max(map(len, some.splitlines())) <= columns and "standard error" in " ".join(some.split())
+    assert all(f"{seat['equity']:.6f}  {seat['error']:.6f}" in some for seat in data["seats"])
+    assert data["samples"] == 1000 and not data["exact"] and "hand" not in data
+    assert "error" not in good(call, "equity", *given)
+
+
 def test_equity_against_all_hands_of_a_kind(call):
     one = json.loads(good(call, "equity", "AhKd", "QQ", "--board", "Qs 7c 2d", "--json"))
     other = json.loads(good(call, "equity", "QQ", "AhKd", "--board", "Qs 7c 2d", "--json"))
@@ -113,12 +125,22 @@ def test_equity_against_all_hands_of_a_kind(call):
     [
         (("show", "Ah Xd"), "'Xd' is not a card"),
         (("show", "Ah Kd", "--board", "Qs 7c"), "which is not 4 together"),
-        (("show", "Ah Kd", "--board", "Qs 7c Kd"), "holds a card twice"),
+        (("show", "Ah Kd", "--board", "Qs 7c Kd"), "there is the card Kd twice: Ah Kd Qs 7c Kd"),
+        (("show", "Ah Ah"), "there is the card Ah twice"),
         (("show", "Ah Kd", "--board", "Qs 7c 2d", "--bins", "0"), "--bins 0 should be"),
-        (("equity", "AhKd", "QsAh"), "holds a card twice"),
-        (("equity", "AKs", "QQ", "--board", "Qs 7c 2d"), "one of the two hands has to be cards"),
-        (("equity", "AKx", "AhKd"), "'AKx' is not a hand up to names of suits"),
-        (("equity", "QQ", "QsQc", "--board", "Qd 7c 2d"), "no hand QQ is left"),
+        (("equity", "AhKd", "QsAh"), "the card Ah is in the hand of seat 1 and in the hand of seat 2"),
+        (("equity", "AhKd", "QQ", "--board", "Ah 7c 2d"), "the card Ah is on the board and in the hand of seat 1"),
+        (("equity", "AhKd", "QQ", "--board", "7c 7c 2d"), "the card 7c is twice on the board"),
+        (("equity", "AKx", "AhKd"), "'AKx' is not a hand or range: write one such as AA, AKs"),
+        (("equity", "AhKd", "1Ks"), "'1' in '1Ks' is not a rank: ranks are 2 to 9, T"),
+        (("equity", "Ah", "Kd"), "a hand has two cards, and 'Ah' has 1"),
+        (("equity", "AhKd"), "two seats or more"),
+        (("equity", "QQ", "QsQc", "--board", "Qd 7c 2d"), "seat 1 has no hand left: each of 'QQ' holds one of"),
+        (("equity", *["AA"] * 3), "cannot all hold a hand of their range at once"),
+        (("equity", *["AA,KK"] * 5), "cannot all hold a hand of their range at once"),
+        (("equity", *["random"] * 24), "24 seats and a board of 5 need 53 cards"),
+        (("equity", *["random"] * 3, "--exact"), "too many to count exactly"),
+        (("equity", "AA", "KK", "--exact", "--samples", "9"), "give one of the two"),
         (("equity", "AhKd", "QsQc", "--samples", "0"), "--samples 0 should be"),
         (("build", "--only", "flush"), "there is no table 'flush': choose of preflop, classes, flop"),
         (("build", "--threads", "0"), "--threads 0 should be 1 or more"),

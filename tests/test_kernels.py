@@ -120,7 +120,7 @@ def test_kernels_and_parts_are_compiled_without_counts():
     assert makers <= {
         "sequence.layout", "sequence.evaluate", "sequence.response", "cards.gameshrink", "cards.equity",
         "cards.isomorphism", "cards.ranking", "cards.strength", "walk.hash", "toepen.play", "toepen.rows",
-        "toepen.walk",
+        "toepen.machine",
     }  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def recompiled(function):
 
 
 @pytest.mark.parametrize(
-    "names", [HOT, pytest.param(["toepen.walk.train"], marks=pytest.mark.slow)], ids=["forms", "walks"]
+    "names", [HOT, pytest.param(["toepen.machine.strengths"], marks=pytest.mark.slow)], ids=["forms", "walks"]
 )
 def test_makers_of_hot_code_count_nothing_in_loops(names):
     used()

@@ -6,11 +6,12 @@ import pytest
 
 import kibitz
 from kibitz.errors import SolverError
+from kibitz.games.toepen.endgame_bound import endgame_bound
+from kibitz.games.toepen.exploit import Exploit
+from kibitz.games.toepen.gains import exploit_gains
 from kibitz.games.toepen.rules import Toepen
-from kibitz.play.agents import Compiled, agent
-from kibitz.play.exploit import Exploit
-from kibitz.play.gains import exploit_gains
-from kibitz.play.lower_bound import endgame_bound, lower_bound, respond
+from kibitz.play.agents import agent, blueprint_agent
+from kibitz.play.lower_bound import lower_bound, respond
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
 from kibitz.tree import tree_of
 
@@ -25,7 +26,7 @@ def blueprint():
 
 
 def test_a_lower_bound_is_below_the_exact_best_response(blueprint):
-    target = Compiled(RULES, blueprint.player(), "target")
+    target = blueprint_agent(blueprint, blueprint.machine, "target")
     exact = kibitz.nash_conv(RULES, blueprint_profile(blueprint, tree_of(RULES))) / 2
     found = lower_bound(target, "null", seconds=None, iterations=40_000, deals=40_000)
     low, high = found.result.interval
@@ -46,14 +47,14 @@ def test_best_responses_in_endgames_are_exact(abstraction):
     """With two cards each the endgame is the whole game, and the bound is what the tree says."""
     made = Blueprint.empty(RULES, abstraction, 8 << 20)
     made.train(iterations=200)
-    found = endgame_bound(Compiled(RULES, made.player(), "target"), deals=2)
+    found = endgame_bound(blueprint_agent(made, made.machine, "target"), deals=2)
     exact = kibitz.nash_conv(RULES, blueprint_profile(made, tree_of(RULES))) / 2
     assert found.mean == pytest.approx(exact, abs=1e-9)
     assert found.error < 1e-9
 
 
 def test_what_a_responder_needs(blueprint):
-    target = Compiled(RULES, blueprint.player(), "target")
+    target = blueprint_agent(blueprint, blueprint.machine, "target")
     with pytest.raises(SolverError, match="say how long the responder learns"):
         respond(target)
     with pytest.raises(SolverError, match="uniform player needs no responder"):
@@ -63,7 +64,7 @@ def test_what_a_responder_needs(blueprint):
 def test_exploitation_gains_more_the_more_it_may_lose(blueprint):
     base = Blueprint.empty(RULES, "maximal", 4 << 20)
     base.train(iterations=10_000)
-    learner = Exploit(Compiled(RULES, base.player(), "base"), iterations=100, from_trick=1)
+    learner = Exploit(blueprint_agent(base, base.machine, "base"), iterations=100, from_trick=1)
     foe = agent("rule", RULES)
     none, some, free = exploit_gains(learner, foe, [("hands", 0.0), ("range", 0.2), ("range", 100.0)], 400, 4)
     assert none.gain.mean == pytest.approx(0.0, abs=1e-9) and none.weight == 0.0

@@ -11,8 +11,10 @@ from seats import Thinking, exact, trained
 
 import kibitz
 from kibitz.errors import GameError
-from kibitz.evaluate.match import Tally, chosen, dealt, draws, match, scored, view_of
-from kibitz.games.toepen.rules import deal_text
+from kibitz.evaluate.match import chosen, draws, match, seatings_of
+from kibitz.evaluate.score import Tally, scored
+from kibitz.games.views import view_of
+from kibitz.machine import machine_of
 from kibitz.play import agent
 
 SMALL, THREE = "toepen(suits=2, ranks=3, hand=2)", "toepen(suits=3, ranks=3, hand=3)"
@@ -32,12 +34,12 @@ def naive(game, one, two, deals, seed):
     """What `one` wins in seat 0 and in seat 1, by deal: the readable rules, and the same random numbers."""
     rules, won = kibitz.game(game), []
     for number in range(deals):
-        hands, after = dealt(rules, seed, number)
+        hand = machine_of(game).hand(seed, number)
         row = []
         for seats in ((one, two), (two, one)):
-            state, numbers = rules.after(rules.root(), deal_text(*hands)), draws(after)
+            state, numbers = hand.start(), draws(hand.after)
             while rules.turn(state) >= 0:
-                view = view_of(rules, state)
+                view = view_of(rules, state, rules.turn(state))
                 a = chosen(seats[view.seat].act(view), next(numbers))
                 state = rules.after(state, view.actions[a])
             row.append(rules.payoff(state)[0] * (1 if seats[0] is one else -1))
@@ -49,11 +51,11 @@ def naive(game, one, two, deals, seed):
 def test_a_match_is_the_replay_of_its_deals(full, names):
     one, two = (agent(full if name == "PATH" else name, "toepen") for name in names)
     won = naive("toepen", one, two, 150, 7)
-    result = match("toepen", one, two, 150, 7)
+    result = match("toepen", one, two, deals=150, seed=7)
     assert result.mean == won.mean() and result.deals == 150
     assert [s.mean for s in result.by_seat] == won.mean(axis=0).tolist()
     assert result.error == pytest.approx(won.mean(axis=1).std(ddof=1) / math.sqrt(150))
-    thought = match("toepen", Thinking(one), Thinking(two), 150, 7)
+    thought = match("toepen", Thinking(one), Thinking(two), deals=150, seed=7)
     assert (thought.mean, thought.error, thought.by_seat) == (result.mean, result.error, result.by_seat)
 
 
@@ -62,13 +64,13 @@ def test_a_match_is_the_replay_of_its_deals(full, names):
 )
 def test_other_decks_and_rules_are_replayed_too(game):
     one, two = agent("rule", game), agent("uniform", game)
-    assert match(game, one, two, 100, 3).mean == naive(game, one, two, 100, 3).mean()
+    assert match(game, one, two, deals=100, seed=3).mean == naive(game, one, two, 100, 3).mean()
 
 
 def test_swapping_players_swaps_the_result_exactly(full):
     players = [agent(name, "toepen") for name in ("rule", "uniform", full)]
     for one, two in itertools.combinations(players, 2):
-        here, there = match("toepen", one, two, 3000, 1), match("toepen", two, one, 3000, 1)
+        here, there = match("toepen", one, two, deals=3000, seed=1), match("toepen", two, one, deals=3000, seed=1)
         assert here.mean == -there.mean and here.error == there.error
         assert here.by_seat[0].mean == -there.by_seat[1].mean
 
@@ -76,13 +78,15 @@ def test_swapping_players_swaps_the_result_exactly(full):
 def test_nobody_wins_from_himself(full):
     for name in ("rule", "uniform", full):
         player = agent(name, "toepen")
-        result = match("toepen", player, player, 2000)
+        result = match("toepen", player, player, deals=2000)
         assert result.mean == 0.0 and result.by_seat[0].mean == -result.by_seat[1].mean
 
 
 def test_threads_do_not_change_the_result():
     one, two = agent("rule", "toepen"), agent("uniform", "toepen")
-    results = [match("toepen", one, two, 9001, 5, threads=n, until=u) for u in (None, "decided") for n in (1, 2, 5)]
+    results = [
+        match("toepen", one, two, deals=9001, seed=5, threads=n, until=u) for u in (None, "decided") for n in (1, 2, 5)
+    ]
     for a, b in itertools.pairwise(results[:3]):
         assert (a.mean, a.error, a.by_seat) == (b.mean, b.error, b.by_seat)
     assert len({(r.mean, r.deals, r.stopped) for r in results[3:]}) == 1
@@ -92,7 +96,7 @@ def test_threads_do_not_change_the_result():
 def test_matches_agree_with_exact_values(blueprint, names):
     one, two = (agent(blueprint if name == "PATH" else name, SMALL) for name in names)
     truth = exact(SMALL, one, two)
-    result = match(SMALL, one, two, 100_000)
+    result = match(SMALL, one, two, deals=100_000)
     assert abs(result.mean - truth) < 4 * result.error
 
 
@@ -100,14 +104,14 @@ def test_matches_agree_with_exact_values(blueprint, names):
 def test_matches_agree_with_exact_values_of_three_cards(tmp_path):
     path = trained(tmp_path / "three", THREE, 500)
     one, two = agent(path, THREE), agent("rule", THREE)
-    result = match(THREE, one, two, 300_000)
+    result = match(THREE, one, two, deals=300_000)
     assert abs(result.mean - exact(THREE, one, two)) < 4 * result.error
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
     one, two = agent("rule", SMALL), agent("uniform", SMALL)
     truth = exact(SMALL, one, two)
-    results = [match(SMALL, one, two, 200, seed) for seed in range(400)]
+    results = [match(SMALL, one, two, deals=200, seed=seed) for seed in range(400)]
     held = np.mean([low <= truth <= high for low, high in (r.interval for r in results)])
     assert 0.92 < held < 0.98
 
@@ -124,12 +128,12 @@ def test_scores_of_few_and_of_equal_numbers():
 
 def test_a_match_stops_when_it_is_decided_or_precise():
     one, two = agent("rule", "toepen"), agent("uniform", "toepen")
-    decided = match("toepen", one, two, 1_000_000, until="decided")
+    decided = match("toepen", one, two, deals=1_000_000, until="decided")
     assert decided.stopped == "decided" and decided.deals in (1000, 2000, 4000) and decided.interval[0] > 0
-    precise = match("toepen", one, two, 1_000_000, until=0.05)
+    precise = match("toepen", one, two, deals=1_000_000, until=0.05)
     half = precise.interval[1] - precise.mean
     assert precise.stopped == "precise" and half <= 0.05 and precise.deals < 50_000
-    same = match("toepen", one, one, 5000, until="decided")
+    same = match("toepen", one, one, deals=5000, until="decided")
     assert same.stopped == "done" and same.deals == 5000
 
 
@@ -137,10 +141,11 @@ def test_looks_at_who_wins_rarely_err():
     """Between equals a match is called decided in at most one of twenty."""
     rng, called = np.random.default_rng(0), 0
     for _ in range(300):
-        tally = Tally()
+        tally = Tally(seatings_of(2))
         for look in range(1, 7):
-            tally.add(rng.choice([-1.0, 1.0], size=(100 << max(0, look - 2), 2)))
-            low, high = tally.score(level=0.05 / (look * (look + 1))).interval
+            won = rng.choice([-1.0, 1.0], size=(100 << max(0, look - 2), 2))
+            tally.add(np.stack([won, -won], axis=2))
+            low, high = tally.edge(0, 0.05 / (look * (look + 1))).interval
             if low > 0 or high < 0:
                 called += 1
                 break
@@ -154,9 +159,9 @@ def test_ctrl_c_gives_what_there_is():
         if tally.deals >= 4000:
             raise KeyboardInterrupt
 
-    result = match("toepen", one, two, 10_000_000, on_progress=stop)
+    result = match("toepen", one, two, deals=10_000_000, on_progress=stop)
     assert result.stopped == "interrupted" and result.deals == 4000
-    assert result.mean == match("toepen", one, two, 4000).mean
+    assert result.mean == match("toepen", one, two, deals=4000).mean
 
 
 def test_mistakes_are_sentences():
@@ -173,4 +178,4 @@ def test_mistakes_are_sentences():
             self.act = lambda view: [0.7] * len(view.actions)
 
     with pytest.raises(GameError, match="probabilities, for check, bet"):
-        match("toepen", Broken(one), two, 1)
+        match("toepen", Broken(one), two, deals=1)

@@ -133,13 +133,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*given: Any, **named: Any) -> Any:
         raise SolverError("this takes long")
 
+    from kibitz.play.table import Session
+
     from kibitz import cards
     from kibitz.cards import tables
     from kibitz.evaluate import match
-    from kibitz.play.table import Session
 
-    dealt = cards.equity
-    monkeypatch.setattr(cards, "equity", lambda a, b, c, n, s: dealt(a, b, c, None if n is None else min(n, 99), s))
+    dealt = cards.equities
+    monkeypatch.setattr(cards, "equities", lambda h, b, n, *rest: dealt(h, b, None if n is None else min(n, 99), *rest))
     played = match.match
     monkeypatch.setattr(match, "match", lambda g, a, b, deals, *r, **n: played(g, a, b, min(deals, 3), *r, **n))
     monkeypatch.setattr(tables, "build", cut)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kibitz.games.toepen.teller import events
 from seats import laid_out, profile_of, trained
 
 import kibitz
 from kibitz.errors import KibitzError
-from kibitz.evaluate.match import View, dealt, match, view_of
+from kibitz.evaluate.match import match
 from kibitz.games.toepen.rules import NUMBERS, deal_text
+from kibitz.games.toepen.search import Search, gain, joined, reaches, spot_of
+from kibitz.games.toepen.words import mask_of
+from kibitz.games.views import View, view_of
+from kibitz.machine import machine_of
 from kibitz.play import agent
-from kibitz.play.agents import mask_of
-from kibitz.play.search import Search, gain, joined, reaches, spot_of
-from kibitz.play.table import events
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 
@@ -33,8 +35,8 @@ def history_of(game, number, words, start=0):
     rules = kibitz.game(game)
     rng = np.random.default_rng(number)
     while True:
-        hands, _ = dealt(rules, 0, start + int(rng.integers(1 << 30)))
-        state = rules.after(rules.root(), deal_text(*hands))
+        hand = machine_of(rules).hand(0, start + int(rng.integers(1 << 30)))
+        state = hand.start()
         while rules.turn(state) >= 0 and len(state.done.split()) < words:
             actions = [a for a in rules.actions(state) if a != "fold"]
             state = rules.after(state, actions[rng.integers(len(actions))])
@@ -128,15 +130,15 @@ class Bent:
         self.base, self.counts, self.prior = base, counts, prior
 
     def act(self, view):
-        hand = np.array([mask_of(view.dealt)], np.uint64)
-        found, _ = self.base.answers(view.seat, view.history, hand, self.counts, self.prior)
+        hand = np.array([mask_of(NUMBERS[name] for name in view.private)], np.uint64)
+        found, _ = self.base.answers(view.seat, view.public, hand, self.counts, self.prior)
         assert found[0, : len(view.actions)].sum() == pytest.approx(1.0)
         return found[0, : len(view.actions)].tolist()
 
 
 def test_the_gain_is_unbiased(base, monkeypatch):
     """Sampled public histories with exact endgames give what the laid-out tree says; and so does a match."""
-    monkeypatch.setattr("kibitz.play.search.KEPT", 10_000)
+    monkeypatch.setattr("kibitz.games.toepen.search.KEPT", 10_000)
     _, tree = laid_out(SMALL)
     search = Search(base, iterations=30, from_trick=2, floor=0.0)
     plain = kibitz.value(tree, profile_of(SMALL, (base, base)))
@@ -150,7 +152,7 @@ def test_the_gain_is_unbiased(base, monkeypatch):
         assert abs(found.by_seat[seat].mean - truth[seat]) < 4 * found.by_seat[seat].error
     assert 0 < found.endgames <= found.deals == 400
     assert found.nash_conv < 0.05 < found.base_nash_conv
-    played = match(SMALL, search, base, 1500)
+    played = match(SMALL, search, base, deals=1500)
     assert abs(played.mean - np.mean(truth)) < 4 * played.error
     assert found.error * np.sqrt(400) < 0.5 * played.error * np.sqrt(1500), "less noise for each deal"
 
@@ -182,14 +184,14 @@ def test_search_answers_the_same_whatever_the_other_holds(full):
         else:
             continue
         tried += 1
-        one, two = view_of(rules, state), view_of(rules, again)
+        one, two = view_of(rules, state, seat), view_of(rules, again, seat)
         assert one == two
         for player in agents:
             answers = []
             for view in (one, two):
                 if hasattr(player, "_kept"):
                     player._kept.clear()
-                player.begin(seat, view.dealt)
+                player.begin(seat)
                 answers.append(player.act(view))
             assert answers[0] == answers[1] and sum(answers[0]) == pytest.approx(1.0)
     assert tried >= 3
@@ -217,13 +219,13 @@ def test_solving_again_at_the_next_trick(full):
     while len(state.plays) < 6:
         actions = [a for a in rules.actions(state) if a != "fold"]
         state = rules.after(state, actions[0])
-    view = view_of(rules, state)
+    view = view_of(rules, state, state.turn)
     for player in (once, again):
         assert sum(player.act(view)) == pytest.approx(1.0)
-    first, rest = once.solved(view.history, 3)
-    second, later = again.solved(view.history, 3)
+    first, rest = once.solved(view.public, 3)
+    second, later = again.solved(view.public, 3)
     assert (first.endgame.cards_each, second.endgame.cards_each) == (2, 1)
-    assert (*second.spot.history, *later) == view.history == (*first.spot.history, *rest)
+    assert (*second.spot.history, *later) == view.public == (*first.spot.history, *rest)
     # The range it starts from is what the first solution leads to.
     found = reaches(first, first.solution.probabilities, first.solution.ranges[0], 0, rest)
     assert found.sum() > 0 and (found <= first.solution.ranges[0] + 1e-12).all()

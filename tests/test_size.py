@@ -130,7 +130,7 @@ def test_memory_is_measured_not_believed():
 
 
 def test_memory_that_runs_out_ends_the_walk_even_if_it_was_asked_for():
-    left = [8 * GB, 8 * GB, machine.MARGIN + 10**6]
+    left = [8 * GB, 8 * GB, host.MARGIN + 10**6]
     told = Guard(Wide(), 10**9, clock=Clock(), held=lambda: 0, free=lambda: left.pop(0))
     told.check(1 << 14)
     with pytest.raises(GameError, match=r"more than 32,768 histories, and no more fit into memory .* 1 MB are left"):
@@ -232,22 +232,22 @@ def proc(tmp_path, lines):
 
 
 def test_the_machine_alone(tmp_path):
-    assert machine.free_memory(*proc(tmp_path, "0::/")) == 16_000_000 * 1024
+    assert host.free_memory(*proc(tmp_path, "0::/")) == 16_000_000 * 1024
 
 
 def test_containers_of_version_2(tmp_path):
     where = proc(tmp_path, "0::/pod/box")
     box = tmp_path / "cgroup" / "pod" / "box"
     written(box, memory__max="max", memory__current="123")
-    assert machine.free_memory(*where) == 16_000_000 * 1024
+    assert host.free_memory(*where) == 16_000_000 * 1024
     written(box, memory__max=str(GB), memory__current=str(GB // 2), memory__stat="anon 5\ninactive_file 1000\nfile 7")
-    assert machine.free_memory(*where) == GB // 2 + 1000
+    assert host.free_memory(*where) == GB // 2 + 1000
     written(box, memory__high=str(GB // 4 * 3))
-    assert machine.free_memory(*where) == GB // 4 + 1000
+    assert host.free_memory(*where) == GB // 4 + 1000
     written(box.parent, memory__max=str(GB), memory__current=str(GB - 77))  # shared with others
-    assert machine.free_memory(*where) == 77
+    assert host.free_memory(*where) == 77
     written(box.parent, memory__current=str(2 * GB))
-    assert machine.free_memory(*where) == 0
+    assert host.free_memory(*where) == 0
 
 
 def test_containers_of_version_1(tmp_path):
@@ -256,20 +256,20 @@ def test_containers_of_version_1(tmp_path):
     # Within the container only its own group is to be seen, as the root.
     written(top, memory__limit_in_bytes=str(2 * GB), memory__usage_in_bytes=str(GB))
     written(top, memory__stat="total_inactive_file 9")
-    assert machine.free_memory(*where) == GB + 9
+    assert host.free_memory(*where) == GB + 9
     written(top / "docker" / "abc", memory__limit_in_bytes=str(GB), memory__usage_in_bytes=str(1000))
-    assert machine.free_memory(*where) == GB - 1000
+    assert host.free_memory(*where) == GB - 1000
     written(top / "docker" / "abc", memory__limit_in_bytes="9223372036854771712")
-    assert machine.free_memory(*where) == GB + 9
+    assert host.free_memory(*where) == GB + 9
 
 
 def test_nonsense_in_those_files_is_passed_over(tmp_path):
     where = proc(tmp_path, "what\n:::\n0::/../../etc\n4:memory:/")
     written(tmp_path / "cgroup", memory__max="soon", memory__current="")
-    assert machine.free_memory(*where) == 16_000_000 * 1024
-    assert machine.free_memory(tmp_path / "nothing", tmp_path / "nothing") > 0
+    assert host.free_memory(*where) == 16_000_000 * 1024
+    assert host.free_memory(tmp_path / "nothing", tmp_path / "nothing") > 0
 
 
 def test_memory_held():
-    assert 0 < machine.held_memory() <= machine.peak_memory() + (1 << 20)
-    assert machine.cores() >= 1
+    assert 0 < host.held_memory() <= host.peak_memory() + (1 << 20)
+    assert host.cores() >= 1

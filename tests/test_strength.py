@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kibitz.errors import SolverError
 from kibitz.games.toepen.arrays import Labels, keys_of_states
 from kibitz.games.toepen.rules import Toepen
+from kibitz.games.toepen.strength import classes_of_hands, cut_line, strength_buckets
 from kibitz.kernels.toepen.keys import HANDS
 from kibitz.solvers.blueprint import Blueprint
-from kibitz.solvers.strength import classes_of_hands, cut_line, strength_buckets
 from kibitz.tree import tree_of
 
 

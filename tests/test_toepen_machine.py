@@ -14,8 +14,8 @@ from kibitz.kernels.jit import kernel
 from kibitz.kernels.toepen.keys import NAMES as KINDS
 from kibitz.kernels.toepen.keys import STRENGTH, STRENGTH_HISTORY, plain
 from kibitz.kernels.toepen.lay import count_rows, keys_at
+from kibitz.kernels.toepen.machine import action_of, options
 from kibitz.kernels.toepen.rules import END, State, act, deal, payoff, phase_of, player_of
-from kibitz.kernels.toepen.walk import action_of, options
 from kibitz.tree import Infosets, Tree, lay_out
 
 READABLE = {"null": None, **{name: key for name, (key, _) in KEYS.items()}}

@@ -5,6 +5,7 @@
     cards.Indexer([2, 3]).size                               # 1,286,792 hands and flops
     cards.strength("Ah Kd", "Qs 7c 2d")                      # against a random hand: exact, see holdem.py
     cards.equity("Ah Kd", "Qs Qc")                           # against another
+    cards.equities(["AhKd", "TT+, AQs+", "random"])          # hands and ranges, two seats or more: see showdowns.py
 
 A card is an integer, rank * 4 + suit: deuces are 0 to 3, aces 48 to 51; suits are c d h s.
 """
@@ -33,11 +34,14 @@ from kibitz.cards.holdem import (
     strength,
 )
 from kibitz.cards.isomorphism import Indexer
+from kibitz.cards.ranges import Range, parse_range
+from kibitz.cards.showdowns import Equities, Seat, equities
 from kibitz.errors import GameError
 
-__all__ = ["CATEGORIES", "CATEGORIES_OF_THREE", "RANKS", "SUITS", "Classes", "Counts", "Equity", "Indexer", "Strength",
-           "card", "category", "category_of_three", "class_equity", "class_hands", "class_names", "classes", "counts",
-           "equity", "evaluate", "evaluate_three", "histogram", "name", "names", "parse", "strength"]  # fmt: skip
+__all__ = ["CATEGORIES", "CATEGORIES_OF_THREE", "RANKS", "SUITS", "Classes", "Counts", "Equities", "Equity", "Indexer",
+           "Range", "Seat", "Strength", "card", "category", "category_of_three", "class_equity", "class_hands",
+           "class_names", "classes", "counts", "equities", "equity", "evaluate", "evaluate_three", "histogram", "name",
+           "names", "parse", "parse_range", "strength"]  # fmt: skip
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"
@@ -49,6 +53,7 @@ CATEGORIES = (
 CATEGORIES_OF_THREE = ("high card", "pair", "flush", "straight", "three of a kind", "straight flush")
 NUMBERS = {rank + suit: 4 * r + s for r, rank in enumerate(RANKS) for s, suit in enumerate(SUITS)}
 NAMES = tuple(NUMBERS)
+FEW = 2_000  # hands that NumPy checks before compiled code would be loaded
 
 Ints = NDArray[np.int64]
 
@@ -128,8 +133,6 @@ def _word(cards: Sequence[Any], sizes: tuple[int, ...]) -> int:
 
 def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
     """Hands as bytes, [n, k], after a look at each: different cards, 0 to 51, as many as allowed."""
-    from kibitz.kernels.cards.ranking import faults
-
     given = np.asarray(cards)
     if given.dtype.kind not in "iu" or given.ndim < 1:
         raise GameError("cards are whole numbers, 0 (2c) to 51 (As), with the cards of a hand along the last axis")
@@ -140,10 +143,24 @@ def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
         wrong = given[(given < 0) | (given > 51)].ravel()[0]
         raise GameError(f"{wrong} is not a card: cards are 0 (2c) to 51 (As)")
     hands = np.ascontiguousarray(given.reshape(-1, given.shape[-1]).astype(np.uint8))
-    at = int(faults(hands))
+    at = _fault(hands)
     if at >= 0:
-        raise GameError(f"hand {at} holds a card twice: {names(hands[at])}")
+        held = hands[at].tolist()
+        where = f"hand {at} holds" if len(hands) > 1 else "there is"
+        twice = next(card for k, card in enumerate(held) if card in held[:k])
+        raise GameError(f"{where} the card {name(twice)} twice: {names(held)}")
     return hands
+
+
+def _fault(hands: NDArray[np.uint8]) -> int:
+    """The first hand that holds a card twice, or -1. A few hands are looked at without compiled code."""
+    if len(hands) > FEW:
+        from kibitz.kernels.cards.ranking import faults
+
+        return int(faults(hands))
+    ordered = np.sort(hands, axis=1)
+    wrong = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    return int(wrong[0]) if len(wrong) else -1
 
 
 def category(value: int) -> str:

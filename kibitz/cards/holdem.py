@@ -149,6 +149,11 @@ def histogram(hands: ArrayLike | str, board: ArrayLike | str | None = None, bins
     return found.reshape(*shape, bins)
 
 
+def check(hands: ArrayLike | str, board: ArrayLike | str | None = None) -> None:
+    """Refuse, before any work, cards that `strength` would refuse: a card twice, too many or too few of them."""
+    _read(hands, board)
+
+
 def _figures(cards: Bytes, *names: str) -> tuple[Ints, ...]:
     """Figures by name. ahead: twice the wins plus the ties on the board as it is; wins, ties, squares (of twice the
     wins plus the ties): sums over the rest of the board."""

@@ -1,4 +1,4 @@
-"""kibitz cards: how strong hands of Texas hold'em are, against a random hand and against each other, and the tables."""
+"""kibitz cards: how strong hands and ranges of Texas hold'em are, alone and against each other, and the tables."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import typer
 from kibitz.cli.common import INTERRUPTED, Json, console, print_json, say
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
 
 if TYPE_CHECKING:
+    from kibitz.cards import Equities
     from kibitz.cards.tables import Recipe, Tell
 
 cards = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -37,12 +37,14 @@ def about() -> None:
     """Say how strong hands of Texas hold'em are, and make the tables for it.
 
     The strength of a hand on the river, HS, is its chance against a random hand, ties counting half; before the river
-    E[HS] and E[HS²] are means over all boards that can still come. All figures are exact.
+    E[HS] and E[HS²] are means over all boards that can still come. These figures are exact. Equities of hands and
+    ranges against each other are exact where all showdowns can be counted in some seconds.
 
     \b
     Examples:
       kibitz cards show 'Ah Kd' --board 'Qs 7c 2d'
       kibitz cards equity AhKd QsQc
+      kibitz cards equity AhKd 'TT+,AQs+' random
       kibitz cards build
     """
 
@@ -65,9 +67,12 @@ def show(
       kibitz cards show 'Th 9h' --board '8h 7h 2c Ad' --json
     """
     from kibitz import cards as of
-    from kibitz.cards.recipes import histogram_recipe, recipe
+    from kibitz.cards.holdem import check
+    from kibitz.cards.recipes import checked_bins, histogram_recipe, recipe
 
     held, shown = of.parse(hand), of.parse(board)
+    check(held, shown)
+    checked_bins(bins)
     with Watch(not json) as watch:
         watch.phase("compiling: the first use takes a while, the next ones do not")
         if not len(shown) and len(held) == 2:
@@ -98,55 +103,56 @@ def show(
 
 @cards.command()
 def equity(
-    hand: Annotated[str, typer.Argument(metavar="HAND", help="Two cards, AhKd, or AKs.", show_default=False)],
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="The hand it meets.", show_default=False)],
+    hands: Annotated[
+        list[str], typer.Argument(metavar="HAND", help="A hand or range for each seat.", show_default=False)
+    ],
     board: Board = "",
     samples: Annotated[
-        int | None, number("--samples", metavar="N", help="Random boards instead of all that can come.")
+        int | None, number("--samples", metavar="N", help="Random showdowns instead of all, or instead of 2,000,000.")
     ] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="Of the random boards.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="Of the random showdowns.")] = 0,
+    exact: Annotated[bool, typer.Option("--exact", help="Count all showdowns, however long that takes.")] = False,
     json: Json = False,
 ) -> None:
-    """Play a hand against another over all boards that can still come, and count wins, ties and losses.
+    """Compute the equity of hands and ranges against each other: how often each seat wins and ties, and its share.
 
-    AKs is all hands of an ace and a king of one suit, AKo of two suits, QQ all pairs of queens. Two of these are looked
-    up in a table, which is made on first use in some seconds.
+    There are 2 to 23 seats. All showdowns are counted if that takes some seconds. Otherwise random ones are drawn, and
+    the standard error is shown. Two ranges are counted on any flop, and before it unless both name single cards.
+
+    A range is a list of items with commas between them. Each item may have a weight:
+
+    \b
+      AA  AKs  AKo  AK    pairs; suited, offsuit, and all hands of two ranks
+      TT+                 this pair and all higher ones
+      A2s+  KTo+          the higher card stays, the lower goes up: A2s to AKs
+      22-66  KTs-K7s      from one to the other, in any order
+      JTs-76s             both cards move together
+      AhKh                two cards
+      random              all hands
+      top 15%             the best 15% by equity against a random hand
+      AKs:0.5  AKs@50%    half as likely as hands of weight 1
+
+    A hand that is named twice has the weight of the last item: AA,AhAd:0 is aces without that hand.
 
     \b
     Examples:
       kibitz cards equity AhKd QsQc
-      kibitz cards equity AhKd QQ --board 'Qs 7c 2d'
-      kibitz cards equity AKs QQ --json
+      kibitz cards equity AhKd 'QQ+,AKs' --board 'Qs 7c 2d'
+      kibitz cards equity 'top 15%' random
+      kibitz cards equity AhKh 'TT+,AQs+:0.5' random --samples 1000000
     """
     from kibitz import cards as of
+    from kibitz.cards.ranges import needs_table
     from kibitz.cards.recipes import recipe
 
     shown = of.parse(board)
-    kinds = [_is_class(text) for text in (hand, other)]
+    tabled = [needs_table(text) for text in hands]  # reads all of them before any work
     with Watch(not json) as watch:
         watch.phase("compiling: the first use takes a while, the next ones do not")
-        if all(kinds):
-            if len(shown) or samples is not None:
-                raise GameError("on a board, or with --samples, one of the two hands has to be cards, such as AhKd")
-            _open(recipe("classes"), watch)
-            found = of.class_equity(hand, other)
-        elif kinds[0]:
-            found = of.equity(of.parse(other), _free(hand, [*of.parse(other), *shown]), shown, samples, seed)
-            found = of.Equity(found.losses, found.ties, found.wins)
-        else:
-            mine = of.parse(hand)
-            others = _free(other, [*mine, *shown]) if kinds[1] else of.parse(other)
-            found = of.equity(mine, others, shown, samples, seed)
-    data: dict[str, Any] = {
-        "hand": hand if kinds[0] else of.names(of.parse(hand)),
-        "other": other if kinds[1] else of.names(of.parse(other)),
-        "board": of.names(shown),
-        "equity": found.equity,
-        "wins": found.wins,
-        "ties": found.ties,
-        "losses": found.losses,
-        "samples": samples,
-    }
+        if any(tabled):
+            _open(recipe("preflop"), watch)
+        found = of.equities(hands, shown, samples, seed, exact)
+    data = _equity_data(found, of.names(shown), None if found.exact else seed)
     if json:
         print_json(data)
     else:
@@ -262,25 +268,29 @@ def _telling(watch: Watch) -> Tell:
 # Hands
 
 
-def _is_class(text: str) -> bool:
-    """Whether a text is AKs, AKo or QQ, and not cards."""
-    from kibitz.cards import SUITS
-
-    plain = text.strip().replace("10", "T")
-    return len(plain) == 3 or (len(plain) == 2 and plain[-1].lower() not in SUITS)
-
-
-def _free(kind: str, taken: list[int]) -> Any:
-    """The hands of a class that hold none of some cards."""
-    import numpy as np
-
-    from kibitz.cards import class_hands
-
-    hands = class_hands(kind)
-    free = hands[~np.isin(hands, taken).any(axis=1)]
-    if not len(free):
-        raise GameError(f"no hand {kind} is left beside the cards that are known")
-    return free
+def _equity_data(found: Equities, board: str, seed: int | None) -> dict[str, Any]:
+    """Equities for --json; of two seats also as counts of the first one."""
+    whole: Any = round if found.whole else float
+    first, other, *more = found.seats
+    two = {
+        "hand": first.name, "other": other.name, "board": board, "equity": first.equity, "wins": whole(first.wins),
+        "ties": whole(first.ties), "losses": whole(first.losses),
+    }  # fmt: skip
+    return {
+        **({"board": board} if more else two),
+        "samples": None if found.exact else round(found.showdowns),
+        "seed": seed,
+        "exact": found.exact,
+        "showdowns": round(found.showdowns) if float(found.showdowns).is_integer() else found.showdowns,
+        "seats": [
+            {
+                "range": seat.name, "hands": seat.hands, "equity": seat.equity, "error": seat.error,
+                "win": seat.wins / found.showdowns, "tie": seat.ties / found.showdowns,
+                "lose": seat.losses / found.showdowns,
+            }
+            for seat in found.seats
+        ],
+    }  # fmt: skip
 
 
 def _print_hand(data: dict[str, Any]) -> None:
@@ -313,14 +323,31 @@ def _print_hand(data: dict[str, Any]) -> None:
 
 
 def _print_equity(data: dict[str, Any]) -> None:
-    from kibitz.report.text import pairs, percent, plain
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
 
-    met = data["wins"] + data["ties"] + data["losses"]
-    rows = [("hand", plain(data["hand"])), ("against", plain(data["other"]))]
+    from kibitz.report.text import percent, plain
+
+    page = console()
     if data["board"]:
-        rows.append(("board", data["board"]))
-    how = "a sample of" if data["samples"] else "all of"
-    rows.append(("equity", f"{data['equity']:.6f}  the share of the pot over {how} {met:,} showdowns"))
-    for name in ("wins", "ties", "losses"):
-        rows.append((name, f"{data[name]:>13,}  {percent(data[name] / met)}"))
-    console().print(pairs(rows))
+        typer.echo(f"board {data['board']}\n")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for name in ("seat", "hand or range", "hands", "equity", *(() if data["exact"] else ("error",)), "win", "tie"):
+        table.add_column(name, justify="left" if name == "hand or range" else "right", overflow="fold")
+    for k, seat in enumerate(data["seats"], 1):
+        error = () if data["exact"] else (f"{seat['error']:.6f}",)
+        shares = percent(seat["win"]), percent(seat["tie"])
+        items = Text(plain(seat["range"]).replace(", ", ",").replace(",", ", "))  # so that it can be broken there
+        table.add_row(f"{k}", items, f"{seat['hands']:,}", f"{seat['equity']:.6f}", *error, *shares)
+    page.print(table)
+    count = data["showdowns"]
+    met = f"{count:,}" if isinstance(count, int) else f"{count:,.1f} (by weight)"
+    if data["exact"]:
+        told = f"Equity is the share of the pot over all of {met} showdowns."
+    else:
+        told = (
+            f"Equity is the share of the pot over a sample of {met} showdowns (seed {data['seed']}), and error is the "
+            "standard error."
+        )
+    page.print(f"\n{told}")

@@ -1,8 +1,8 @@
-"""kibitz match: two players, duplicate deals."""
+"""kibitz match: duplicate deals of any game, for any number of players."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,33 +12,48 @@ from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
 if TYPE_CHECKING:
-    from kibitz.evaluate.match import Agent, Result, Score, Tally
+    from collections.abc import Sequence
+
+    from kibitz.evaluate.match import Agent, Result
+    from kibitz.evaluate.score import Score, Tally
 
 THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
 
 
 def match(
-    one: Annotated[
-        str,
+    players: Annotated[
+        list[str],
         typer.Argument(
-            metavar="ONE",
-            help="uniform, rule, the directory of a blueprint, 'search(DIR, seconds=1)', 'exploit(DIR, bound=0.1)'.",
+            metavar="PLAYER...",
+            help="One for each seat: uniform, rule (toepen), the path of a saved profile or blueprint, "
+            "'search(PATH, seconds=1)', 'exploit(PATH, bound=0.1)'.",
             show_default=False,
         ),
     ],
-    two: Annotated[str, typer.Argument(metavar="TWO", help="Likewise.", show_default=False)],
-    game: Annotated[str, typer.Option("--game", metavar="GAME", help="toepen, with any parameters.")] = "toepen",
+    game: Annotated[
+        str | None,
+        typer.Option(
+            "--game",
+            metavar="GAME",
+            help="leduc, toepen, my_game.py:Class ... Default: the game of the first saved strategy, else toepen.",
+        ),
+    ] = None,
     deals: Annotated[
         int | None,
-        number("--deals", metavar="N", help="Deals, each played twice. Default: 100,000, or 100 if a player thinks."),
+        number(
+            "--deals",
+            metavar="N",
+            help="Deals, each played in all seatings. Default: 100,000, or 100 if a player thinks or the rules are not "
+            "compiled.",
+        ),
     ] = None,
     until: Annotated[
         str | None,
         typer.Option(
             "--until",
             metavar="WHEN",
-            help="Stop early: 'decided', once it is clear who wins, or a number, once the 95% interval is the mean "
-            "plus or minus that.",
+            help="Stop early: 'decided', once it is clear whether the first player wins, or a number, once its 95% "
+            "interval is the mean plus or minus that.",
         ),
     ] = None,
     seed: Annotated[int, number("--seed", metavar="N", help="The same seed gives the same match.")] = 0,
@@ -49,31 +64,41 @@ def match(
         bool,
         typer.Option(
             "--gain",
-            help="ONE is search(DIR, ...) and TWO is DIR: measure what search gains by exact values of sampled "
-            "endgames, with a fraction of the noise.",
+            help="Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames, "
+            "with a fraction of the noise.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Play two players against each other: what ONE wins per hand, with a 95% interval.
+    """Play a duplicate match: what each player wins per hand, with a 95% interval.
 
-    Each deal is played twice, the players changing seats with the same cards, so that luck of the deal cancels.
-    Ctrl-C ends the match and tells what was played until then.
+    Each deal is played in all seatings (two for two players, six for three), the players changing seats with the same
+    cards, so that luck of the deal cancels. Ctrl-C ends the match and tells what was played until then.
 
     \b
     Examples:
       kibitz match rule uniform
-      kibitz match runs/toepen.blueprint rule --deals 1000000 --until decided
-      kibitz match 'search(runs/toepen.blueprint, seconds=0.2)' runs/toepen.blueprint --deals 200 --gain
+      kibitz match leduc.profile uniform --game leduc
+      kibitz match leduc.blueprint leduc.profile --deals 1000000 --until decided
+      kibitz match three.profile uniform uniform --game 'leduc(players=3)'
+      kibitz match 'search(toepen.blueprint, seconds=0.2)' toepen.blueprint --deals 200 --gain
     """
     stop = _stop(until)
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.evaluate.match import match as play
+        from kibitz.machine import machine_of
         from kibitz.play import agent
+        from kibitz.play.agents import game_of
 
-        agents = agent(one, game), agent(two, game)
-        thinks = any(getattr(a, "player", None) is None for a in agents)
+        machine = machine_of(game if game is not None else game_of(players) or "toepen")
+        if len(players) != machine.players:
+            raise GameError(
+                f"{machine.spec} has {machine.players} seats: name {machine.players} players, not {len(players)}"
+                + ("" if game else " (or another --game)")
+            )
+        agents = [agent(name, machine) for name in players]
+        thinks = any(getattr(a, "player", None) is None for a in agents) or not machine.compiled
         count = deals if deals is not None else THINKING_DEALS if thinks else COMPILED_DEALS
         watch.phase("playing (the first use compiles)")
         if gain:
@@ -85,10 +110,10 @@ def match(
             half = score.interval[1] - score.mean
             watch.phase(f"deal {tally.deals:,} of {count:,}: {score.mean:+.4f} \u00b1 {half:.4f}")
 
-        result = play(game, agents[0], agents[1], count, seed, threads=threads, until=stop, on_progress=told)
+        result = play(machine, *agents, deals=count, seed=seed, threads=threads, until=stop, on_progress=told)
     if json:
         finite = result.deals > 1
-        data = {"game": game, "seed": seed, **result.data()}
+        data = {"game": machine.spec, "seed": seed, **result.data()}
         print_json(data if finite else {**data, "error": None, "interval": None, "by_seat": None})
     else:
         _print(result)
@@ -96,17 +121,13 @@ def match(
         raise typer.Exit(INTERRUPTED)
 
 
-def _gain(agents: tuple[Agent, Agent], deals: int, seed: int, json: bool, watch: Watch) -> None:
+def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Watch) -> None:
     from dataclasses import asdict
 
-    from kibitz.play.agents import Compiled
-    from kibitz.play.exploit import Exploit
-    from kibitz.play.search import Search
-    from kibitz.play.search import gain as measure
-
-    one, two = agents
-    mine = one.base.player if isinstance(one, Search) and not isinstance(one, Exploit) else None
-    if mine is None or not isinstance(two, Compiled) or two.player.table is not mine.table:
+    one, two = agents[0], agents[-1]
+    measure: Any = getattr(one, "gain", None)
+    mine, other = getattr(getattr(one, "base", None), "player", None), getattr(two, "player", None)
+    if measure is None or mine is None or other is None or other.store is not mine.store:
         raise GameError("--gain compares search with its own blueprint: kibitz match 'search(DIR, ...)' DIR --gain")
     if deals < 2:
         raise GameError(f"--deals {deals} should be 2 or more for --gain")
@@ -114,8 +135,7 @@ def _gain(agents: tuple[Agent, Agent], deals: int, seed: int, json: bool, watch:
     def told(done: int, score: Score) -> None:
         watch.phase(f"deal {done:,} of {deals:,}: {score.mean:+.4f} \u00b1 {score.interval[1] - score.mean:.4f}")
 
-    assert isinstance(one, Search)
-    found = measure(one, deals, seed, told)
+    found = measure(deals, seed, told)
     if json:
         print_json({"one": one.name, "two": two.name, "seed": seed, **asdict(found)})
         return
@@ -160,22 +180,26 @@ def _print(result: Result) -> None:
         low, high = interval
         return f"{mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"
 
-    low, high = result.interval
+    low, high = result.edge.interval
     if result.deals < 2:
         verdict = "too few deals to tell"
     elif low > 0:
         verdict = f"{result.one} wins"
     elif high < 0:
-        verdict = f"{result.two} wins"
+        verdict = f"{result.two} wins" if len(result.names) == 2 else f"{result.one} loses"
     else:
         verdict = "no difference that can be told from luck"
     speed = result.deals / max(result.seconds, 1e-9)
-    rows = [
-        ("players", plain(f"{result.one} against {result.two}")),
-        ("won per hand", shown(result.mean, result.interval)),
-        ("  leading first", shown(result.by_seat[0].mean, result.by_seat[0].interval)),
-        ("  second", shown(result.by_seat[1].mean, result.by_seat[1].interval)),
-        ("deals", f"{result.deals:,}, each played twice{WHY[result.stopped]}"),
+    rows = [("players", plain(" against ".join(result.names)))]
+    two = len(result.names) == 2
+    for name, score, seats in zip(result.names, result.scores, result.seats, strict=True):
+        rows.append(("won per hand" if two else plain(name), shown(score.mean, score.interval)))
+        rows += [(f"  in seat {seat}", shown(each.mean, each.interval)) for seat, each in enumerate(seats)]
+        if two and abs(result.scores[0].mean + result.scores[1].mean) < 1e-9:
+            break  # what one wins the other loses
+    times = {2: "twice"}.get(result.seatings, f"{result.seatings} times")
+    rows += [
+        ("deals", f"{result.deals:,}, each played {times}{WHY[result.stopped]}"),
         ("time", f"{duration(result.seconds)}: {speed:,.{0 if speed >= 10 else 2}f} deals a second"),
         ("so", plain(verdict)),
     ]

@@ -136,6 +136,10 @@ def match(
     machine = machine_of(game)
     if len(players) != machine.players:
         raise GameError(f"{machine.spec} has {machine.players} seats: name {machine.players} players")
+    for agent in players:
+        plays = getattr(getattr(agent, "machine", None), "spec", machine.spec)
+        if plays != machine.spec:
+            raise GameError(f"{agent.name} plays {plays}, not {machine.spec}")
     if deals < 1:
         raise GameError(f"deals={deals}: a match has 1 or more")
     if not 0 <= seed < 1 << 63:

@@ -26,11 +26,11 @@ def machine_of(game: Any, how: str = "auto") -> Machine:
     if how not in HOW:
         raise GameError(f"how={how!r}: choose {', '.join(HOW)}")
     rules = make_game(game)
-    if how in ("auto", "compiled") and hasattr(rules, "machine"):
-        found: Machine = rules.machine()
+    found: Machine | None = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
+    if found is not None:
         return found
     if how == "compiled":
-        raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} has no compiled rules: no method `machine`")
+        raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} has no compiled rules (a method `machine`)")
     if how == "tree" or (how == "auto" and fits(rules, MOST_LAID)):
         from kibitz.machine.trees import TreeMachine
         from kibitz.tree import tree_of

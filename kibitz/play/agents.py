@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from kibitz.games.machine import View as Keys
 from kibitz.games.views import View
 from kibitz.machine import machine_of
 from kibitz.profile import Profile
+from kibitz.recall import recalled
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, player
 
@@ -141,6 +142,15 @@ def parsed(text: str, names: Any = ("search", "exploit")) -> tuple[str, str | No
         inside = inside[first.end() :]
     options = dict(specs.parse(f"{name}({inside})").args)
     return name, str(options.pop("blueprint", path)) if path or "blueprint" in options else None, options
+
+
+def game_of(players: Sequence[str]) -> str | None:
+    """The game of the first saved strategy among some players, if a file may name it."""
+    for text in players:
+        path = parsed(text)[1]
+        if path is not None and store.kind_at(path) in (tables.KIND, "profile"):
+            return recalled(store.load(path, mmap=True).meta.get("game"), path, "--game GAME")
+    return None
 
 
 # Saved strategies

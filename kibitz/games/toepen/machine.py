@@ -17,6 +17,7 @@ from kibitz.games.toepen.rules import NAMES, NUMBERS
 if TYPE_CHECKING:
     from kibitz.games.toepen.rules import Toepen
 
+MOST_CARDS = 4  # in a hand, as kibitz.kernels.toepen.rules
 DEPTH = 40  # decisions of a seat on one history
 ABOUT = {
     "outlook": "what a card player looks at: how many unseen cards beat each of mine; merges most",
@@ -44,10 +45,6 @@ class ToepenMachine(Machine):
 
     def __init__(self, rules: Toepen) -> None:
         from kibitz.kernels.toepen.machine import duel, train
-        from kibitz.kernels.toepen.rules import MOST_CARDS
-
-        if rules.hand > MOST_CARDS or rules.symmetric:
-            raise SolverError(f"toepen's machine takes hands of up to {MOST_CARDS} cards, and not symmetric=true")
         self.rules, self.game = rules, rules_of(rules)
         self.train, self.duel = train, duel
         self.parts = [f"trick {k}" for k in range(1, rules.hand + 1)]
@@ -57,7 +54,9 @@ class ToepenMachine(Machine):
 
         name = self.known(str(abstraction))
         in_buckets = NAMES[name] in (STRENGTH, STRENGTH_HISTORY)
-        bucket = None if arrays is None else arrays.get("bucket")
+        if arrays is not None and "bucket" not in arrays:
+            raise SolverError("the buckets of hands are missing")
+        bucket = None if arrays is None else arrays["bucket"]
         if bucket is None:
             if in_buckets:
                 raise SolverError(f"the abstraction {name} needs buckets of hands, made from a trained blueprint")

@@ -322,11 +322,11 @@ class Toepen:
 
         return arrays_of(self, limit)
 
-    def machine(self) -> Machine:
-        """The compiled rules, for walks and matches."""
-        from kibitz.games.toepen.machine import ToepenMachine
+    def machine(self) -> Machine | None:
+        """The compiled rules, for walks and matches: of hands of up to four cards, and not symmetric."""
+        from kibitz.games.toepen.machine import MOST_CARDS, ToepenMachine
 
-        return ToepenMachine(self)
+        return None if self.hand > MOST_CARDS or self.symmetric else ToepenMachine(self)
 
     def agents(self) -> Mapping[str, Any]:
         """Players that need a strategy to play from, by name."""

@@ -203,6 +203,10 @@ class Search:
         )
         return Solved(spot, endgame, ranges, possible, solution)
 
+    def gain(self, deals: int, seed: int, on_deal: Callable[[int, Score], None] | None = None) -> Gain:
+        """What it wins more than its base; see `gain`."""
+        return gain(self, deals, seed, on_deal)
+
     def written(
         self, solved: Solved, rows: Rows, counts: Floats = NO_COUNTS, prior: float = 0.0, ranges: Floats | None = None
     ) -> Floats:
