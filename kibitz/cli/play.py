@@ -114,13 +114,14 @@ def play(
 def _default(rules: Game, text: str) -> str:
     """The opponent where none is named; says how to get a stronger one."""
     from kibitz.games.size import MOST_LAID, fits
-    from kibitz.machine import machine_of
+    from kibitz.play.table import compiled
 
-    advises = hasattr(rules, "machine") and machine_of(rules).advises
+    machine = compiled(rules)
+    advises = machine is not None and machine.advises
     who = "a rule of thumb" if advises else "uniform random play"
     stem = re.sub(r"\W+", "_", text.partition("(")[0].rpartition("/")[2].partition(".py:")[0]).strip("_") or "game"
     game = shlex.quote(text)
-    if not hasattr(rules, "machine") and fits(rules, MOST_LAID):
+    if machine is None and fits(rules, MOST_LAID):
         saved = f"{stem}.profile"
         how = f"kibitz solve {game} --out {saved}"
     else:

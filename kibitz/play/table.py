@@ -165,6 +165,13 @@ class Uniform:
         pass
 
 
+def compiled(rules: Game) -> Machine | None:
+    """The machine that a game brings: it deals as matches do. Others need none for a hand."""
+    own = getattr(rules, "machine", None)
+    found: Machine | None = None if own is None else own()
+    return found
+
+
 def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
     """Agents for the seats that the person leaves: one for each, or one kind for all of them."""
     others, called = int(rules.players) - 1, getattr(rules, "spec", "") or "the game"
@@ -173,7 +180,7 @@ def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
     if len(players) not in (1, others):
         wanted = "one opponent" if others == 1 else f"{others} opponents, or one for all seats"
         raise SpecError(f"{called} has {others + 1} seats, one of them yours: name {wanted}, not {len(players)}")
-    machine: Machine | None = machine_of(rules) if hasattr(rules, "machine") else None
+    machine = compiled(rules)
     found: list[Agent] = []
     for source in list(players) * (others if len(players) == 1 else 1):
         if machine is None and isinstance(source, str) and source.strip() == "uniform":
@@ -207,9 +214,8 @@ class Session:
             raise SpecError(f"{self.spec} has {rules.players} seats: {int(rules.players) - 1} opponents are needed")
         self.rules = Recorder(rules)
         self.human = Human(self.ask, self.tell, teller_of(rules, self.signs))
-        self.deck: Machine | None = None
-        if hasattr(rules, "machine"):
-            self.deck = copy(machine_of(rules))
+        self.deck = copy(compiled(rules))
+        if self.deck is not None:
             self.deck.rules = self.rules
 
     def play(self, most: int | None = None) -> None:

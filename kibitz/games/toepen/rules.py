@@ -339,7 +339,8 @@ class Toepen:
         """How a table of Toepen is told to a person."""
         from importlib import import_module
 
-        return import_module(f"{__package__}.teller").ToepenTeller(self)
+        tellers = import_module(f"{__package__}.teller")
+        return tellers.SymmetricTeller(self) if self.symmetric else tellers.ToepenTeller(self)
 
     def transcript_1(self, text: str) -> Iterator[str]:
         """A transcript of version 1, played again."""

@@ -141,7 +141,16 @@ class ToepenTeller(Teller):
         return f"after {' '.join(self.action(word) for word in view.public) or 'the deal'}:"
 
     def thoughts(self, agent: Agent, view: View) -> list[str]:
+        if self.rules.machine() is None:
+            return []
         return [f"it thought you held {belief_text(beliefs(agent, view, self.rules), self.signs)}"]
+
+
+class SymmetricTeller(Teller):
+    """Without the real names of suits, as actions are named there."""
+
+    def position(self, view: View) -> list[str]:
+        return [f"  you know   {view.infoset}"]
 
 
 def beliefs(agent: Agent, view: View, game: Toepen) -> list[tuple[Cards, float]]:

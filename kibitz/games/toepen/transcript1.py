@@ -38,7 +38,7 @@ def hand_block(
 def replayed(game: Toepen, text: str) -> Iterator[str]:
     """A transcript once more, piece by piece, all hands played again by the rules."""
     found = HEAD.match(text)
-    if not found:
+    if not found or not (found[1] + found[3]).isprintable():
         raise ArtefactError("the head of the transcript cannot be read: it has the game, the seed and the opponent")
     yield heading(game, int(found[2]), found[3])
     at, number, score = found.end(), 0, 0.0
