@@ -64,7 +64,7 @@ def profile_from(
     """
     if missing not in ("error", "uniform"):
         raise GameError(f"missing={missing!r} must be 'error' or 'uniform'")
-    subject = game if isinstance(game, Tree) or isinstance(game, Form) else make_game(game)
+    subject = game if isinstance(game, Tree | Form) else make_game(game)
     if hasattr(source, "action_probabilities"):
         return filled(subject, _of_policy(subject, source, pyspiel_game), missing, {"solver": "openspiel"})
     if isinstance(source, Mapping):
@@ -183,7 +183,7 @@ def _of_table(table: Mapping[Any, Any]) -> Iterator[Given]:
 def _of_policy(subject: Any, policy: Any, pyspiel_game: Any) -> Iterator[Given]:
     from kibitz.games.openspiel import OpenSpielGame, policy_rows
 
-    if isinstance(subject, Tree) or isinstance(subject, Form):
+    if isinstance(subject, Tree | Form):
         raise GameError("an OpenSpiel policy needs the game itself, not its tree or form")
     if pyspiel_game is None:
         pyspiel_game = getattr(policy, "game", None)

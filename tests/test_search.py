@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kibitz.games.toepen.teller import events
 from seats import laid_out, profile_of, trained
 
 import kibitz
@@ -12,6 +11,7 @@ from kibitz.errors import KibitzError
 from kibitz.evaluate.match import match
 from kibitz.games.toepen.rules import NUMBERS, deal_text
 from kibitz.games.toepen.search import Search, gain, joined, reaches, spot_of
+from kibitz.games.toepen.teller import events
 from kibitz.games.toepen.words import mask_of
 from kibitz.games.views import View, view_of
 from kibitz.machine import machine_of

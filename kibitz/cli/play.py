@@ -1,41 +1,50 @@
-"""kibitz play: a person against a player, in the terminal."""
+"""kibitz play: a person against one player or more, in the terminal."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibitz.cli.common import check_file
+from kibitz.cli.common import GAME_HELP, check_file, told_by_line
 from kibitz.cli.options import number
 from kibitz.errors import ArtefactError, GameError
 
+if TYPE_CHECKING:
+    from kibitz.games import Game
+
 MOST_TRANSCRIPT = 50_000_000  # characters
+GAME = "toepen"  # unless another is named
 
 
 def play(
     game: Annotated[
-        str, typer.Argument(metavar="GAME", help="toepen, or a smaller one such as 'toepen(ranks=5, hand=3)'.")
-    ] = "toepen",
+        str | None, typer.Argument(metavar="GAME", help=f"{GAME_HELP} Default: {GAME}.", show_default=False)
+    ] = None,
     against: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--against",
             metavar="PLAYER",
-            help="rule, uniform, the directory of a blueprint, 'search(DIR, seconds=1)', 'exploit(DIR, bound=0.1)'. "
-            "Default: --blueprint, or rule.",
+            help="uniform, rule (toepen), or the directory of a saved strategy; toepen also has "
+            "'search(DIR, seconds=1)' and 'exploit(DIR, bound=0.1)'. With three seats or more: once, for all "
+            "opponents, or once for each. Default: rule where the game has one, else uniform.",
         ),
     ] = None,
     blueprint: Annotated[
-        Path | None, typer.Option("--blueprint", metavar="DIR", help="The blueprint to play against.")
+        Path | None, typer.Option("--blueprint", metavar="DIR", help="The same as --against DIR.")
     ] = None,
     hands: Annotated[int | None, number("--hands", metavar="N", help="Stop after so many hands.")] = None,
     reveal: Annotated[
         bool,
         typer.Option(
-            "--reveal", help="After each hand: what it held, what it thought you held, how it was going to play."
+            "--reveal",
+            help="After each hand: what the opponents held and how they were going to play; in toepen also what they "
+            "thought you held.",
         ),
     ] = False,
     seed: Annotated[
@@ -45,55 +54,82 @@ def play(
         Path | None, typer.Option("--transcript", metavar="FILE", help="Write the hands here, as text.")
     ] = None,
     replay: Annotated[
-        Path | None, typer.Option("--replay", metavar="FILE", help="Replay a transcript by the rules, and print it.")
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="FILE",
+            help="Replay a transcript by the rules, and print it. If its game is in a file, name the GAME too.",
+        ),
     ] = None,
     ascii: Annotated[bool, typer.Option("--ascii", help="Write suits as letters.")] = False,
 ) -> None:
-    """Sit down and play: you against a player, seat by seat in turn.
+    """Play any game in the terminal, against saved strategies and other players.
 
-    Actions are taken by number or by name; ? explains the rules. End with q, the end of input, or Ctrl-C.
+    You change seats from hand to hand. Choose an action by its number or its name; ? shows the rules. Leave with q, the
+    end of input, or Ctrl-C.
 
     \b
     Examples:
-      kibitz play toepen
+      kibitz play leduc
+      kibitz play leduc --against leduc.profile --reveal
+      kibitz play 'leduc(players=3)' --against uniform --against three.profile
       kibitz play toepen --against 'search(toepen.blueprint, seconds=2)' --reveal
-      kibitz play toepen --seed 1 --transcript evening.txt
-      kibitz play --replay evening.txt
+      kibitz play my_game.py:MyGame --seed 1 --transcript evening.txt
+      kibitz play my_game.py:MyGame --replay evening.txt
     """
     if replay is not None:
-        _replay(replay)
+        _replay(replay, game)
         return
-    if against is not None and blueprint is not None:
+    if against and blueprint is not None:
         raise GameError("give --against or --blueprint, not both")
     check_file(transcript, "--transcript", ())
-    from kibitz.play import agent
-    from kibitz.play.table import Human, Session
-    from kibitz.solvers.blueprint import toepen_of
+    text = GAME if game is None else game.strip()
+    with told_by_line(text):
+        from kibitz.games import game as make_game
+        from kibitz.play.table import Session, opponents_of
 
-    rules = toepen_of(game)
-    opponent = agent(against or (str(blueprint) if blueprint is not None else "rule"), rules)
-    if against is None and blueprint is None:
-        typer.echo(
-            "You play against a rule of thumb. For a stronger opponent train a blueprint first: "
-            "kibitz train toepen --seconds 600 --out toepen.blueprint, then add --blueprint toepen.blueprint."
-        )
-    if seed is None:
-        import secrets
+        rules = make_game(text)
+        named = list(against or ([str(blueprint)] if blueprint is not None else []))
+        opponents = opponents_of(rules, named or [_default(rules, text)])
+        if seed is None:
+            import secrets
 
-        seed = secrets.randbelow(1 << 32)
-    session = Session(rules, opponent, Human(_ask, typer.echo, not ascii and _has_signs()), seed, reveal)
-    if transcript is None:
-        session.play(hands)
-        return
-    transcript.parent.mkdir(parents=True, exist_ok=True)
-    with transcript.open("w", encoding="utf-8", newline="\n") as file:
+            seed = secrets.randbelow(1 << 32)
+        signs = not ascii and _has_signs()
+        session = Session(rules, opponents, _ask, typer.echo, seed, reveal, signs, name=text)
+        if transcript is None:
+            session.play(hands)
+            return
+        transcript.parent.mkdir(parents=True, exist_ok=True)
+        with transcript.open("w", encoding="utf-8", newline="\n") as file:
 
-        def write(text: str) -> None:
-            file.write(text)
-            file.flush()
+            def write(piece: str) -> None:
+                file.write(piece)
+                file.flush()
 
-        session.write = write
-        session.play(hands)
+            session.write = write
+            session.play(hands)
+
+
+def _default(rules: Game, text: str) -> str:
+    """The opponent where none is named; says how to get a stronger one."""
+    from kibitz.games.size import MOST_LAID, fits
+    from kibitz.play.table import compiled
+
+    machine = compiled(rules)
+    advises = machine is not None and machine.advises
+    who = "a rule of thumb" if advises else "uniform random play"
+    stem = re.sub(r"\W+", "_", text.partition("(")[0].rpartition("/")[2].partition(".py:")[0]).strip("_") or "game"
+    game = shlex.quote(text)
+    if machine is None and fits(rules, MOST_LAID):
+        saved = f"{stem}.profile"
+        how = f"kibitz solve {game} --out {saved}"
+    else:
+        saved = f"{stem}.blueprint"
+        how = f"kibitz train {game} --seconds 600 --out {saved}"
+    typer.echo(f"You play against {who}. For a stronger opponent:")
+    typer.echo(f"  {how}\n  kibitz play {game} --against {saved}")
+    return "rule" if advises else "uniform"
 
 
 def _ask(prompt: str) -> str:
@@ -118,13 +154,14 @@ def _has_signs() -> bool:
     return True
 
 
-def _replay(path: Path) -> None:
-    from kibitz.play.table import replayed
+def _replay(path: Path, game: str | None) -> None:
+    from kibitz.play.transcript import replayed
     from kibitz.store import read_bytes
 
     try:
         text = read_bytes(path, MOST_TRANSCRIPT).decode()
     except UnicodeDecodeError:
         raise ArtefactError(f"{path} is not a transcript of kibitz: it is not text") from None
-    for piece in replayed(text):
-        typer.echo(piece, nl=False)
+    with told_by_line(game or ""):
+        for piece in replayed(text, game, path):
+            typer.echo(piece, nl=False)

@@ -119,13 +119,54 @@ class Goofspiel:
                 past += f"{prize}:{'-'.join(map(str, bids))} "
         return f"P{turn} {past}{prizes[-1]}"
 
-    def payoff(self, state: Auction) -> list[float]:
-        # What is left, a prize and a card each, is played out here.
+    @property
+    def help(self) -> str:
+        known = "who won it, not what the others bid" if self.imp_info else "all bids"
+        count = {
+            "win_loss": "Most points win 1",
+            "point_difference": "You win your points less the mean of all",
+            "total_points": "You win your points",
+        }[self.returns_type]
+        order = "come up by chance" if self.points_order == "random" else f"come in {self.points_order} order"
+        return (
+            f"Each holds the cards 1 to {self.num_cards}. Prizes of 1 to {self.num_cards} points {order}.\n"
+            "For each prize all bid a card at once, unseen. The highest bid takes it; on a tie nobody does. Bids are "
+            f"spent.\nAfter each round you are told {known}. {count}."
+        )
+
+    def view(self, state: Auction, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(cards left and own bids that others do not know, prizes and what is told of each round).
+
+        At the end the last round, which is no move, is told as well.
+        """
+        rounds, prizes = state.rounds, state.prizes
+        if state.turn == TERMINAL:
+            prizes, rounds = self._played_out(state)
+        own = [bids[seat] for bids in rounds]
+        sealed = [*(own if self.imp_info else []), *state.sealed[seat : seat + 1]]
+        spent = {*own, *state.sealed[seat : seat + 1]}
+        private = [str(card) for card in range(1, self.num_cards + 1) if card not in spent]
+        private += [f"(bid {card})" for card in sealed]
+        public: list[str] = []
+        for at, prize in enumerate(prizes):
+            public.append(f"prize {prize}")
+            if at < len(rounds) and self.imp_info:
+                won = winner(rounds[at])
+                public.append("a tie" if won is None else f"seat {won} wins it")
+            elif at < len(rounds):
+                public.append(f"bids {'-'.join(map(str, rounds[at]))}")
+        return tuple(private), tuple(public)
+
+    def _played_out(self, state: Auction) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+        """All prizes and bids at the end: what is left, a prize and a card each, is no move."""
         total = self.num_cards * (self.num_cards + 1) // 2
-        prizes = (*state.prizes, total - sum(state.prizes))
         last = tuple(total - sum(bids[seat] for bids in state.rounds) for seat in range(self.players))
+        return (*state.prizes, total - sum(state.prizes)), (*state.rounds, last)
+
+    def payoff(self, state: Auction) -> list[float]:
+        prizes, rounds = self._played_out(state)
         points = [0.0] * self.players
-        for prize, bids in zip(prizes, (*state.rounds, last), strict=True):
+        for prize, bids in zip(prizes, rounds, strict=True):
             won = winner(bids)
             if won is not None:
                 points[won] += prize

@@ -77,6 +77,25 @@ class Kuhn:
     def infoset(self, state: Hand) -> str:
         return f"{rank_names(self.players + 1)[state.cards[state.turn]]}:{state.done}"
 
+    @property
+    def help(self) -> str:
+        return (
+            f"Each antes one chip and gets one card of {' '.join(rank_names(self.players + 1))}, low to high.\n"
+            "In turn each passes or bets one chip. After a bet each of the others bets, which is to call, or passes, "
+            "which is to fold.\nThe highest card among those who bet takes the pot, or among all if nobody did."
+        )
+
+    def view(self, state: Hand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(the seat's card, what was done by all); at a showdown the cards of those in it are shown."""
+        names = rank_names(self.players + 1)
+        own = (names[state.cards[seat]],) if seat < len(state.cards) else ()
+        public = ["pass" if letter == "p" else "bet" for letter in state.done]
+        if state.turn == TERMINAL:
+            bettors = {i % self.players for i, letter in enumerate(state.done) if letter == "b"}
+            shown = sorted(bettors or range(self.players))
+            public += [f"seat {each} shows {names[state.cards[each]]}" for each in shown if len(shown) > 1]
+        return own, tuple(public)
+
     def hand(self, infoset: str) -> tuple[str, str, str]:
         """(card, "", betting) of an infoset: what card abstractions read."""
         card, _, betting = infoset.partition(":")

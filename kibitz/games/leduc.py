@@ -90,6 +90,28 @@ class Leduc:
     def _numbers(self) -> dict[Action, int]:
         return {name: number for number, name in enumerate(self._names)}
 
+    @property
+    def help(self) -> str:
+        first, second = self.bets
+        return (
+            f"Each antes {self.ante} and gets one card of a deck of {self.ranks} ranks, low to high "
+            f"{' '.join(rank_names(self.ranks))}, in {self.suits} suit{'s' * (self.suits > 1)}.\n"
+            "A round of betting, a card on the board, and a second round. A call without a bet is a check.\n"
+            f"A raise adds {first} in the first round and {second} in the second; a round has up to {self.cap}.\n"
+            "A card that pairs the board wins, else the highest; ties split the pot."
+        )
+
+    def view(self, state: Hand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(the seat's card, what was done by all, and the board); at a showdown the cards of those in it are shown."""
+        names, players = self._names, self.players
+        public: list[str] = []
+        for letter in state.done:
+            public.append({"f": "fold", "c": "call", "r": "raise"}[letter] if letter != "/" else names[state.cards[-1]])
+        if state.turn == TERMINAL and state.live.count(True) > 1:
+            public += [f"seat {each} shows {names[state.cards[each]]}" for each in range(players) if state.live[each]]
+        own = (names[state.cards[seat]],) if seat < min(len(state.cards), players) else ()
+        return own, tuple(public)
+
     def root(self) -> Hand:
         return Hand(CHANCE, (), "", (self.ante,) * self.players, (True,) * self.players, 0, self.players)
 

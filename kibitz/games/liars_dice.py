@@ -98,6 +98,28 @@ class LiarsDice:
         own = state.dice[state.turn * self.numdice : (state.turn + 1) * self.numdice]
         return f"{','.join(map(str, sorted(own)))}:{' '.join(state.bids)}"
 
+    @property
+    def help(self) -> str:
+        dice = f"{self.numdice} dice" if self.numdice > 1 else "a die"
+        return (
+            f"Each rolls {dice} of {self.dice_sides} sides in secret. A bid such as 2-5 says that there are two fives "
+            "or more among all dice.\n"
+            f"The highest face, {self.dice_sides}, is wild: it counts as any.\n"
+            "In turn each makes a higher bid (more dice, or as many of a higher face) or calls the other a liar.\n"
+            "Then the dice are shown: the bidder wins 1 if the bid was true, else the caller does."
+        )
+
+    def view(self, state: Bids, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(the seat's dice, all bids); once a bid is called the dice are shown."""
+
+        def rolled(of: int) -> list[str]:
+            return [str(die) for die in sorted(state.dice[of * self.numdice : (of + 1) * self.numdice])]
+
+        public = list(state.bids)
+        if state.turn == TERMINAL:
+            public += [LIAR, *(f"seat {each} shows {' '.join(rolled(each))}" for each in range(self.players))]
+        return tuple(rolled(seat)), tuple(public)
+
     def private(self, infoset: str) -> tuple[str, int]:
         """(dice that the seat holds, 1) of an infoset: there is one round."""
         return infoset.partition(":")[0], 1

@@ -148,6 +148,14 @@ class Matrix:
     def infoset(self, state: tuple[int, ...]) -> str:
         return f"P{len(state)}"
 
+    help = "All choose once, at the same time. The table of payoffs then says what each wins."
+
+    def view(self, state: tuple[int, ...], seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(what the seat chose, nothing); at the end the choices of all are known."""
+        chosen = tuple(str(self._actions[each][choice]) for each, choice in enumerate(state))
+        told = tuple(f"seat {each} chose {choice}" for each, choice in enumerate(chosen))
+        return chosen[seat : seat + 1], told if len(state) == self.players else ()
+
     def payoff(self, state: tuple[int, ...]) -> list[float]:
         if self.cells:
             return [float(value) for value in _entry(self.cells, state)]

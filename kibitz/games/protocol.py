@@ -21,11 +21,16 @@ A game may also have
     spec                 the string it was called by, which saved strategies carry
     least_histories      a number that its histories reach or exceed, so that a tree without end is not begun
     sample(state, rng)   at CHANCE: one outcome by its probability, where there are too many for a list
-    view(state, seat)    (private words, public words): what a seat knows, for agents and for people at a table
+    view(state, seat)    (private words, public words): what a seat knows, for agents and for people at a table; asked
+                         whenever a seat moves, of that one and of others, and at the end
+    help                 the rules in a few lines, for people at a table
+    teller()             how a table is told to a person, where words and numbered actions are not what its players are
+                         used to (kibitz.play.teller)
+    is_outcome(state, outcome)  at CHANCE, with `sample`: whether an outcome can come, for replays of transcripts
+    transcript_1(text)   the pieces of a transcript of version 1, played again (toepen)
     machine()            compiled rules for walks and matches (kibitz.games.machine)
     agents()             players of its own by name: {name: (factory, one line of help)} (kibitz.play.agents)
     most_actions         the most actions of a decision, for games that are walked in plain Python
-    help                 the rules in a few lines, for people at a table
     form                 the name of the form it is solved on (kibitz.form.choice); default: "tree"
     buckets()            abstractions of its own: {name: Buckets}, for kibitz.abstraction(game, name)
 """

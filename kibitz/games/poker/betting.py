@@ -13,6 +13,7 @@ actions. Limit games whose stacks are too small for every raise, where that deal
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,6 +119,12 @@ def act(game: Definition, bets: Bets, action: str) -> Bets:
 def letters(action: str) -> str:
     """An action in the competition's letters: f, c, r, or r and a number."""
     return action[0] if action in ("fold", "call", "raise") else action
+
+
+def words(said: str) -> list[str]:
+    """The actions of a round, from the competition's letters."""
+    named = {"f": "fold", "c": "call", "r": "raise"}
+    return [named.get(word, word) for word in re.findall(r"[a-z]\d*", said)]
 
 
 def _over(game: Definition, bets: Bets) -> Bets:

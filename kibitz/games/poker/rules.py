@@ -29,7 +29,7 @@ from kibitz.errors import GameError, SpecError
 from kibitz.games.poker import acpc, betting
 from kibitz.games.poker.acpc import Definition
 from kibitz.games.poker.betting import Bets, BettingTree
-from kibitz.games.protocol import CHANCE, Action
+from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
 Cards = tuple[int, ...]
 
@@ -151,6 +151,44 @@ class Poker:
 
     def infoset(self, state: Hand) -> str:
         return f"{' '.join(map(text_of, (state.hole[state.turn], *state.board)))}:{state.done}"
+
+    def view(self, state: Hand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(the seat's cards, what was done by all, and the board, round by round); a showdown shows the cards."""
+        own = state.hole[seat] if seat < len(state.hole) else ()
+        board, public = iter(state.board), []
+        for number, said in enumerate(state.done.split("/")):
+            cards = next(board, ()) if self.definition.board[number] else ()
+            public += [text_of(cards)] if cards else []
+            public += betting.words(said)
+        folded = state.bets.folded
+        if state.turn == TERMINAL and sum(folded) < self.players - 1:
+            shown = [each for each in range(self.players) if not folded[each]]
+            public += [f"seat {each} shows {text_of(state.hole[each])}" for each in shown]
+        return tuple(playing.NAMES[card] for card in own), tuple(public)
+
+    @property
+    def help(self) -> str:
+        known, size = self.definition, self.definition.shown
+        board = ", ".join(str(cards) for cards in known.board)
+        best = {1: "The highest card wins.", 2: "A pair wins, else the highest card."}.get(size, "The best hand wins.")
+        raises = (
+            f"A raise adds {', '.join(map(str, known.raise_size))}, by round."
+            if known.limit
+            else "r300 is a raise to 300, counted from the beginning of the hand."
+        )
+        return (
+            f"Each gets {known.hole} card{'s' * (known.hole > 1)}. There are {known.rounds} rounds of betting, before "
+            f"which {board} cards come on the board.\nA call without a bet is a check. {raises}\n"
+            f"{best} Ties split the pot."
+        )
+
+    def is_outcome(self, state: Hand, outcome: Action) -> bool:
+        """Whether these cards can come next."""
+        text = str(outcome)
+        names = [text[k : k + 2] for k in range(0, len(text), 2)]
+        cards = [playing.NUMBERS.get(name, -1) for name in names]
+        possible = len({*cards} & {*self._left(state)}) == len(cards) == self._due(state)
+        return possible and text_of(cards) == text
 
     def hand(self, infoset: str) -> tuple[str, str, str]:
         """(private card, board card or "", betting) of an infoset: what card abstractions read."""

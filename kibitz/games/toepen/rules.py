@@ -151,6 +151,17 @@ class Toepen:
         hands = tuple(sorted(cards[: self.hand])), tuple(sorted(cards[self.hand :]))
         return deal_text(*(self._representative(hands) if self.symmetric else hands))
 
+    def is_outcome(self, state: Table, outcome: Action) -> bool:
+        """Whether chance can bring this, without a list of all outcomes."""
+        if state.due == "suit":
+            return outcome in [name for name, _ in self._picks(state)]
+        hands = tuple(tuple(NUMBERS.get(name, -1) for name in part.split()) for part in str(outcome).split("|"))
+        cards = [card for hand in hands for card in hand]
+        if [len(hand) for hand in hands] != [self.hand] * 2 or len({*cards} & {*self.deck}) < 2 * self.hand:
+            return False
+        hands = tuple(tuple(sorted(hand)) for hand in hands)
+        return outcome == deal_text(*(self._representative(hands) if self.symmetric else hands))
+
     def _representative(self, hands: tuple[Cards, ...]) -> tuple[Cards, ...]:
         """The deal that stands for all that differ from this one by names of suits."""
         shares = sorted((tuple(ranks_in(cards, suit) for cards in hands) for suit in range(self.suits)), reverse=True)
@@ -326,6 +337,19 @@ class Toepen:
 
         found: Mapping[str, Any] = import_module(f"{__package__}.exploit").AGENTS  # built on all that is above games
         return found
+
+    def teller(self) -> Any:
+        """How a table of Toepen is told to a person."""
+        from importlib import import_module
+
+        tellers = import_module(f"{__package__}.teller")
+        return tellers.SymmetricTeller(self) if self.symmetric else tellers.ToepenTeller(self)
+
+    def transcript_1(self, text: str) -> Iterator[str]:
+        """A transcript of version 1, played again."""
+        from kibitz.games.toepen.transcript1 import replayed
+
+        return replayed(self, text)
 
     def buckets(self) -> Mapping[str, Buckets]:
         """Abstractions by name: see kibitz.games.toepen.keys. A symmetric game has none: its infosets are merged."""
