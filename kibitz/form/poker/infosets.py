@@ -40,6 +40,10 @@ class PokerInfosets(Infosets):
         )  # fmt: skip
 
     @property
+    def form(self) -> PokerForm:
+        return self._form
+
+    @property
     def plain(self) -> bool:
         """Whether the definition says all: without buckets."""
         return self._form.buckets is None
