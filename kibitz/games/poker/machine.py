@@ -158,8 +158,10 @@ def game_of(betting: BettingTree, first: Ints, child: Ints) -> PokerGame:
     node[ends, 2] = betting.folded[ends] @ (1 << np.arange(definition.players))
     node[:, 3] = betting.round
     root = int(child[0]) if betting.turn[0] == CHANCE else 0
+    mark = np.ones(sum(definition.board) + definition.players * definition.hole, np.uint64)
+    mark[: sum(definition.board)] = np.repeat(np.arange(definition.rounds) + 2, definition.board)
     return PokerGame(
         node, child.astype(np.uint32), betting.paid[ends].astype(np.float64), np.array(definition.deck, np.uint8),
-        np.cumsum([0, *definition.board]).astype(np.uint64), np.uint64(definition.players),
+        np.cumsum([0, *definition.board]).astype(np.uint64), mark, np.uint64(definition.players),
         np.uint64(definition.hole), np.uint64(root),
     )  # fmt: skip

@@ -42,6 +42,7 @@ class PokerGame(NamedTuple):
     paid: np.ndarray  # float64[E, n]  chips that each seat has put in
     deck: np.ndarray  # uint8[D]  cards: rank * 4 + suit
     board: np.ndarray  # uint64[R + 1]  cards on the board before those of each round come, and in the end
+    mark: np.ndarray  # uint64[]  when each card of a deal came: 1 the seats' own, 2 those of the first round, ...
     seats: np.uint64
     hole: np.uint64  # private cards of a seat
     root: np.uint64  # the first node at which somebody acts
@@ -126,58 +127,38 @@ def value_at(game, state, board, seat):
 
 
 @piece
-def sight_of_suits(game, state, first, number):
-    """Cards up to the names of suits: of each suit which ranks came when, and the suits sorted by that."""
-    s0 = s1 = s2 = s3 = NONE
-    mark = ONE  # when a card came: three bits a rank, so 39 a suit
-    for r in range(number + TWO):
-        low = first if r == NONE else game.board[r - ONE]
-        high = first + game.hole if r == NONE else game.board[r]
-        for k in range(low, high):
-            card = card_of(state, k)
-            suit = card & THREE
-            bits = mark << (THREE * (card >> TWO))
-            s0 += bits if suit == NONE else NONE
-            s1 += bits if suit == ONE else NONE
-            s2 += bits if suit == TWO else NONE
-            s3 += bits if suit == THREE else NONE
-        mark += ONE
-    s0, s1 = max(s0, s1), min(s0, s1)
-    s2, s3 = max(s2, s3), min(s2, s3)
-    s0, s2 = max(s0, s2), min(s0, s2)
-    s1, s3 = max(s1, s3), min(s1, s3)
-    s1, s2 = max(s1, s2), min(s1, s2)
-    return mix(s0 + GOLDEN) + mix(s1 + GOLDEN * TWO) + mix(s2 + GOLDEN * THREE) + mix(s3 + GOLDEN * U64(4))
-
-
-@piece
-def sight_of_rounds(game, kind, state, first, number):
-    """The cards that came together, or their ranks alone, round by round."""
-    found = NONE
-    for r in range(number + TWO):
-        low = first if r == NONE else game.board[r - ONE]
-        high = first + game.hole if r == NONE else game.board[r]
-        word = NONE
-        for k in range(low, high):
-            card = card_of(state, k)
-            word += ONE << (THREE * (card >> TWO) if kind == RANKS else card)
-        found += mix(word + GOLDEN * (r + ONE))
-    return found
-
-
-@piece
 def sight(game, view, state, seat, number):
-    """A hash of what a seat sees of the cards in a round."""
-    first = hole_of(game, seat)
+    """A hash of what a seat sees of the cards in a round: of its own, and of those on the board by when they came.
+
+    Sums of hashes do not depend on the order of cards that came together; nor, up to the names of suits, on the order
+    of suits, of each of which a word says when which ranks came.
+    """
+    shown = game.board[number + ONE]
+    hidden = hole_of(game, seat) - shown
     if view.kind == ISOMORPHIC:
-        return sight_of_suits(game, state, first, number)
-    return sight_of_rounds(game, view.kind, state, first, number)
+        s0 = s1 = s2 = s3 = NONE
+        for k in range(shown + game.hole):
+            at = k if k < shown else k + hidden
+            card = card_of(state, at)
+            suit = card & THREE  # as good as random: no branches
+            bits = game.mark[at] << (THREE * (card >> TWO))
+            s0 += bits * U64(suit == NONE)
+            s1 += bits * U64(suit == ONE)
+            s2 += bits * U64(suit == TWO)
+            s3 += bits * U64(suit == THREE)
+        return mix(s0) + mix(s1) + mix(s2) + mix(s3)
+    found = NONE
+    for k in range(shown + game.hole):
+        at = k if k < shown else k + hidden
+        card = card_of(state, at)
+        found += mix(game.mark[at] << SIX | (card >> TWO if view.kind == RANKS else card))
+    return found
 
 
 @piece
 def joined(seen, node):
     """The key of a sight at a betting node."""
-    found = mix(seen ^ mix(node + GOLDEN))
+    found = mix(seen + node * GOLDEN)
     return found if found else ONE
 
 
