@@ -292,6 +292,18 @@ def test_leduc_comes_near_an_equilibrium():
         assert kibitz.nash_conv(tree, blueprint_profile(blueprint, tree)) < 0.2  # uniform play: 4.7
 
 
+@pytest.mark.parametrize("spec", ["poker(file=leduc)", "rhode_island(ranks=3, suits=2)"])
+def test_a_blueprint_is_saved_and_goes_on(spec, tmp_path):
+    whole, first = (Blueprint.empty(spec, memory=1 << 20, seed=3) for _ in range(2))
+    whole.train(iterations=600)
+    first.train(iterations=200)
+    first.save(tmp_path / "b")
+    again = Blueprint.load(tmp_path / "b")
+    assert (again.machine.spec, again.abstraction) == (spec, "isomorphic")
+    again.train(iterations=600)
+    assert again.sha256 == whole.sha256
+
+
 def test_a_part_is_a_betting_round():
     rules = Poker(acpc.read("leduc"))
     machine, tree = rules.machine(), tree_of(rules)
