@@ -161,8 +161,8 @@ class Page:
         shell = types.SimpleNamespace(kernel=object()) if kernel else types.SimpleNamespace()
         ipython.get_ipython = lambda: shell
         display.HTML = lambda text: text
-        display.display = lambda page, display_id: self.pages.append(page) or types.SimpleNamespace(
-            update=self.pages.append
+        display.display = lambda page, display_id: (
+            self.pages.append(page) or types.SimpleNamespace(update=self.pages.append)
         )
         monkeypatch.setitem(sys.modules, "IPython", ipython)
         monkeypatch.setitem(sys.modules, "IPython.display", display)

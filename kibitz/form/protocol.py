@@ -105,6 +105,9 @@ class CompactInfosets(ProfileInfosets, Protocol):
     @property
     def form(self) -> CompactForm: ...
 
+    def seated(self, machine: Any, probabilities: Floats) -> tuple[str, NDArray[np.uint64], NDArray[np.float32]]:
+        """A profile as rows of a table: (the abstraction they are of, keys, values)."""
+
     def of_game(self, game: Game | None) -> bool:
         """Are these the infosets of a game, with nothing merged that the game tells apart?"""
 

@@ -152,15 +152,18 @@ def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
 
 
 def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
-    """One who plays a profile: its rows go into a hash table under the keys of the game's null abstraction."""
+    """One who plays a profile: its rows go into a hash table."""
     from kibitz.kernels.walk.players import AVERAGE
 
-    view, keys = machine.profile_keys(profile, name)
-    infosets = profile.infosets
-    width = np.asarray(infosets.width)
-    value = np.zeros((len(width), 2 * machine.actions), np.float32)
-    filled = np.arange(machine.actions) < width[:, None]
-    value[:, machine.actions :][filled] = profile.probabilities
+    compact = profile.infosets.compact
+    if compact is not None and machine.compiled:
+        kind, keys, value = compact.seated(machine, profile.probabilities)
+        view = machine.view(kind)
+    else:
+        view, keys = machine.profile_keys(profile, name)
+        value = np.zeros((len(keys), 2 * machine.actions), np.float32)
+        filled = np.arange(machine.actions) < np.asarray(profile.infosets.width)[:, None]
+        value[:, machine.actions :][filled] = profile.probabilities
     _, first = np.unique(keys, return_index=True)
     table = tables.packed(np.ascontiguousarray(keys[first]), np.ascontiguousarray(value[first]))
     return _compiled_of(machine, player(machine, AVERAGE, view, table), name, view)

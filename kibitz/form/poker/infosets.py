@@ -58,6 +58,14 @@ class PokerInfosets(Infosets):
         """The form that they are infosets of."""
         return self._form
 
+    def seated(
+        self, machine: Any, probabilities: NDArray[np.float64]
+    ) -> tuple[str, NDArray[np.uint64], NDArray[np.float32]]:
+        """A profile as rows of a table: (the abstraction they are of, keys, values)."""
+        from kibitz.form.poker.seated import VIEW, seated_rows
+
+        return VIEW, *seated_rows(machine, self, probabilities)
+
     def same(self, other: ProfileInfosets) -> bool:
         """Are these the infosets of one game, in one form?"""
         if not isinstance(other, PokerInfosets):

@@ -45,6 +45,7 @@ class ToepenMachine(Machine):
 
     def __init__(self, rules: ToepenRules) -> None:
         from kibitz.kernels.toepen.machine import duel, train
+
         self.rules: Any = rules
         self.game = rules_of(rules)
         self.train, self.duel = train, duel
