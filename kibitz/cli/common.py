@@ -181,6 +181,13 @@ def rules_of(text: str) -> Game:
     return game(text)
 
 
+def quoted(spec: str) -> str:
+    """A game's spec as it is typed at a shell, for a message; GAME for one that is empty or too long to be typed."""
+    import shlex
+
+    return shlex.quote(spec) if spec and len(spec) <= 200 else "GAME"
+
+
 def _named(tree: Tree, text: str) -> Tree:
     """A game of a user's own has no spec; what was typed is how to call it again."""
     from dataclasses import replace
@@ -202,13 +209,15 @@ def told_by_line(text: str) -> Iterator[None]:
 
 def _told(text: str, error: BaseException) -> str:
     """An error that comes from a user's own file, with its line; empty for any other."""
-    if ".py:" not in text:
+    from kibitz.games.own import is_own
+
+    if not is_own(text):
         return ""
     import traceback
 
     ours = isinstance(error, KibitzError | OSError | MemoryError)  # a sentence already
     error = error.__cause__ if ours and error.__cause__ is not None else error
-    file = text.strip().partition(".py:")[0] + ".py"
+    file = text.strip().partition("(")[0].partition(".py:")[0].removesuffix(".py") + ".py"
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, SyntaxError):
         return f"{error.filename or file}, line {error.lineno}: SyntaxError: {error.msg}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, rules_of
+from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, quoted, rules_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, SpecError
 
@@ -55,7 +55,7 @@ def crosstable(
     check_file(plot, "--plot", ENDINGS)
     held = {name: Profile.load(path) for name, path in zip(named(profiles), profiles, strict=True)}
     first = next(iter(held.values()))
-    text = game or recalled(first.game, profiles[0], "--game GAME")
+    text = game or recalled(first.game, profiles[0], f"--game {quoted(first.game)}")
     with Watch(not json) as watch:
         from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play

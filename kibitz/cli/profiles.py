@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, subject_of
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, quoted, subject_of
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
@@ -39,7 +39,7 @@ def evaluate(
     from kibitz.recall import recalled
 
     held = Profile.load(profile)
-    text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
+    text = game or recalled(held.game, profile, f"--game {quoted(held.game)}")
     with Watch(not json) as watch:
         from kibitz.evaluate import report
         from kibitz.form.kinds import is_poker_infosets
@@ -53,12 +53,6 @@ def evaluate(
         print_json(data)
     else:
         _print_worth(held, data)
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text) if text and len(text) <= 200 else ""
 
 
 def _print_worth(profile: Profile, data: dict[str, Any]) -> None:

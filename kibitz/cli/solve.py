@@ -21,6 +21,7 @@ from kibitz.cli.common import (
     console,
     note,
     print_json,
+    quoted,
     save_or_rescue,
     say,
     subject_of,
@@ -168,7 +169,7 @@ def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> O
     order = replace(
         order,
         columns=None if named else max(store.sizes(path, KIND).values(), default=0),
-        game=order.game or recalled(meta["game"], path, "the GAME, as `kibitz solve GAME --resume DIR`"),
+        game=order.game or recalled(meta["game"], path, _again(meta["game"], path)),
         solver=solver or meta["solver"],
         seed=checked("--seed", meta["seed"]) if seed is None else seed,
         checkpoint=path,
@@ -183,6 +184,11 @@ def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> O
     if left is not None and left <= 0:  # its time is over: stay where it is
         return replace(order, iterations=meta["iteration"])
     return replace(order, iterations=most, until=stop.get("until"), seconds=left)
+
+
+def _again(game: object, path: Path) -> str:
+    said = quoted(game.strip()) if isinstance(game, str) else "GAME"
+    return f"the game, as `kibitz solve {said} --resume {shlex.quote(str(path))}`"
 
 
 def _check(order: Order) -> None:

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import sys
+import os
 from pathlib import Path
 from typing import Any
 
 from kibitz import spec as specs
 from kibitz.errors import GameError, SpecError
-from kibitz.games.protocol import CHANCE, TERMINAL, Game
+from kibitz.games.own import METHODS, is_own, own_game
+from kibitz.games.protocol import CHANCE, TERMINAL, Buckets, Game
 
-__all__ = ["CHANCE", "GAMES", "TERMINAL", "Game", "game"]
+__all__ = ["CHANCE", "GAMES", "TERMINAL", "Buckets", "Game", "game"]
 
 # name -> (module:class, one line for `kibitz games`)
 GAMES: dict[str, tuple[str, str]] = {
@@ -36,7 +36,7 @@ GAMES: dict[str, tuple[str, str]] = {
     ),
 }
 
-_NEEDED = ("players", "root", "turn", "actions", "chance", "after", "infoset", "payoff")
+_NEEDED = ("players", *METHODS)
 
 
 def game(source: Any) -> Game:
@@ -69,32 +69,25 @@ def game(source: Any) -> Game:
         from kibitz.games.poker.rules import poker
 
         return poker(text)
-    if ".py:" in text.partition("(")[0]:
-        return _from_file(text)
-    spec = specs.parse(text)
-    if spec.name not in GAMES:
-        raise specs.unknown("game", spec.name, GAMES)
+    if is_own(text):
+        return game(own_game(text))
+    try:
+        spec = specs.parse(text)
+        if spec.name not in GAMES:
+            raise specs.unknown("game", spec.name, GAMES)
+    except SpecError:
+        if os.path.exists(text):
+            raise SpecError(_no_game(text)) from None
+        raise
     module, name = GAMES[spec.name][0].split(":")
     built: Game = specs.call(getattr(importlib.import_module(module), name), spec)
     return built
 
 
-def _from_file(text: str) -> Game:
-    """The game of a user's own file: "path/to/file.py:Class(key=value)"."""
-    path, _, rest = text.partition(".py:")
-    file = Path(path + ".py")
-    if not file.is_file():
-        raise SpecError(f"there is no file {str(file)!r} to take a game from")
-    spec = specs.parse(rest)
-    module_spec = importlib.util.spec_from_file_location(f"kibitz_user_{file.stem}", file)
-    assert module_spec is not None and module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[module_spec.name] = module  # where dataclasses look for the types of their fields
-    try:
-        module_spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise SpecError(f"{file} cannot be read as Python: {type(error).__name__}: {error}") from error
-    build = getattr(module, spec.name, None)
-    if not callable(build):
-        raise SpecError(f"{file} has no class or function {spec.name!r} to make a game with")
-    return game(specs.call(build, spec))
+def _no_game(path: str) -> str:
+    """What to say of something that is there and is not a game."""
+    if Path(path).is_dir():
+        saved = (Path(path) / "manifest.json").is_file()
+        then = "`kibitz show` and `kibitz evaluate` read saved profiles" if saved else "name a game; see `kibitz games`"
+        return f"{path} is a directory, not a game: {then}"
+    return f"{path} is not a game: a game is a FILE.efg, a FILE.game, or a class in a Python file, my_game.py:MyGame"
