@@ -650,3 +650,14 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
     words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
     code, out, _ = shown_until(line, words, tmp_path, 150)
     assert code == 130 and out.startswith("leduc by cfr:") and "\x1b" not in out
+
+
+def test_stitching_speaks_of_options(call: Call) -> None:
+    good(call, "solve", "kuhn", "--out", "base.profile")
+    good(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(r)", "--iterations", "5")
+    told = bad(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(r)", "--seats", "0,5")
+    assert told.startswith("--seats [0, 5]: ")
+    nameless = kibitz.solve("kuhn", "cfr", iterations=3, abstraction=lambda seat, infoset: infoset)
+    nameless.save("own.profile")
+    told = bad(call, "stitch", "kuhn", "--base", "own.profile", "--partition", "prefix(r)")
+    assert "give --outside NAME" in told

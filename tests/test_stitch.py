@@ -1041,3 +1041,16 @@ def test_seven_arguments_are_those_of_experts(jq_k):
            on_expert=lambda expert, profile: told.append((expert.name, expert.seats, expert.size)))  # fmt: skip
     built = experts(LEDUC, jq_k, "prefix(r, cr)", "each", "suits", "JQ.K", "suits")
     assert sorted(told) == sorted((e.name, e.seats, e.size) for e in built)
+
+
+def test_a_base_without_an_abstraction_has_seen_the_whole_game():
+    base = kibitz.solve(KUHN, "cfr", iterations=3)
+    assert "abstraction" not in base.meta
+    found = static(KUHN, base, "prefix(r)", iterations=5)
+    assert found.meta["stitch"]["outside"] == "null"
+    assert same(found, static(KUHN, base, "prefix(r)", outside="null", iterations=5))
+    anew = [rebuild_base(KUHN, base, "prefix(r)", outside, iterations=5) for outside in (None, "null")]
+    assert same(*anew)
+    nameless = kibitz.solve(KUHN, "cfr", iterations=3, abstraction=lambda seat, infoset: infoset)
+    with pytest.raises(SolverError, match=r"an abstraction that has no name: give outside=NAME"):
+        static(KUHN, nameless, "prefix(r)", iterations=5)

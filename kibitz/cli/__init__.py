@@ -38,7 +38,6 @@ app = typer.Typer(
     cls=Commands,
     callback=version,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help: Rich would double the time that --help takes
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

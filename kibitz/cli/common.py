@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from kibitz import __version__
+from kibitz.cli import complete
 from kibitz.errors import ArtefactError, GameError, KibitzError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ GameText = Annotated[
         metavar="GAME",
         help=GAME_HELP,
         show_default=False,
+        autocompletion=complete.games,
     ),
 ]
 ProfilePath = Annotated[

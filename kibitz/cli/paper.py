@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kibitz.cli import complete
 from kibitz.cli.common import Json, check_file, console, print_json
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
@@ -36,6 +37,7 @@ def paper(
             metavar="PAPER",
             help="gibson2011, waugh2009, le2021, toepen, sandholm, or all: the two about stitching.",
             show_default=False,
+            autocompletion=complete.papers,
         ),
     ],
     table: Annotated[

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kibitz.cli import complete
 from kibitz.cli.common import (
     GAME_HELP,
     INTERRUPTED,
@@ -66,11 +67,14 @@ def solve(
             metavar="GAME",
             help=GAME_HELP + " With --resume it may be left out.",
             show_default=False,
+            autocompletion=complete.games,
         ),
     ] = None,
     solver: Annotated[
         str | None,
-        typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto."),
+        typer.Option(
+            "--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto.", autocompletion=complete.solvers
+        ),
     ] = None,
     iterations: Annotated[
         int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
@@ -88,6 +92,7 @@ def solve(
             "--abstraction",
             metavar="NAME",
             help="Solve the game within an abstraction, such as gameshrink for poker or JQ.K for leduc.",
+            autocompletion=complete.abstractions,
         ),
     ] = None,
     threads: Annotated[

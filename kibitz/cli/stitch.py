@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kibitz.cli import complete
 from kibitz.cli.common import (
     GameText,
     Json,
@@ -24,7 +28,7 @@ from kibitz.cli.common import (
 from kibitz.cli.options import number
 from kibitz.cli.solve import compiled
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError, GameError, SolverError
+from kibitz.errors import ArtefactError, GameError, KibitzError, SolverError
 
 if TYPE_CHECKING:
     from kibitz.form import PokerForm
@@ -74,18 +78,34 @@ def stitch(
             "the first of each group is kept.",
         ),
     ] = "each",
-    inside: Annotated[str, typer.Option("--inside", metavar="ABSTRACTION", help="What experts see.")] = "null",
+    inside: Annotated[
+        str,
+        typer.Option(
+            "--inside", metavar="ABSTRACTION", help="What experts see.", autocompletion=complete.abstractions
+        ),
+    ] = "null",
     outside: Annotated[
         str | None,
         typer.Option(
-            "--outside", metavar="ABSTRACTION", help="What free opponents see elsewhere. Default: the base's."
+            "--outside",
+            metavar="ABSTRACTION",
+            help="What free opponents see elsewhere. Default: the base's.",
+            autocompletion=complete.abstractions,
         ),
     ] = None,
     opponents: Annotated[
         str | None,
-        typer.Option("--opponents", metavar="ABSTRACTION", help="What they see in the part. Default: as --inside."),
+        typer.Option(
+            "--opponents",
+            metavar="ABSTRACTION",
+            help="What they see in the part. Default: as --inside.",
+            autocompletion=complete.abstractions,
+        ),
     ] = None,
-    solver: Annotated[str, typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.")] = "cfr+",
+    solver: Annotated[
+        str,
+        typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.", autocompletion=complete.solvers),
+    ] = "cfr+",
     iterations: Annotated[
         int | None, number("--iterations", metavar="N", help="Stop each solve after so many iterations.")
     ] = None,
@@ -122,7 +142,7 @@ def stitch(
     options = {"solver": solver, "iterations": iterations, "until": until, "seed": seed,
                "start": "random" if random else None}  # fmt: skip
     order = Order(base, partition, kind, parsed(seats), inside, outside, opponents, options)
-    with Watch(not json) as watch:
+    with by_option(), Watch(not json) as watch:
         given = _given(base)
         tree = _ground(order, given, game, watch)
         if not dry_run:
@@ -143,6 +163,16 @@ def stitch(
         _print_figures(data, out)
     else:
         typer.echo("Nothing was solved: leave --dry-run out to do it.")
+
+
+@contextmanager
+def by_option() -> Iterator[None]:
+    """Messages of the library speak of arguments, seats=[0, 5]; here they speak of options, --seats [0, 5]."""
+    try:
+        yield
+    except KibitzError as error:
+        said = re.sub(r"(?<![\w(,-])(seats|inside|outside|opponents)=", r"--\1 ", str(error))
+        raise type(error)(said) from None
 
 
 def parsed(seats: str) -> Any:
