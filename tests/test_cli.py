@@ -654,10 +654,10 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
 
 def test_stitching_speaks_of_options(call: Call) -> None:
     good(call, "solve", "kuhn", "--out", "base.profile")
-    good(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(r)", "--iterations", "5")
-    told = bad(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(r)", "--seats", "0,5")
+    good(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(b)", "--iterations", "5")
+    told = bad(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(b)", "--seats", "0,5")
     assert told.startswith("--seats [0, 5]: ")
     nameless = kibitz.solve("kuhn", "cfr", iterations=3, abstraction=lambda seat, infoset: infoset)
     nameless.save("own.profile")
-    told = bad(call, "stitch", "kuhn", "--base", "own.profile", "--partition", "prefix(r)")
+    told = bad(call, "stitch", "kuhn", "--base", "own.profile", "--partition", "prefix(b)")
     assert "give --outside NAME" in told

@@ -16,7 +16,7 @@ import pytest
 from typer.main import get_command
 
 import kibitz
-import kibitz.kernels.jit  # noqa: F401  before KIBITZ_CACHE is set: compiled code stays where it is
+import kibitz.kernels.jit  # before KIBITZ_CACHE is set: compiled code stays where it is
 from kibitz.cards import tables
 from kibitz.cli import app
 from kibitz.games import GAMES as BUILT_IN

@@ -1046,11 +1046,11 @@ def test_seven_arguments_are_those_of_experts(jq_k):
 def test_a_base_without_an_abstraction_has_seen_the_whole_game():
     base = kibitz.solve(KUHN, "cfr", iterations=3)
     assert "abstraction" not in base.meta
-    found = static(KUHN, base, "prefix(r)", iterations=5)
+    found = static(KUHN, base, "prefix(b)", iterations=5)
     assert found.meta["stitch"]["outside"] == "null"
-    assert same(found, static(KUHN, base, "prefix(r)", outside="null", iterations=5))
-    anew = [rebuild_base(KUHN, base, "prefix(r)", outside, iterations=5) for outside in (None, "null")]
+    assert same(found, static(KUHN, base, "prefix(b)", outside="null", iterations=5))
+    anew = [rebuild_base(KUHN, base, "prefix(b)", outside, iterations=5) for outside in (None, "null")]
     assert same(*anew)
     nameless = kibitz.solve(KUHN, "cfr", iterations=3, abstraction=lambda seat, infoset: infoset)
     with pytest.raises(SolverError, match=r"an abstraction that has no name: give outside=NAME"):
-        static(KUHN, nameless, "prefix(r)", iterations=5)
+        static(KUHN, nameless, "prefix(b)", iterations=5)

@@ -416,8 +416,8 @@ def rebuild_base(
 ) -> Profile:
     """Solve the base anew while the experts are frozen, so that the two fit each other ("cohesion").
 
-    Part 0 of all seats moves, in the abstraction `outside` (default: the base's, or "null"); parts 1..p stay as they are. So does
-    part 0 where experts never let play come.
+    Part 0 of all seats moves, in the abstraction `outside` (default: the base's, or "null"); parts 1..p stay as they
+    are. So does part 0 where experts never let play come.
     """
     game = rules_of(game)
     seed = whole(seed)
