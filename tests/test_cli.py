@@ -143,6 +143,14 @@ def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == docs.page(), "run python -m kibitz.report.docs"
 
 
+def test_the_api_page_is_up_to_date_and_has_every_public_name() -> None:
+    page = docs.API.read_text(encoding="utf-8")
+    assert page == docs.api.page(), "run python -m kibitz.report.docs"
+    shown = re.findall(r"^### kibitz\.([\w.]+)", page, re.MULTILINE)
+    assert {*kibitz.__all__} - {"cards", "stitch"} <= {*shown} and len(shown) == len({*shown})
+    assert " at 0x" not in page, "the same page on every machine"
+
+
 def test_the_page_has_every_command_game_and_solver() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert re.findall(r"^## kibitz (\w+)$", page, re.MULTILINE) == COMMANDS
@@ -153,10 +161,14 @@ def test_the_page_has_every_command_game_and_solver() -> None:
 def test_docs_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(docs, "page", lambda: "the page")
     monkeypatch.setattr(docs, "PAGE", tmp_path / "docs" / "cli.md")
+    monkeypatch.setattr(docs, "API", tmp_path / "docs" / "api.md")
     assert docs.main(["--check"]) == 1
     assert docs.main([]) == 0 and (tmp_path / "docs" / "cli.md").read_text() == "the page"
     assert docs.main(["--check"]) == 0
     monkeypatch.setattr(docs, "page", lambda: "another page")
+    assert docs.main(["--check"]) == 1
+    monkeypatch.setattr(docs, "page", lambda: "the page")
+    (tmp_path / "docs" / "api.md").write_text("stale")
     assert docs.main(["--check"]) == 1
     assert "stale" in capsys.readouterr().out
     assert docs.main(["--chekc"]) == 2

@@ -54,3 +54,24 @@ def test_every_solver_and_game_has_a_line_and_a_test():
     for name in [*GAMES, *SOLVERS]:
         assert name in documents, f"{name} is in no document"
         assert re.search(rf"\b{re.escape(name)}", tests), f"{name} is in no test"
+
+
+def test_the_readme_leads_to_every_document():
+    readme = (ROOT / "README.md").read_text()
+    linked = set(re.findall(r"\]\(([^)#:]+)\)", readme))
+    wanted = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    wanted |= {"LICENSE", "CHANGELOG.md", "CITATION.cff"}
+    assert wanted <= linked, wanted - linked
+    assert readme.count("![") == 1, "one picture"
+
+
+def test_version_and_licence_are_the_same_everywhere():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = dict(line.split(": ", 1) for line in (ROOT / "CITATION.cff").read_text().splitlines() if ": " in line)
+    assert project["version"] == kibitz.__version__ == citation["version"]
+    assert f"\n## {kibitz.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert project["license"] == citation["license"] == "MIT" and "MIT" in (ROOT / "LICENSE").read_text()
+    (author,) = project["authors"]
+    assert author["name"] in (ROOT / "LICENSE").read_text() and author["name"] in (ROOT / "CITATION.cff").read_text()
