@@ -67,7 +67,7 @@ def main() -> None:
         if os.environ.get("KIBITZ_DEBUG"):
             raise
         said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
-        say(f"error: a fault of kibitz's own ({said}); please report it, with what KIBITZ_DEBUG=1 in front shows")
+        say(f"error: internal error ({said}); please report it, with the traceback that KIBITZ_DEBUG=1 prints")
         _leave(UNEXPECTED)
 
 

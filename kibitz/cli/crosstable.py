@@ -19,7 +19,7 @@ NARROW = 12  # characters of a strategy's name that fit above a column
 
 def crosstable(
     profiles: Annotated[
-        list[Path], typer.Argument(metavar="PROFILE...", help="Directories that --out of other commands wrote.")
+        list[Path], typer.Argument(metavar="PROFILE...", help="Saved profiles of one game.")
     ],
     game: Annotated[
         str | None,
@@ -32,7 +32,7 @@ def crosstable(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the table as a heat map: .png, .svg or .pdf.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Plot the table as a heat map: .png, .svg or .pdf.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -19,7 +19,7 @@ CFR_BY_SEQUENCE, LOOK_BY_SEQUENCE, BY_POINT = 5, 4, 3
 
 
 def info(game: GameText, json: Json = False) -> None:
-    """Say how large a game is, of what kind, and what a solve of it will take.
+    """Print a game's size, its kind, and the memory that a solve needs.
 
     \b
     Examples:
@@ -159,7 +159,7 @@ def _print(data: dict[str, Any]) -> None:
         ("actions", f"at most {data['most_actions']} in an infoset"),
         ("payoffs", ranges),
         ("zero-sum", "yes" if data["zero_sum"] else "no"),
-        ("perfect recall", "yes" if data["perfect_recall"] else "no: a seat forgets what it knew or did"),
+        ("perfect recall", "yes" if data["perfect_recall"] else "no"),
         (
             "memory",
             f"about {size(memory['solve'])} for a solve by CFR "

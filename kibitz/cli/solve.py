@@ -77,15 +77,15 @@ def solve(
         ),
     ] = None,
     iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
+        int | None, number("--iterations", metavar="N", help="Stop after this many iterations in total.")
     ] = None,
     until: Annotated[
         float | None, number("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
     ] = None,
     seconds: Annotated[
-        float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
+        float | None, number("--seconds", metavar="S", help="Stop this many seconds from now.")
     ] = None,
-    seed: Annotated[int | None, number("--seed", metavar="N", help="For solvers that sample. Default: 0.")] = None,
+    seed: Annotated[int | None, number("--seed", metavar="N", help="Seed of solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +97,7 @@ def solve(
     ] = None,
     threads: Annotated[
         int | None,
-        number("--threads", metavar="N", help="Cores to use; same result (but for mccfr). Default: what helps."),
+        number("--threads", metavar="N", help="Cores to use; same result, except by mccfr. Default: all that help."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
@@ -107,21 +107,21 @@ def solve(
     ] = None,
     every: Annotated[float, number("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="DIR", help="Go on from a checkpoint, and keep it up to date.")
+        Path | None, typer.Option("--resume", metavar="DIR", help="Continue from a checkpoint, and keep it up to date.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gap over time: .png, .svg or .pdf.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Plot the gap over time: .png, .svg or .pdf.")
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Write each look at the gap as a line of JSON: .jsonl.")
+        Path | None, typer.Option("--log", metavar="FILE", help="Log the gap over time, as lines of JSON: .jsonl.")
     ] = None,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Solve a game: find a profile from which nobody gains much by leaving.
+    """Compute an approximate Nash equilibrium of a game.
 
-    It stops at the first of --iterations, --until and --seconds that is reached; without any of them, after
-    1,000 iterations. Ctrl-C stops it cleanly and prints the command that goes on.
+    The run stops at the first of --iterations, --until and --seconds; without any of them, after 1,000 iterations.
+    Ctrl-C stops it cleanly and prints the command that continues it.
 
     \b
     Examples:
@@ -138,7 +138,7 @@ def solve(
     if resume is not None:
         order = resumed(order, resume, solver, seed)
     elif game is None:
-        raise SolverError("name the GAME to solve, or a checkpoint to go on from with --resume; see `kibitz games`")
+        raise SolverError("name a GAME to solve (see `kibitz games`), or a checkpoint to continue with --resume")
     _check(order)
     tree, profile, report = _run(order, not (json or quiet))
     order = _kept(order, tree, report)
@@ -153,7 +153,7 @@ def solve(
     elif not quiet:
         _print(order, tree, profile, report)
     elif report.interrupted and (command := continuation(order, tree)):
-        say(f"stopped; go on with: {command}")
+        say(f"stopped; continue with: {command}")
     if report.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -168,7 +168,7 @@ def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> O
     from kibitz.run import KIND, checkpoint_meta
 
     if order.checkpoint not in (None, path):
-        raise SolverError("--resume goes on saving to the checkpoint it names: leave --checkpoint out")
+        raise SolverError("--resume saves to the checkpoint that it continues: leave --checkpoint out")
     meta = checkpoint_meta(path)
     named = order.game is not None or order.abstraction is not None  # an abstract game has fewer rows than the game
     order = replace(
@@ -211,7 +211,7 @@ def _check(order: Order) -> None:
         check_artefact(order.checkpoint, "--checkpoint", "checkpoint")
         if (order.checkpoint / "manifest.json").exists():
             raise ArtefactError(
-                f"--checkpoint {order.checkpoint} holds a run already: go on with it by `kibitz solve --resume "
+                f"--checkpoint {order.checkpoint} holds a run already: continue it with `kibitz solve --resume "
                 f"{shlex.quote(str(order.checkpoint))}`, or choose another path"
             )
 
@@ -311,7 +311,7 @@ class _Log:
             self.file.writelines(json.dumps(asdict(each)) + "\n" for each in looks)
             self.file.flush()
         except OSError as error:
-            note(f"--log {self.path} cannot be written: {error.strerror or error}; the run goes on without it")
+            note(f"--log {self.path} cannot be written: {error.strerror or error}; the run continues without it")
             with suppress(OSError):
                 self.file.close()
             self.file = None
@@ -412,13 +412,13 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
         ("gap", f"{gap(last.gap)} (nash_conv: what best responses gain; 0 is an equilibrium)"),
     ]
     if order.abstraction:
-        rows = [(f"{name} within", text) for name, text in rows]
+        rows = [(f"{name} in the abstraction", text) for name, text in rows]
         real = gap(gap_in_the_game(order, tree, profile, last))
-        rows.append(("gap in the game", f"{real}, against best responses that see everything"))
+        rows.append(("gap in the game", f"{real} (best responses see the whole game)"))
     if note := caveat(tree):
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
-        rows.insert(1, ("", f"so the game's value for seat 0 is {signed(-last.best[1])} to {signed(last.best[0])}"))
+        rows.insert(1, ("", f"the game's value for seat 0 lies from {signed(-last.best[1])} to {signed(last.best[0])}"))
     if is_poker_form(tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
@@ -426,13 +426,13 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
             rows.append((name, str(given)))
     out.print(pairs(rows))
     if order.at is not None and order.at == last.iteration:
-        typer.echo("It was there already: --iterations, --until or --seconds take it further.")
+        typer.echo("The checkpoint was there already: --iterations, --until or --seconds take it further.")
     if report.interrupted:
         command = continuation(order, tree)
         if command:
-            typer.echo(f"Stopped before its end. Go on with:\n  {plain(command)}")
+            typer.echo(f"Stopped early. Continue with:\n  {plain(command)}")
         else:
-            typer.echo("Stopped before its end; nothing was saved to go on from (--checkpoint DIR saves it).")
+            typer.echo("Stopped early, and nothing was saved to continue from (--checkpoint DIR saves it).")
     elif order.out is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
     else:
@@ -451,8 +451,8 @@ def caveat(tree: Tree | PokerForm) -> str:
     from kibitz.run import form_for
 
     if not form_for(tree).perfect_recall:
-        return "a seat forgets what it knew or did, so the gap is an upper bound and may not go to 0"
+        return "the game has imperfect recall, so the gap is an upper bound and may not go to 0"
     if tree.players > 2 or not tree.zero_sum:
         kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"
-        return f"with {kind} no solver promises that the gap goes to 0; it tells how near this profile is"
+        return f"with {kind} no solver guarantees that the gap goes to 0; it says how near this profile is"
     return ""

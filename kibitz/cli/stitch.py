@@ -58,14 +58,14 @@ def stitch(
     game: GameText,
     base: Annotated[
         str,
-        typer.Option("--base", metavar="BASE", help="A saved profile, or an abstraction such as JQ.K to solve one in."),
+        typer.Option("--base", metavar="BASE", help="A saved profile, or an abstraction such as JQ.K to solve it in."),
     ],
     partition: Annotated[
         str,
         typer.Option(
             "--partition",
             metavar="PARTS",
-            help="'prefix(r, cr)': after these actions. 'private(J, Q, K)': by what is held.",
+            help="'prefix(r, cr)': by the first actions. 'private(J, Q, K)': by the private card.",
         ),
     ],
     kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="static or dynamic.")] = "static",
@@ -74,14 +74,17 @@ def stitch(
         typer.Option(
             "--seats",
             metavar="S",
-            help="Whom an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', where "
-            "the first of each group is kept.",
+            help="Seats that an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', of "
+            "which the first of each group is kept.",
         ),
     ] = "each",
     inside: Annotated[
         str,
         typer.Option(
-            "--inside", metavar="ABSTRACTION", help="What experts see.", autocompletion=complete.abstractions
+            "--inside",
+            metavar="ABSTRACTION",
+            help="Abstraction of experts, in their part.",
+            autocompletion=complete.abstractions,
         ),
     ] = "null",
     outside: Annotated[
@@ -89,7 +92,7 @@ def stitch(
         typer.Option(
             "--outside",
             metavar="ABSTRACTION",
-            help="What free opponents see elsewhere. Default: the base's.",
+            help="Abstraction of free opponents elsewhere. Default: the base's.",
             autocompletion=complete.abstractions,
         ),
     ] = None,
@@ -98,7 +101,7 @@ def stitch(
         typer.Option(
             "--opponents",
             metavar="ABSTRACTION",
-            help="What they see in the part. Default: as --inside.",
+            help="Abstraction of free opponents in the part. Default: as --inside.",
             autocompletion=complete.abstractions,
         ),
     ] = None,
@@ -107,24 +110,26 @@ def stitch(
         typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.", autocompletion=complete.solvers),
     ] = "cfr+",
     iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Stop each solve after so many iterations.")
+        int | None, number("--iterations", metavar="N", help="Stop each solve after this many iterations.")
     ] = None,
     until: Annotated[
         float | None, number("--until", metavar="GAP", help="Stop each solve once its gap is at most this.")
     ] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="For --random, and for solvers that sample.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="Seed of --random and of solvers that sample.")] = 0,
     random: Annotated[bool, typer.Option("--random", help="Start each solve from a random profile.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as stitched.profile.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how large each computation is.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the size of each computation, and solve nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Stitch experts onto a base strategy: finer play in parts of a game that is too large to solve whole.
+    """Refine a base strategy: stitch on experts for parts of a game that is too large to solve whole.
 
-    Static experts are solved one by one, with the base frozen outside their part; a dynamic expert strategy gives
-    each part its own abstraction and solves all together (--base is then the abstraction of the rest). Without
-    --iterations or --until a solve stops at a gap of 1e-5, or after 20,000 iterations.
+    Static experts are solved one by one, with the base frozen outside their part. A dynamic expert strategy gives each
+    part an abstraction of its own and solves all parts together; --base is then the abstraction of the rest. Without
+    --iterations or --until, each solve stops at a gap of 1e-5 or after 20,000 iterations.
 
     \b
     Examples:
@@ -162,7 +167,7 @@ def stitch(
     elif profile is not None:
         _print_figures(data, out)
     else:
-        typer.echo("Nothing was solved: leave --dry-run out to do it.")
+        typer.echo("Nothing was solved: leave out --dry-run to solve.")
 
 
 @contextmanager
@@ -240,7 +245,7 @@ def _task(order: Order, given: Profile | None, tree: Tree | PokerForm) -> Task:
     }  # fmt: skip
     if order.kind == "dynamic":
         if given is not None:
-            raise SolverError("--kind dynamic solves the base too: give --base an abstraction, not a profile")
+            raise SolverError("--kind dynamic solves the base too: --base must be an abstraction, not a profile")
         coarse, sizes["base_size"] = _coarse(order, None, tree)
         sizes["size"] = size_of_dynamic(tree, parts, [order.base, order.inside])
         return Task(order, tree, parts, None, coarse, sizes)
@@ -370,4 +375,4 @@ def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
     if saved is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"Hold it against others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")
+        typer.echo(f"Compare it with others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")

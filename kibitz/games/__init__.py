@@ -23,7 +23,10 @@ GAMES: dict[str, tuple[str, str]] = {
     "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or more"),
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
-    "toepen": ("kibitz.games.toepen.rules:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
+    "toepen": (
+        "kibitz.games.toepen.rules:Toepen",
+        "Toepen: a trick-taking game with betting; only the last trick counts",
+    ),
     "rhode_island": (
         "kibitz.games.poker.rules:rhode_island",
         "Rhode Island hold'em: three rounds, hands of three cards",
@@ -40,7 +43,7 @@ _NEEDED = ("players", *METHODS)
 
 
 def game(source: Any) -> Game:
-    """A game from its spec, a path, or an object that already is one.
+    """A game from its name, a path, or an object that already is one.
 
     "leduc", "leduc(players=3)"        a built-in game
     "openspiel:liars_dice(numdice=1)"  any OpenSpiel game (needs the extra kibitz[openspiel])

@@ -118,7 +118,7 @@ def signature(name: str, found: Any) -> str:
             words.append("*")
             starred = True
         starred = starred or parameter.kind is parameter.VAR_POSITIONAL
-        stars = "*" * (1 if parameter.kind is parameter.VAR_POSITIONAL else 2 * (parameter.kind is parameter.VAR_KEYWORD))
+        stars = "**" if parameter.kind is parameter.VAR_KEYWORD else "*" * (parameter.kind is parameter.VAR_POSITIONAL)
         typed = "" if parameter.annotation is parameter.empty else f": {_annotation(parameter.annotation)}"
         default = "" if parameter.default is parameter.empty else f"{' = ' if typed else '='}{_default(parameter)}"
         words.append(f"{stars}{key}{typed}{default}")

@@ -22,13 +22,15 @@ API = PAGE.with_name("api.md")
 WIDTH = 100
 HEAD = """# The command line
 
-`kibitz` has a command for each thing you do with a game. This page is made from its own help by
-`python -m kibitz.report.docs`; a test holds it against the program.
+This page is made from `kibitz --help` by `python -m kibitz.report.docs`. Tests hold it against the program, and run its
+examples.
 
 - Games and solvers are named by *specs*: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
 - `--json` prints one JSON object on stdout and nothing else.
-- What you can mend is told in one sentence on stderr, with exit code 2; Ctrl-C gives 130; all is well with 0. A fault
-  of kibitz's own gives 70, and `KIBITZ_DEBUG=1` in front shows where.
+- Exit codes: 0 for success; 2 for an error that you can correct, with one sentence on stderr; 130 after Ctrl-C; 70 for
+  an internal error (`KIBITZ_DEBUG=1 kibitz ...` prints the traceback).
+- `kibitz --install-completion` makes the Tab key complete commands, options, and the names of games, solvers and
+  abstractions, in bash, zsh, fish and PowerShell. It takes effect in a new terminal.
 """
 
 
