@@ -28,7 +28,7 @@ def crosstable(
     unit: Annotated[
         str | None,
         typer.Option(
-            "--unit", metavar="UNIT", help="chips, milli-antes or millibets. Default: milli-antes if it has any."
+            "--unit", metavar="UNIT", help="chips, milli-antes or millibets. Default: milli-antes if there is an ante."
         ),
     ] = None,
     plot: Annotated[
@@ -36,7 +36,7 @@ def crosstable(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Play profiles of one game against one another, exactly, in all seats.
+    """Compute what profiles of one game win from one another: exactly, over all seats.
 
     An entry is what the row wins from the column per hand, averaged over the seats; with more than two players the
     column sits in all other seats. Below: the average over the field in all seat orders, wins and losses,

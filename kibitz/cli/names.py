@@ -26,13 +26,13 @@ def games(json: Json = False) -> None:
         print_json({"games": table})
         return
     _print(table)
-    typer.echo("\nParameters go in brackets; quote the whole for the shell: 'leduc(players=3, bets=[2, 4])'.")
+    typer.echo("\nParameters go in parentheses; in a shell, put quotes around it all: 'leduc(players=3, bets=[2, 4])'.")
     typer.echo("\nOther games:")
     for text, what in (
-        ("'openspiel:liars_dice(numdice=1)'", "any OpenSpiel game (needs kibitz[openspiel])"),
+        ("'openspiel:liars_dice(numdice=1)'", "a game of OpenSpiel (needs the package open_spiel)"),
         ("path/to/game.efg", "a Gambit file"),
-        ("path/to/holdem.game", "a poker game in the format of the computer poker competition"),
-        ("'my_game.py:MyGame(size=3)'", "a class of yours with the rules: see docs/own_game.md"),
+        ("path/to/holdem.game", "poker, in the format of the computer poker competition"),
+        ("'my_game.py:MyGame(size=3)'", "a class in a file of yours: see docs/own_game.md"),
     ):
         typer.echo(f"  {text:<36}{what}")
 
@@ -52,7 +52,7 @@ def solvers(json: Json = False) -> None:
         print_json({"solvers": table})
         return
     _print(table)
-    typer.echo("\nParameters go in brackets; quote the whole for the shell: 'dcfr(alpha=1.5)'.")
+    typer.echo("\nParameters go in parentheses; in a shell, put quotes around it all: 'dcfr(alpha=1.5)'.")
 
 
 def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:

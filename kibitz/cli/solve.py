@@ -91,7 +91,7 @@ def solve(
         typer.Option(
             "--abstraction",
             metavar="NAME",
-            help="Solve the game within an abstraction, such as gameshrink for poker or JQ.K for leduc.",
+            help="Solve the abstract game: gameshrink for poker, JQ.K for leduc, or one of the game's own.",
             autocompletion=complete.abstractions,
         ),
     ] = None,

@@ -58,7 +58,7 @@ def stitch(
     game: GameText,
     base: Annotated[
         str,
-        typer.Option("--base", metavar="BASE", help="A saved profile, or an abstraction such as JQ.K to solve it in."),
+        typer.Option("--base", metavar="BASE", help="A saved profile, or an abstraction to solve one in: JQ.K."),
     ],
     partition: Annotated[
         str,

@@ -34,7 +34,7 @@ GAMES: dict[str, tuple[str, str]] = {
     "poker": ("kibitz.games.poker.rules:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
     "matrix": (
         "kibitz.games.matrix:Matrix",
-        "A payoff table, moves made at once: "
+        "A normal-form game: "
         "payoffs=[[1, -1], [-1, 1]] for two, zero-sum; cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]] as in books",
     ),
 }
