@@ -107,7 +107,7 @@ def test_shrink_and_solve_within_classes(tmp_path):
     assert "lossless" in call("shrink", "poker(file=leduc)")
     assert "lossy" in call("shrink", "poker(file=leduc)", "--reading", "win-count", "--threshold", "0,1")
     assert "lossless" in call("shrink", "poker(file=kuhn)", "--reading", "win-count")  # here it is strict
-    assert "not poker for two" in call("shrink", "liars_dice(dice_sides=2)", code=2)
+    assert "not a two-player poker game" in call("shrink", "liars_dice(dice_sides=2)", code=2)
     assert "whole number" in call("shrink", "poker(file=leduc)", "--threshold", "much", code=2)
     assert "strict or win-count" in call("shrink", "poker(file=leduc)", "--reading", "loose", code=2)
     solve = ("solve", "poker(file=leduc)", "--solver", "dcfr+", "--iterations", "2000", "--json", "--abstraction")

@@ -274,7 +274,7 @@ def test_stitch_mistakes_are_sentences(bad, saved):
     assert "unknown abstraction" in bad(*short, "QQ")
     assert "no saved profile" in bad(*short, "nothing.profile")
     assert "should be static or dynamic" in bad(*short, "JQ.K", "--kind", "both")
-    assert "give --base an abstraction" in bad(*short, str(saved / "some.profile"), "--kind", "dynamic")
+    assert "--base must be an abstraction" in bad(*short, str(saved / "some.profile"), "--kind", "dynamic")
     assert "does not fit the game" in bad(*short, str(saved / "kuhn.profile"))
     assert "--iterations -1" in bad(*short, "JQ.K", "--iterations", "-1")
     assert "--until nan" in bad(*short, "JQ.K", "--until", "nan")

@@ -1,4 +1,4 @@
-"""Every example that --help prints is run, with small stand-ins for the files it names and for what would take long."""
+"""Every example of --help and of the README is run, with small stand-ins for files and for what would take long."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from kibitz.cards import tables
 from kibitz.cli import app
 from kibitz.games import GAMES as BUILT_IN
 
-RULES = re.search(r"```python\n(.*?)```", (Path(__file__).parents[1] / "docs/own_game.md").read_text(), re.S)
+ROOT = Path(__file__).parents[1]
+RULES = re.search(r"```python\n(.*?)```", (ROOT / "docs/own_game.md").read_text(), re.S)
 
 # What is not run as it is printed. All else is.
 SMALLER = [
@@ -44,7 +45,7 @@ FILE = re.compile(r"[\w./*-]+\.(?:profile|blueprint|checkpoint|py|txt)(?![\w.])"
 
 
 def examples() -> list[str]:
-    """The examples of all commands and groups, in their order, each once."""
+    """The examples of all commands and groups, and the commands of the README, each once."""
     found: list[str] = []
 
     def read(command: Any) -> None:
@@ -55,6 +56,7 @@ def examples() -> list[str]:
             read(each)
 
     read(get_command(app))
+    found += re.findall(r"^    kibitz (.*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
     return list(dict.fromkeys(found))
 
 

@@ -318,7 +318,7 @@ def test_plans_are_checked():
                   {"weights": (WEIGHT, WEIGHT)}, {"weights": (WEIGHT, -1.0)}):  # fmt: skip
         with pytest.raises(SpecError):
             Plan(**wrong)
-    with pytest.raises(SpecError, match="unknown paper 'x'"):
+    with pytest.raises(SpecError, match="there is no paper 'x'"):
         recompute("x")
     assert Spread((1.0,)).sd == 0.0 and Spread((1.0, 3.0)).mean == 2.0
 
