@@ -418,7 +418,8 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
     if note := caveat(tree):
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
-        rows.insert(1, ("", f"the game's value for seat 0 lies from {signed(-last.best[1])} to {signed(last.best[0])}"))
+        low, high = signed(-last.best[1]), signed(last.best[0])
+        rows.insert(1, ("", f"the game's value for seat 0 lies between {low} and {high}"))
     if is_poker_form(tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
@@ -454,5 +455,5 @@ def caveat(tree: Tree | PokerForm) -> str:
         return "the game has imperfect recall, so the gap is an upper bound and may not go to 0"
     if tree.players > 2 or not tree.zero_sum:
         kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"
-        return f"with {kind} no solver guarantees that the gap goes to 0; it says how near this profile is"
+        return f"with {kind} no solver guarantees that the gap goes to 0; this gap is exact"
     return ""
