@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all bench peers lint docs clean
+.PHONY: demo test test-all bench peers lint docs clean told
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("kibitz needs Python 3.11 or later: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
@@ -22,7 +22,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check kibitz tests
 	$(BIN)/mypy
 
-test: lint
+told:
+	@echo 'make test: linter, type checker and tests; about ten minutes on two cores, more the first time, when it compiles.'
+
+test: told lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test-all: lint

@@ -20,20 +20,25 @@ if TYPE_CHECKING:
 
     from kibitz import cards, stitch
     from kibitz.abstractions import abstraction
+    from kibitz.conformance import check
     from kibitz.errors import Interrupted, KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
     from kibitz.evaluate.infosets import infoset_values
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
     from kibitz.incoming import profile_from
+    from kibitz.play.agents import agent
+    from kibitz.play.matches import match
     from kibitz.profile import Profile
     from kibitz.run import solve
+    from kibitz.solvers.blueprint import Blueprint
     from kibitz.stitch.partition import partition
+    from kibitz.training import train
 
 __all__ = [
-    "CHANCE", "TERMINAL", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "best_response", "cards",
-    "exploitability", "game", "infoset_values", "load", "nash_conv", "partition", "profile_from", "solve", "stitch",
-    "value", "write_efg",
+    "CHANCE", "TERMINAL", "Blueprint", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "agent",
+    "best_response", "cards", "check", "exploitability", "game", "infoset_values", "load", "match", "nash_conv",
+    "partition", "profile_from", "solve", "stitch", "train", "value", "write_efg",
 ]  # fmt: skip
 
 _HOME = {
@@ -42,7 +47,12 @@ _HOME = {
     "Game": "kibitz.games",
     "Interrupted": "kibitz.errors",
     "KibitzError": "kibitz.errors",
+    "Blueprint": "kibitz.solvers.blueprint",
     "Profile": "kibitz.profile",
+    "agent": "kibitz.play.agents",
+    "check": "kibitz.conformance",
+    "match": "kibitz.play.matches",
+    "train": "kibitz.training",
     "abstraction": "kibitz.abstractions",
     "best_response": "kibitz.evaluate",
     "exploitability": "kibitz.evaluate",
@@ -72,8 +82,14 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
-def load(path: str | PathLike[str]) -> Profile:
-    """Read a profile that `Profile.save` wrote."""
+def load(path: str | PathLike[str], game: Any = None) -> Profile | Blueprint:
+    """Read a saved strategy: a profile, or a blueprint. game: for a blueprint of a game in a file of yours."""
+    from kibitz.store import kind_at
+
+    if kind_at(path) == "blueprint":
+        from kibitz.solvers.blueprint import Blueprint
+
+        return Blueprint.load(path, game=game)
     from kibitz.profile import Profile
 
     return Profile.load(path)

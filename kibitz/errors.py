@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KibitzError(ValueError):
-    """Something the caller can mend: the message says how."""
+    """An error that the caller can correct: the message says how."""
 
 
 class SpecError(KibitzError):
@@ -25,11 +25,11 @@ class GameError(KibitzError):
 
 
 class SolverError(KibitzError):
-    """A solver asked for what its mathematics does not give."""
+    """A solver or an option that does not fit the game."""
 
 
 class ArtefactError(KibitzError):
-    """A saved artefact that is damaged, foreign, or of another version."""
+    """A saved file that is damaged, of another kind, or of another version."""
 
 
 class MissingExtra(KibitzError):

@@ -17,6 +17,7 @@ from kibitz import spec as specs
 from kibitz.errors import ArtefactError, KibitzError, SpecError
 from kibitz.games import GAMES, matrix
 from kibitz.games.goofspiel import ORDERS, RETURNS
+from kibitz.games.own import is_own
 
 OPENSPIEL = "openspiel:"
 MOST_NUMBER = 1_000_000  # of a parameter of ours; the games themselves say what is too much
@@ -54,12 +55,16 @@ def recalled(said: Any, where: object, option: str) -> str:
     if not isinstance(said, str) or not said.strip():
         raise ArtefactError(f"{where} does not say which game it is for: add {option}")
     text = said.strip()
+    if text.endswith((".efg", ".game")) or is_own(text):
+        raise ArtefactError(
+            f"{where} was made for {text:.200}; a game in a file is opened only if you name it: add {option}"
+        )
     try:
         return _openspiel(text.removeprefix(OPENSPIEL)) if text.startswith(OPENSPIEL) else _built_in(text)
     except (KibitzError, _Unsafe) as error:
         shown = text if len(text) <= 200 else text[:200] + "..."
         raise ArtefactError(
-            f"the game of {where} is {shown}, which is opened only if you name it ({_short(error)}): add {option}"
+            f"{where} was made for {shown}, which is opened only if you name it ({_short(error)}): add {option}"
         ) from None
 
 

@@ -68,7 +68,10 @@ def solve(
     report: Report | None = None,
     progress: bool | None = None,
 ) -> Profile:
-    """Solve a game; stop after `iterations`, once nash_conv is at most `until`, or after `seconds`, whichever is first.
+    """Compute an approximate Nash equilibrium of a game.
+
+    The run stops after `iterations`, once nash_conv is at most `until`, or after `seconds`, whichever is first; without
+    any of them, after 1,000 iterations.
 
     solver      "cfr+", "dcfr(alpha=1.5)", "lp", ... (see `kibitz solvers`); "auto" picks an exact one for small games
     seed        for sampling solvers; the same seed gives the same bytes
@@ -77,9 +80,9 @@ def solve(
     start       a profile to start from, or "random" for one drawn from the seed; default: uniform
     abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that
                 is measured there, and the profile is lifted to the real game
-    checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` goes on from it. Another
-                run that is there is never written over: it is refused, or, if it came while this one was on, this one
-                is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run goes on
+    checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` continues from it. Another
+                run that is there is never overwritten: it is refused, or, if it came while this one was running, this
+                one is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run continues
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
     progress    True shows a progress bar, False none; default: in notebooks (where IPython is the kernel) only
@@ -91,7 +94,7 @@ def solve(
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None:
         if rows is not None or isinstance(start, Profile):
-            raise SolverError("an abstraction goes with neither rows nor a start profile of the real game")
+            raise SolverError("abstraction= cannot be combined with rows= or with a start profile of the real game")
         return _solve_abstract(
             game, form, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
@@ -111,14 +114,14 @@ def solve(
     keeper = None
     if resume:
         if checkpoint is None:
-            raise SolverError("resume needs the checkpoint to go on from")
+            raise SolverError("resume=True needs checkpoint=, the run to continue")
         keeper = Keeper(Path(checkpoint), _restore(made, form, Path(checkpoint), seed, report))
     elif checkpoint is not None:
         keeper = Keeper(Path(checkpoint))
         store.check_place(checkpoint)
         if (keeper.path / "manifest.json").exists():
             raise ArtefactError(
-                f"{checkpoint} holds a run already: go on with it by resume=True, or choose another path"
+                f"{checkpoint} holds a run already: continue it with resume=True, or choose another path"
             )
     ends = None if seconds is None else report.seconds + seconds
     asked = {"iterations": iterations, "until": until, "seconds": ends}
@@ -133,7 +136,7 @@ def solve(
 
 
 def solve_through(game: Any, solver: str, **options: Any) -> Profile:
-    """As `solve`, for work of which the run is a part: Ctrl-C is a KeyboardInterrupt, and no half profile goes on."""
+    """As `solve`, as a step of a longer computation: Ctrl-C is a KeyboardInterrupt, and no partial profile is used."""
     report = Report(tell=lambda said: None)
     found = solve(game, solver, report=report, progress=False, **options)
     if report.interrupted:
@@ -311,7 +314,7 @@ class Keeper:
                 except store.Occupied:
                     taken, self.path = self.path, beside(self.path)
                     self._mine = {self.run}
-                    _tell(report, f"{taken} was taken by another run meanwhile: this one is saved as {self.path}")
+                    _tell(report, f"{taken} was taken by another run in the meantime: this one is saved as {self.path}")
         except ArtefactError as error:
             if not self._failed:
                 _tell(report, f"the checkpoint is not saved: {error}")
@@ -370,10 +373,10 @@ def checkpoint_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
     }  # fmt: skip
     for name, kind in wanted.items():
         if not isinstance(meta.get(name), kind):
-            raise ArtefactError(f"{path} is not a whole checkpoint: it does not say its {name}; start the run anew")
+            raise ArtefactError(f"{path} is not a complete checkpoint: its {name} is missing; start a new run")
     stops = all(k in STOPS and isinstance(v, float) and v >= 0 for k, v in meta["stop"].items())
     if not (stops and 0 <= meta["iteration"] < 1 << 60 and meta["seconds"] >= 0):
-        raise ArtefactError(f"{path} is not a whole checkpoint: no run has its numbers; start the run anew")
+        raise ArtefactError(f"{path} is not a complete checkpoint: its numbers are impossible; start a new run")
     return meta
 
 
@@ -385,7 +388,7 @@ def _looks(path: Path, meta: dict[str, Any]) -> list[Look]:
             for i, s, g, v, b in meta["looks"]
         ]
     except (TypeError, ValueError, OverflowError):
-        raise ArtefactError(f"{path} is not a whole checkpoint: its looks are damaged; start anew") from None
+        raise ArtefactError(f"{path} is not a complete checkpoint: its log is damaged; start a new run") from None
     return [look for look in looks if look.iteration < meta["iteration"]]
 
 
@@ -402,11 +405,11 @@ def _restore(solver: Solver, form: Form, path: Path, seed: int, report: Report) 
             )
     held: dict[str, NDArray[Any]] = store.load(path, KIND).arrays
     if held.keys() != solver.state.keys():
-        raise ArtefactError(f"{path} does not hold the state of {solver.spec}; start the run anew")
+        raise ArtefactError(f"{path} does not hold the state of {solver.spec}; start a new run")
     for name, array in solver.state.items():
         same = held[name].shape == array.shape and held[name].dtype == array.dtype
         if not same or np.isnan(held[name]).any() or np.isposinf(held[name]).any():
-            raise ArtefactError(f"{path} does not fit the game: its array {name!r} is another; start anew")
+            raise ArtefactError(f"{path} does not fit the game: its array {name!r} is wrong; start a new run")
     for name, array in solver.state.items():
         array[...] = held[name]
     solver.iteration = meta["iteration"]

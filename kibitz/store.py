@@ -115,7 +115,7 @@ def load(path: AnyPath, kind: str | None = None, *, mmap: bool = False, max_byte
     """
     if max_bytes is None:
         max_bytes = 1 << 63 if mmap else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    with _opened(path) as folder, contextlib.ExitStack() as stack:
+    with _opened(path, kind) as folder, contextlib.ExitStack() as stack:
         try:
             manifest, files = _open(folder, path, kind, max_bytes, stack)
         except FileNotFoundError:
@@ -128,13 +128,13 @@ def load(path: AnyPath, kind: str | None = None, *, mmap: bool = False, max_byte
 
 
 @contextlib.contextmanager
-def _opened(path: AnyPath) -> Iterator[int]:
+def _opened(path: AnyPath, kind: str | None = None) -> Iterator[int]:
     """The directory of an artefact, to be read. Whatever goes wrong is an ArtefactError."""
     try:
         folder = os.open(path, _FOLDER)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise ArtefactError(f"there is no artefact at {path!s} ({why}); check the path") from None
+        raise ArtefactError(f"{_nothing(kind, path)} ({why}); check the path") from None
     try:
         yield folder
     except (_Damage, ValueError, OverflowError, RecursionError) as error:
@@ -144,17 +144,21 @@ def _opened(path: AnyPath) -> Iterator[int]:
         raise ArtefactError(f"cannot load {path!s}: {str(error)[:200]}; {cure}") from None
     except (OSError, MemoryError) as error:
         if isinstance(error, FileNotFoundError) and error.filename == "manifest.json":
-            why = "a directory without manifest.json"
-            raise ArtefactError(f"there is no artefact at {path!s} ({why}); check the path") from None
+            why = "it is a directory without manifest.json"
+            raise ArtefactError(f"{_nothing(kind, path)} ({why}); check the path") from None
         cure = "make it readable, recompute it or restore a copy"
         raise ArtefactError(f"cannot load {path!s}: {str(error)[:200]}; {cure}") from None
     finally:
         os.close(folder)
 
 
+def _nothing(kind: str | None, path: AnyPath) -> str:
+    return f"no saved {kind or 'profile, checkpoint or blueprint'} at {str(path)!r}"
+
+
 def sizes(path: AnyPath, kind: str | None = None) -> dict[str, int]:
     """How many numbers each array of an artefact has, by its manifest and the lengths of its files alone."""
-    with _opened(path) as folder, contextlib.ExitStack() as stack:
+    with _opened(path, kind) as folder, contextlib.ExitStack() as stack:
         manifest, _ = _open(folder, path, kind, 1 << 63, stack)
     return {name: math.prod(entry["shape"]) for name, entry in manifest["arrays"].items()}
 
@@ -297,7 +301,7 @@ def _writing(path: AnyPath) -> Iterator[Path]:
         if isinstance(error, ArtefactError):
             raise
         why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise ArtefactError(f"cannot write {path!s}: {why}; mend that and try again") from error
+        raise ArtefactError(f"cannot write {path!s}: {why}; correct that and try again") from error
 
 
 def _temporary(target: Path) -> Path:
@@ -332,7 +336,7 @@ def _occupied(target: Path) -> bool:
         return False
     cure = "nothing was written; choose another path or move it away"
     if not target.is_dir():
-        raise ArtefactError(f"{target} is there and is not a directory, so {cure}")
+        raise ArtefactError(f"{target} exists and is not a directory, so {cure}")
     if not os.listdir(target):
         return False
     if kind_at(target) is not None:
@@ -368,7 +372,7 @@ def _overwrite(
                 with _regular(str(manifest)) as file:
                     held = _parse(file).get("meta")
                 if not over(held if isinstance(held, dict) else {}):
-                    raise Occupied(f"{target} holds another's work, so nothing was written; choose another path")
+                    raise Occupied(f"{target} holds other work, so nothing was written; choose another path")
             before, old = set(os.listdir(target)), read_bytes(manifest, MAX_MANIFEST)
             try:
                 _fill(target, files, text)
@@ -456,13 +460,13 @@ def _open(
     """The checked manifest, and its files open and of the right size: from here a writer cannot hurt us."""
     with _regular("manifest.json", folder) as file:
         manifest = _parse(file)
-    _need(manifest.get("format") == "kibitz", "its manifest does not say that it is kibitz's")
+    _need(manifest.get("format") == "kibitz", "its manifest is not one of kibitz")
     version = manifest.get("version", 0)
     _need(type(version) is int and version >= 1, "its format version is not a number from 1")
     if version > VERSION:
         raise ArtefactError(f"{path!s} was written by a newer kibitz; upgrade kibitz to load it")
     keys = {"format", "version", "kind", "meta", "arrays", "digest"}
-    _need(set(manifest) == keys, "its manifest has other keys than it should")
+    _need(set(manifest) == keys, "its manifest has the wrong keys")
     found, meta, arrays = manifest["kind"], manifest["meta"], manifest["arrays"]
     _need(isinstance(found, str) and bool(_KIND.fullmatch(found)), "its kind is not a name")
     if kind is not None and found != kind:

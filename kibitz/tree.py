@@ -322,8 +322,8 @@ def _check_payoffs(game: Game, out: Walk, payoff: NDArray[np.float64]) -> None:
         )
     if 0.0 < largest.max(initial=0.0) < LEAST_PAYOFF:
         raise GameError(
-            f"no payoff of the game is above {largest.max():g} in size, and below {LEAST_PAYOFF:g} products with "
-            "probabilities vanish: multiply all payoffs by a larger unit"
+            f"the largest payoff of the game is {largest.max():g} in size, and below {LEAST_PAYOFF:g} products with "
+            "probabilities underflow: multiply all payoffs by a larger unit"
         )
 
 

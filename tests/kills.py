@@ -111,4 +111,4 @@ def whole_or_nothing(path: Path, kind: str) -> None:
     try:
         store.load(path, kind)
     except ArtefactError as error:
-        assert "there is no artefact" in str(error) and not (path / "manifest.json").exists()
+        assert "no saved " in str(error) and not (path / "manifest.json").exists()

@@ -115,7 +115,7 @@ def test_two_runs_that_go_on_from_one_checkpoint_are_both_kept(tmp_path):
         if look.iteration == 20 and checkpoint_meta(path)["iteration"] == 10:
             solve("kuhn", "cfr+", iterations=50, checkpoint=path, resume=True)
 
-    with pytest.warns(RunWarning, match=r"taken by another run meanwhile: this one is saved as .*c-2"):
+    with pytest.warns(RunWarning, match=r"taken by another run in the meantime: this one is saved as .*c-2"):
         late = solve("kuhn", "cfr+", iterations=20, checkpoint=path, resume=True, on_look=other)
     assert checkpoint_meta(path)["iteration"] == 50 and checkpoint_meta(tmp_path / "c-2")["iteration"] == 20
     assert late.meta["iterations"] == 20
@@ -123,7 +123,7 @@ def test_two_runs_that_go_on_from_one_checkpoint_are_both_kept(tmp_path):
 
 def test_a_run_is_not_begun_over_another(tmp_path):
     solve("kuhn", "cfr+", iterations=10, checkpoint=tmp_path / "c")
-    with pytest.raises(ArtefactError, match="holds a run already: go on with it by resume=True"):
+    with pytest.raises(ArtefactError, match="holds a run already: continue it with resume=True"):
         solve("kuhn", "cfr+", iterations=5, checkpoint=tmp_path / "c")
     assert checkpoint_meta(tmp_path / "c")["iteration"] == 10
 
@@ -201,8 +201,8 @@ def test_what_is_solved_is_kept_elsewhere(call, full_disk, tmp_path):
     stitch = ("stitch", "kuhn", "--base", "null", "--partition", "prefix(b)", "--iterations", "9")
     for order in (("solve", "kuhn"), stitch):
         code, _, err = call(*order, "--out", "p.profile")
-        assert code == 2 and "No space left on device" in err and "is kept in" in err
-        assert Profile.load(err.rpartition("is kept in ")[2].strip()).game == "kuhn"
+        assert code == 2 and "No space left on device" in err and "it was saved in" in err
+        assert Profile.load(err.rpartition("it was saved in ")[2].strip().removesuffix(" instead")).game == "kuhn"
         assert not Path("p.profile").exists()
 
 
@@ -213,7 +213,7 @@ def test_what_is_trained_is_kept_elsewhere(call, full_disk, tmp_path):
     lines = err.splitlines()
     assert code == 2 and len(lines) == 2, "one note on the way, one error at the end"
     assert lines[0].startswith("note: the blueprint is not saved: ") and "No space left" in lines[1]
-    assert Blueprint.load(err.rpartition("is kept in ")[2].strip()).iteration == 3000
+    assert Blueprint.load(err.rpartition("it was saved in ")[2].strip().removesuffix(" instead")).iteration == 3000
 
 
 def test_an_interrupted_run_is_kept_where_there_is_room(call, full_disk, tmp_path, monkeypatch):
@@ -252,14 +252,14 @@ def test_a_log_that_cannot_be_written_ends_nothing(call, monkeypatch):
     code, out, err = call("solve", "kuhn", "--solver", "cfr", "--iterations", "50", "--log", "l.jsonl", "--out", "p",
                           "--json")  # fmt: skip
     assert code == 0 and json.loads(out)["iterations"] == 50
-    assert err == "note: --log l.jsonl cannot be written: No space left on device; the run goes on without it\n"
+    assert err == "note: --log l.jsonl cannot be written: No space left on device; the run continues without it\n"
     assert Profile.load("p").meta["iterations"] == 50
 
 
 def test_a_log_is_not_cut_by_a_run_that_does_not_begin(call):
     Path("l.jsonl").write_text("older\n")
     code, _, err = call("solve", "kuhn", "--resume", "nothing", "--log", "l.jsonl")
-    assert code == 2 and "there is no artefact" in err and Path("l.jsonl").read_text() == "older\n"
+    assert code == 2 and "no saved checkpoint" in err and Path("l.jsonl").read_text() == "older\n"
 
 
 def test_a_table_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
@@ -284,12 +284,12 @@ def test_a_table_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
 
 
 def test_one_place_for_two_things_is_refused(bad):
-    assert "--checkpoint and --out name the same place" in bad("solve", "kuhn", "--checkpoint", "x", "--out", "./x")
+    assert "--checkpoint and --out name the same path" in bad("solve", "kuhn", "--checkpoint", "x", "--out", "./x")
     assert "--checkpoint and --out name" in bad("solve", "kuhn", "--checkpoint", "x", "--out", "x/y")
     assert "--out and --log name" in bad("solve", "kuhn", "--out", "a.jsonl", "--log", "a.jsonl")
     solve("kuhn", "cfr+", iterations=3, checkpoint="c")
     assert "--out c is a checkpoint" in bad("solve", "--resume", "c", "--out", "c")
-    assert "--resume and --out name the same place" in bad("solve", "--resume", "c", "--out", "c/d")
+    assert "--resume and --out name the same path" in bad("solve", "--resume", "c", "--out", "c/d")
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "file", "folder", "below a file"])

@@ -601,7 +601,7 @@ def test_damaged_bytes(saved, tmp_path):
     target.write_bytes(content)
     with pytest.raises(ArtefactError, match="damaged"):
         Blueprint.load(tmp_path / "b")
-    with pytest.raises(ArtefactError, match="no artefact"):
+    with pytest.raises(ArtefactError, match="no saved blueprint"):
         Blueprint.load(tmp_path / "nothing")
     kibitz.solve("kuhn", "lp").save(tmp_path / "p")
     with pytest.raises(ArtefactError, match="a profile, not a blueprint"):

@@ -143,6 +143,14 @@ def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == docs.page(), "run python -m kibitz.report.docs"
 
 
+def test_the_api_page_is_up_to_date_and_has_every_public_name() -> None:
+    page = docs.API.read_text(encoding="utf-8")
+    assert page == docs.api.page(), "run python -m kibitz.report.docs"
+    shown = re.findall(r"^### kibitz\.([\w.]+)", page, re.MULTILINE)
+    assert {*kibitz.__all__} - {"cards", "stitch"} <= {*shown} and len(shown) == len({*shown})
+    assert " at 0x" not in page, "the same page on every machine"
+
+
 def test_the_page_has_every_command_game_and_solver() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert re.findall(r"^## kibitz (\w+)$", page, re.MULTILINE) == COMMANDS
@@ -153,10 +161,14 @@ def test_the_page_has_every_command_game_and_solver() -> None:
 def test_docs_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(docs, "page", lambda: "the page")
     monkeypatch.setattr(docs, "PAGE", tmp_path / "docs" / "cli.md")
+    monkeypatch.setattr(docs, "API", tmp_path / "docs" / "api.md")
     assert docs.main(["--check"]) == 1
     assert docs.main([]) == 0 and (tmp_path / "docs" / "cli.md").read_text() == "the page"
     assert docs.main(["--check"]) == 0
     monkeypatch.setattr(docs, "page", lambda: "another page")
+    assert docs.main(["--check"]) == 1
+    monkeypatch.setattr(docs, "page", lambda: "the page")
+    (tmp_path / "docs" / "api.md").write_text("stale")
     assert docs.main(["--check"]) == 1
     assert "stale" in capsys.readouterr().out
     assert docs.main(["--chekc"]) == 2
@@ -520,7 +532,7 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
         (("info", "kuhn(players=3"), "column"),
         (("info", "nothing.efg"), "cannot read the game file"),
         (("info", "nothing.py:Game"), "there is no file"),
-        (("solve",), "name the GAME"),
+        (("solve",), "name a GAME"),
         (("solve", "kuhn", "--solver", "crf"), "unknown solver"),
         (("solve", "kuhn", "--solver", "dcfr(alpha=big)"), "a number"),
         (("solve", "kuhn(players=3)", "--solver", "lp"), "two-player"),
@@ -537,9 +549,9 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
         (("solve", "kuhn", "--out", "file/k.profile"), "not a directory"),
         (("solve", "kuhn", "--out", "folder"), "something else"),
         (("solve", "kuhn", "--checkpoint", "folder"), "something else"),
-        (("solve", "--resume", "nothing"), "there is no artefact"),
-        (("evaluate", "nothing"), "there is no artefact"),
-        (("show", "folder"), "there is no artefact"),
+        (("solve", "--resume", "nothing"), "no saved checkpoint at 'nothing'"),
+        (("evaluate", "nothing"), "no saved profile at 'nothing'"),
+        (("show", "folder"), "no saved profile at 'folder'"),
         (("demo", "--out", "file"), "not a directory"),
         (("export", "khun", "k.efg"), "did you mean 'kuhn'"),
     ],
@@ -599,7 +611,7 @@ def test_an_efg_file_with_a_mistake(call: Call) -> None:
         (("class", "raise SystemExit(0)\nclass"), "fox.py, line 4, in <module>: SystemExit"),
         (("return [1, -1]", "return [1 / 0, -1]"), "fox.py, line 12, in payoff: ZeroDivisionError"),
         (('["left", "right"]', "[]"), "no actions"),
-        (("[1, -1]", "['one', -1]"), "must be a number"),
+        (("[1, -1]", "['one', -1]"), "must be a real number"),
         (("players = 2", "players = []"), "players"),
         (("[len(state)]", "[0]"), "cycle"),
         (("def after", "def afterwards"), "it lacks after"),
@@ -654,3 +666,14 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
     words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
     code, out, _ = shown_until(line, words, tmp_path, 150)
     assert code == 130 and out.startswith("leduc by cfr:") and "\x1b" not in out
+
+
+def test_stitching_speaks_of_options(call: Call) -> None:
+    good(call, "solve", "kuhn", "--out", "base.profile")
+    good(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(b)", "--iterations", "5")
+    told = bad(call, "stitch", "kuhn", "--base", "base.profile", "--partition", "prefix(b)", "--seats", "0,5")
+    assert told.startswith("--seats [0, 5]: ")
+    nameless = kibitz.solve("kuhn", "cfr", iterations=3, abstraction=lambda seat, infoset: infoset)
+    nameless.save("own.profile")
+    told = bad(call, "stitch", "kuhn", "--base", "own.profile", "--partition", "prefix(b)")
+    assert "give --outside NAME" in told

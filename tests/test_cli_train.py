@@ -146,7 +146,7 @@ STOP = ("--iterations", "10", "--out", "new")
         (("toepen", "--iterations", "10", "--out", "file"), "not a directory"),
         (("toepen", "--iterations", "10", "--out", "folder"), "something else"),
         (("toepen", "--iterations", "10", "--out", "b"), "kibitz train --resume b"),
-        (("--resume", "nothing", "--seconds", "1"), "there is no artefact"),
+        (("--resume", "nothing", "--seconds", "1"), "no saved blueprint"),
         (("--resume", "b"), "when to stop"),
         (("toepen", "--resume", "b", "--seconds", "1"), f"GAME {SMALL}, not toepen"),
         (("--resume", "b", "--abstraction", "null", "--seconds", "1"), "--abstraction maximal, not null"),

@@ -228,7 +228,7 @@ def test_crosstable_mistakes_are_sentences(bad, saved):
     assert bad("crosstable", uniform, more, "--unit", "dollars") == (
         "leduc has no dollars: choose chips or milli-antes or millibets"
     )
-    assert "there is no artefact" in bad("crosstable", uniform, "nothing.profile")
+    assert "no saved profile" in bad("crosstable", uniform, "nothing.profile")
     assert "should end in" in bad("crosstable", uniform, "--plot", "heat.txt")
 
 
@@ -272,9 +272,9 @@ def test_stitch_mistakes_are_sentences(bad, saved):
     assert "seats are different numbers from 0 to 1" in bad(*short, "JQ.K", "--seats", "0,5")
     assert "--seats x should be" in bad(*short, "JQ.K", "--seats", "x")
     assert "unknown abstraction" in bad(*short, "QQ")
-    assert "there is no artefact" in bad(*short, "nothing.profile")
+    assert "no saved profile" in bad(*short, "nothing.profile")
     assert "should be static or dynamic" in bad(*short, "JQ.K", "--kind", "both")
-    assert "give --base an abstraction" in bad(*short, str(saved / "some.profile"), "--kind", "dynamic")
+    assert "--base must be an abstraction" in bad(*short, str(saved / "some.profile"), "--kind", "dynamic")
     assert "does not fit the game" in bad(*short, str(saved / "kuhn.profile"))
     assert "--iterations -1" in bad(*short, "JQ.K", "--iterations", "-1")
     assert "--until nan" in bad(*short, "JQ.K", "--until", "nan")

@@ -87,3 +87,24 @@ def test_names_are_found_as_words():
     assert not in_code("cfr", "`cfr+` and `pcfr`") and not in_code("cfr+", "`pcfr+`")
     assert in_quotes("br", "solve(game, 'br')") and in_quotes("lp", '"lp(x=1)"')
     assert not in_quotes("br", "break 'abr' br") and not in_quotes("cfr", '"cfr+"')
+
+
+def test_the_readme_leads_to_every_document():
+    readme = (ROOT / "README.md").read_text()
+    linked = set(re.findall(r"\]\(([^)#:]+)\)", readme))
+    wanted = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    wanted |= {"LICENSE", "CHANGELOG.md", "CITATION.cff"}
+    assert wanted <= linked, wanted - linked
+    assert readme.count("![") == 1, "one picture"
+
+
+def test_version_and_licence_are_the_same_everywhere():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = dict(line.split(": ", 1) for line in (ROOT / "CITATION.cff").read_text().splitlines() if ": " in line)
+    assert project["version"] == kibitz.__version__ == citation["version"]
+    assert f"\n## {kibitz.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert project["license"] == citation["license"] == "MIT" and "MIT" in (ROOT / "LICENSE").read_text()
+    (author,) = project["authors"]
+    assert author["name"] in (ROOT / "LICENSE").read_text() and author["name"] in (ROOT / "CITATION.cff").read_text()

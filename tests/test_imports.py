@@ -34,7 +34,7 @@ LAYERS = (
     ("run",),
     ("stitch", "training"),
     ("play",),
-    OWN,
+    (*OWN, "conformance"),
     ("papers",),
     ("report",),
     ("cli", "web"),
@@ -50,6 +50,11 @@ def modules():
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
+def is_module(name):
+    path = ROOT.parent.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
 def imports(name, path):
     """What a module imports of kibitz, anywhere in it: in functions and under TYPE_CHECKING too."""
     package = ["kibitz", *name.split(".")] if path.name == "__init__.py" else ["kibitz", *name.split(".")[:-1]]
@@ -59,7 +64,9 @@ def imports(name, path):
         elif isinstance(node, ast.ImportFrom):
             home = [p for p in package if p][: len(package) - node.level + 1] if node.level else []
             base = ".".join([*home, *([node.module] if node.module else [])])
-            found = [f"{base}.{alias.name}" for alias in node.names] if base == "kibitz" else [base]
+            # From a package one may import a module of it, or a name that its __init__ has.
+            inside = [f"{base}.{alias.name}" for alias in node.names]
+            found = [name if base == "kibitz" or is_module(name) else base for name in inside]
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "import_module":
             texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
             found = texts

@@ -122,7 +122,7 @@ def test_strength_of_more():
         assert strength(seven[:size]) == cards.evaluate(seven[:size])
     assert strength(np.zeros((2, 0, 7), np.int64)).shape == (2, 0)
     for size in (0, 4, 8):
-        with pytest.raises(GameError, match=f"hands of {size} cards have no ranking"):
+        with pytest.raises(GameError, match=f"hands of {size} cards cannot be ranked"):
             strength(np.arange(size))
 
 

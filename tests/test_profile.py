@@ -103,7 +103,7 @@ def test_an_older_profile_is_replaced(kuhn, tmp_path):
 
 
 def test_what_is_not_a_profile(tmp_path):
-    with pytest.raises(ArtefactError, match="there is no artefact"):
+    with pytest.raises(ArtefactError, match="no saved profile"):
         Profile.load(tmp_path / "nothing")
     store.save(tmp_path / "other", "checkpoint", {"x": np.zeros(1)}, {})
     with pytest.raises(ArtefactError, match="holds a checkpoint, not a profile"):

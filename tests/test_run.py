@@ -321,9 +321,9 @@ def test_checkpoints_of_other_runs(saved):
         resume(saved, spec="cfr")
     with pytest.raises(ArtefactError, match="belongs to another run: its tree is"):
         resume(saved, game="kuhn(players=3)")
-    with pytest.raises(ArtefactError, match="there is no artefact"):
+    with pytest.raises(ArtefactError, match="no saved checkpoint"):
         resume(saved.parent / "nothing")
-    with pytest.raises(SolverError, match="resume needs the checkpoint"):
+    with pytest.raises(SolverError, match="resume=True needs checkpoint="):
         solve("kuhn", "cfr+", resume=True)
     profile = solve("kuhn", "cfr+", iterations=1)
     profile.save(saved.parent / "p")

@@ -270,15 +270,15 @@ def test_condition_two_names_the_infoset_that_is_cut():
         (LEDUC, "prefix(cr, call.raise)", "'cr' and 'call.raise' of .* overlap"),
         (LEDUC, "prefix(c, call.raise)", "'c' and 'call.raise' of .* overlap"),
         ("liars_dice(dice_sides=3)", "prefix(1, 1-2)", "'1' and '1-2' of .* overlap"),
-        (LEDUC, "prefix(rf)", "nobody decides anything after 'rf'"),
-        (LEDUC, "prefix(f)", "nobody decides anything after 'f'"),
+        (LEDUC, "prefix(rf)", "there is no decision after 'rf'"),
+        (LEDUC, "prefix(f)", "there is no decision after 'f'"),
         (LEDUC, "prefix(r, rrrr)", "overlap"),
-        (LEDUC, "prefix(rrr)", "nobody decides anything after 'rrr'"),
+        (LEDUC, "prefix(rrr)", "there is no decision after 'rrr'"),
         (LEDUC, "private(A)", "no seat ever holds 'A'; they hold J, K, Q"),
         (LEDUC, "private(J, J)", "a name is given twice"),
         (LEDUC, "private(J, round=x)", "the only option is round=NUMBER"),
         (LEDUC, "private(J, turn=2)", "the only option is round=NUMBER"),
-        (LEDUC, "private(J, round=3)", "nobody decides anything in part 'J'"),
+        (LEDUC, "private(J, round=3)", "there is no decision in part 'J'"),
         ("goofspiel(num_cards=3)", "private()", r"games with a method private\(infoset\)"),
         (long_game(), "private(x)", r"use a function \(seat, infoset\) -> part"),
         (LEDUC, 5, r"a partition is prefix\(...\), private\(...\), or a function"),
@@ -788,9 +788,9 @@ def test_bases_that_do_not_fit():
     with pytest.raises(GameError, match="must be a profile"):
         static(KUHN, None, "prefix(p)", iterations=1)
     broken = base.replaced(np.where(np.arange(24) == base.infosets.first[2], np.nan, base.probabilities))
-    with pytest.raises(GameError, match=f"no distribution at infoset '{base.infosets.labels[2]}'"):
+    with pytest.raises(GameError, match=f"no probability distribution at infoset '{base.infosets.labels[2]}'"):
         static(KUHN, broken, "prefix(p)", iterations=1)
-    with pytest.raises(GameError, match="no distribution at infoset 'J:'"):
+    with pytest.raises(GameError, match="no probability distribution at infoset 'J:'"):
         static(KUHN, base.replaced(base.probabilities * 0.5), "prefix(p)", iterations=1)
     by_hand = Profile(tree_of(KUHN).infosets, base.probabilities.copy())  # says nothing of itself, but fits
     assert same(static(KUHN, by_hand, "prefix(p)", outside="null", iterations=3),
@@ -850,7 +850,6 @@ def test_a_seat_without_a_decision_there():
 
 
 def test_a_base_that_does_not_say_its_abstraction():
-    plain = kibitz.solve(KUHN, "cfr+", iterations=2)
     by_function = kibitz.solve(KUHN, "cfr+", iterations=2, abstraction=lambda seat, infoset: infoset)
     by_table = kibitz.solve(KUHN, "cfr+", iterations=2, abstraction={})
 
@@ -858,10 +857,10 @@ def test_a_base_that_does_not_say_its_abstraction():
         return infoset[1:]
 
     misnamed = kibitz.solve(KUHN, "cfr+", iterations=2, abstraction=suits)
-    for base in (plain, by_function, by_table, misnamed):
-        with pytest.raises(SolverError, match="give outside=, the one that free opponents play in"):
+    for base in (by_function, by_table, misnamed):
+        with pytest.raises(SolverError, match="give outside=NAME, the abstraction that free opponents play in"):
             static(KUHN, base, "prefix(p)", iterations=1)
-        with pytest.raises(SolverError, match="give outside=, the one that part 0 is solved in"):
+        with pytest.raises(SolverError, match="give outside=NAME, the abstraction that part 0 is solved in"):
             rebuild_base(KUHN, base, "prefix(p)", iterations=1)
         static(KUHN, base, "prefix(p)", "all", iterations=1)  # no free opponents: nobody needs it
         static(KUHN, base, "prefix(p)", outside="null", iterations=1)
@@ -1041,3 +1040,13 @@ def test_seven_arguments_are_those_of_experts(jq_k):
            on_expert=lambda expert, profile: told.append((expert.name, expert.seats, expert.size)))  # fmt: skip
     built = experts(LEDUC, jq_k, "prefix(r, cr)", "each", "suits", "JQ.K", "suits")
     assert sorted(told) == sorted((e.name, e.seats, e.size) for e in built)
+
+
+def test_a_base_without_an_abstraction_has_seen_the_whole_game():
+    base = kibitz.solve(KUHN, "cfr", iterations=3)
+    assert "abstraction" not in base.meta
+    found = static(KUHN, base, "prefix(b)", iterations=5)
+    assert found.meta["stitch"]["outside"] == "null"
+    assert same(found, static(KUHN, base, "prefix(b)", outside="null", iterations=5))
+    anew = [rebuild_base(KUHN, base, "prefix(b)", outside, iterations=5) for outside in (None, "null")]
+    assert same(*anew)

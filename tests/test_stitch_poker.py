@@ -260,7 +260,7 @@ def test_bases_of_other_games_are_refused():
             static(both.tree, base, "prefix(r)", "all", iterations=1)
         with pytest.raises(GameError, match="another game"):
             static(game, base, "prefix(r)", "all", "J.QK", iterations=1)
-    with pytest.raises(GameError, match="plays no distribution"):
+    with pytest.raises(GameError, match="no probability distribution"):
         wrong = Profile(both.form.infosets, np.ones(both.form.columns), {"tree": both.form.tree_digest})
         static(both.form, wrong, "prefix(r)", "all", iterations=1)
 

@@ -275,15 +275,15 @@ def test_impossible_paths(tmp_path: Path) -> None:
     for path in [tmp_path / "file" / "a", "a\0b", tmp_path / ("n" * 300), "/proc/self/nowhere/a"]:
         refused(lambda path=path: store.save(path, "x", {}, {}), "cannot write")
         refused(lambda path=path: store.write_text(path, "x"), "cannot write")
-        refused(lambda path=path: store.load(path), "no artefact")
+        refused(lambda path=path: store.load(path), "no saved profile")
     refused(lambda: store.write_text(tmp_path, "x"), "cannot write")
     refused(lambda: store.write_text(tmp_path / "t", "\ud800"), "cannot write")
     assert os.listdir(tmp_path) == ["file"]
 
 
 def test_load_says_what_is_wrong(tmp_path: Path) -> None:
-    refused(lambda: store.load(tmp_path / "none"), "there is no artefact at", "none")
-    refused(lambda: store.load(tmp_path), "there is no artefact at", "manifest.json")
+    refused(lambda: store.load(tmp_path / "none"), "no saved profile, checkpoint or blueprint at", "none")
+    refused(lambda: store.load(tmp_path), "no saved profile, checkpoint or blueprint at", "manifest.json")
     path = tmp_path / "a"
     store.save(path, "profile", ARRAYS, META)
     refused(lambda: store.load(path, "tree"), "profile", "tree", str(path))
@@ -699,7 +699,7 @@ def test_death_at_every_step(tmp_path: Path, crash: Callable[..., bool], first: 
             break
         if first and not path.exists():
             seen.append(0)
-            refused(lambda path=path: store.load(path), "no artefact")
+            refused(lambda path=path: store.load(path), "no saved profile")
         else:
             back = store.load(path, "x")
             assert same(back.arrays, OLD if back.meta["v"] == 1 else NEW)
@@ -925,7 +925,7 @@ def test_which_kind_lies_there(tmp_path: Path) -> None:
     store.save(path, "profile", {"n": np.zeros((2, 3))}, {})
     assert store.kind_at(path) == "profile" and store.sizes(path, "profile") == {"n": 6}
     refused(lambda: store.sizes(path, "checkpoint"), "holds a profile, not a checkpoint")
-    refused(lambda: store.sizes(tmp_path / "nothing"), "there is no artefact")
+    refused(lambda: store.sizes(tmp_path / "nothing"), "no saved profile")
     manifest = path / "manifest.json"
     others = b'{"format": "kibitz", "kind": 3}', b'{"format": "x", "kind": "y"}'
     for text in (b"", b"[" * 100_000, b"\xff", b"[]", *others):

@@ -25,7 +25,8 @@ def card_buckets(spec: specs.Spec, tree: Tree, rules: Game | None = None) -> Buc
     if not callable(read):
         raise SpecError(
             f"the abstraction {spec.name!r} is for card games with a method hand(infoset), such as leduc; "
-            "for this game use null, a function (seat, infoset) -> bucket, or a table"
+            "for this game use null, a function (seat, infoset) -> bucket, or a table; or give it a method buckets(), "
+            "as docs/own_game.md shows"
         )
     if spec.name == "suits":
         return specs.call(lambda: _suits(read), spec)

@@ -157,7 +157,7 @@ def best(share: float) -> Ints:
 
 def ranking() -> Ints:
     """[169]  classes of hands before the flop, by equity against a random hand, the best first."""
-    import kibitz.cards.tables as tables
+    from kibitz.cards import tables
     from kibitz.cards.recipes import class_of, recipe
 
     table = tables.opened(recipe("preflop"))

@@ -40,7 +40,6 @@ app = typer.Typer(
     cls=Commands,
     callback=version,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help: Rich would double the time that --help takes
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -70,7 +69,7 @@ def main() -> None:
         if os.environ.get("KIBITZ_DEBUG"):
             raise
         said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
-        say(f"error: a fault of kibitz's own ({said}); please report it, with what KIBITZ_DEBUG=1 in front shows")
+        say(f"error: internal error ({said}); please report it, with the traceback that KIBITZ_DEBUG=1 prints")
         _leave(UNEXPECTED)
 
 

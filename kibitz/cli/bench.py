@@ -14,7 +14,7 @@ from kibitz.cli.options import number
 
 def bench(
     seconds: Annotated[float, number("--seconds", metavar="SECONDS", help="Time to spend on each figure.")] = 2.0,
-    quick: Annotated[bool, typer.Option("--quick", help="A few figures only.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure a few figures only.")] = False,
     json_path: Annotated[
         Path | None, typer.Option("--json", metavar="PATH", help="Write the figures to a JSON file.")
     ] = None,
@@ -22,14 +22,14 @@ def bench(
         Path | None, typer.Option("--markdown", metavar="PATH", help="Write the figures as a Markdown table.")
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", metavar="TEXT", help="Only this figure; a wrong name lists them.")
+        str | None, typer.Option("--only", metavar="TEXT", help="Measure only this; an unknown name lists all.")
     ] = None,
     peers_python: Annotated[
         str | None,
-        typer.Option("--peers-python", metavar="PATH", help="A Python that has the other programs. Default: this one."),
+        typer.Option("--peers-python", metavar="PATH", help="The Python with the other programs. Default: this one."),
     ] = None,
 ) -> None:
-    """Measure speeds on this machine, beside other programs that are installed.
+    """Measure speed on this machine, next to other programs that are installed.
 
     \b
     Examples:

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from kibitz import __version__
+from kibitz.cli import complete
 from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, GameError, KibitzError
 
@@ -41,10 +42,12 @@ GameText = Annotated[
         metavar="GAME",
         help=GAME_HELP,
         show_default=False,
+        autocompletion=complete.games,
     ),
 ]
 ProfilePath = Annotated[
-    Path, typer.Argument(metavar="PROFILE", help="A directory that `kibitz solve --out` wrote.", show_default=False)
+    Path,
+    typer.Argument(metavar="PROFILE", help="A saved profile, such as from `kibitz solve --out`.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -65,7 +68,7 @@ class Commands(TyperGroup):
             fail(f"{where}{error.strerror or error}")
         except MemoryError as error:
             wanted = f" ({error})" if str(error) else ""  # NumPy says for how much
-            fail(f"the machine's memory is not enough for this{wanted}; choose a smaller game or an abstraction of it")
+            fail(f"out of memory{wanted}; choose a smaller game, or an abstraction of it")
         except KeyboardInterrupt:
             say("stopped")
             raise typer.Exit(INTERRUPTED) from None
@@ -100,16 +103,16 @@ def version(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Strong strategies for games with hidden information: lay a game out, solve it, measure what came of it.
+    """Compute, measure and play strategies of games with hidden information.
 
     \b
     Start here:
-      kibitz demo                                     solve a small poker game, see what comes of it
+      kibitz demo                                     solve Leduc hold'em and show the strategy
       kibitz solve leduc --until 1e-4 --out leduc.profile
       kibitz show leduc.profile                       read the strategy
-      kibitz evaluate leduc.profile                   what it is worth, and what a best response gains
+      kibitz evaluate leduc.profile                   its value and its exploitability
 
-    Each command explains itself: kibitz solve --help.
+    Each command has examples: kibitz solve --help.
     """
 
 
@@ -188,6 +191,13 @@ def rules_of(text: str) -> Game:
     return game(text)
 
 
+def quoted(spec: str) -> str:
+    """A game's spec as it is typed at a shell, for a message; GAME for one that is empty or too long to be typed."""
+    import shlex
+
+    return shlex.quote(spec) if spec and len(spec) <= 200 else "GAME"
+
+
 def _named(tree: Tree, text: str) -> Tree:
     """A game of a user's own has no spec; what was typed is how to call it again."""
     from dataclasses import replace
@@ -209,13 +219,15 @@ def told_by_line(text: str) -> Iterator[None]:
 
 def _told(text: str, error: BaseException) -> str:
     """An error that comes from a user's own file, with its line; empty for any other."""
-    if ".py:" not in text:
+    from kibitz.games.own import is_own
+
+    if not is_own(text):
         return ""
     import traceback
 
     ours = isinstance(error, KibitzError | OSError | MemoryError)  # a sentence already
     error = error.__cause__ if ours and error.__cause__ is not None else error
-    file = text.strip().partition(".py:")[0] + ".py"
+    file = text.strip().partition("(")[0].partition(".py:")[0].removesuffix(".py") + ".py"
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, SyntaxError):
         return f"{error.filename or file}, line {error.lineno}: SyntaxError: {error.msg}"
@@ -250,7 +262,7 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
     if not os.path.lexists(path):
         return
     if not path.is_dir():
-        raise ArtefactError(f"{option} {path} is there and is not a directory; choose another path")
+        raise ArtefactError(f"{option} {path} exists and is not a directory; choose another path")
     if not any(path.iterdir()):
         return
     from kibitz.store import kind_at
@@ -258,7 +270,7 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
     held = kind_at(path)
     if held != kind:
         what = f"a {held:.64}" if held is not None else "a directory with something else"
-        raise ArtefactError(f"{option} {path} is {what}, not a {kind}, so it stays; choose another path")
+        raise ArtefactError(f"{option} {path} is {what}, not a {kind}, and is not overwritten; choose another path")
 
 
 def check_apart(paths: dict[str, Path | None]) -> None:
@@ -267,7 +279,7 @@ def check_apart(paths: dict[str, Path | None]) -> None:
     for number, (option, path) in enumerate(given):
         for other, before in given[:number]:
             if path == before or path in before.parents or before in path.parents:
-                raise ArtefactError(f"{other} and {option} name the same place, {path}: give each its own")
+                raise ArtefactError(f"{other} and {option} name the same path, {path}: give each its own")
 
 
 def save_or_rescue(save: Callable[[Path], None], path: Path) -> None:
@@ -283,7 +295,7 @@ def save_or_rescue(save: Callable[[Path], None], path: Path) -> None:
             save(other)
         except ArtefactError:
             raise error from None
-        raise ArtefactError(f"{error}; what was to be written there is kept in {other}") from None
+        raise ArtefactError(f"{error}; it was saved in {other} instead") from None
 
 
 def _check_writable(path: Path, option: str) -> None:
@@ -294,4 +306,4 @@ def _check_writable(path: Path, option: str) -> None:
         raise ArtefactError(f"{option} {path} cannot be written: {parent} is not a directory")
     target = path if path.exists() else parent
     if not os.access(target, os.W_OK):
-        raise ArtefactError(f"{option} {path} cannot be written: permission to write {target} is missing")
+        raise ArtefactError(f"{option} {path} cannot be written: no permission to write {target}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, rules_of
+from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, quoted, rules_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, SpecError
 
@@ -18,9 +18,7 @@ NARROW = 12  # characters of a strategy's name that fit above a column
 
 
 def crosstable(
-    profiles: Annotated[
-        list[Path], typer.Argument(metavar="PROFILE...", help="Directories that --out of other commands wrote.")
-    ],
+    profiles: Annotated[list[Path], typer.Argument(metavar="PROFILE...", help="Saved profiles of one game.")],
     game: Annotated[
         str | None,
         typer.Option("--game", metavar="GAME", help="The game. Default: the built-in one that the profiles name."),
@@ -28,15 +26,15 @@ def crosstable(
     unit: Annotated[
         str | None,
         typer.Option(
-            "--unit", metavar="UNIT", help="chips, milli-antes or millibets. Default: milli-antes if it has any."
+            "--unit", metavar="UNIT", help="chips, milli-antes or millibets. Default: milli-antes if there is an ante."
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the table as a heat map: .png, .svg or .pdf.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Plot the table as a heat map: .png, .svg or .pdf.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Play profiles of one game against one another, exactly, in all seats.
+    """Compute what profiles of one game win from one another: exactly, over all seats.
 
     An entry is what the row wins from the column per hand, averaged over the seats; with more than two players the
     column sits in all other seats. Below: the average over the field in all seat orders, wins and losses,
@@ -55,7 +53,7 @@ def crosstable(
     check_file(plot, "--plot", ENDINGS)
     held = {name: Profile.load(path) for name, path in zip(named(profiles), profiles, strict=True)}
     first = next(iter(held.values()))
-    text = game or recalled(first.game, profiles[0], "--game GAME")
+    text = game or recalled(first.game, profiles[0], f"--game {quoted(first.game)}")
     with Watch(not json) as watch:
         from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play

@@ -16,14 +16,14 @@ GAP = 1e-4
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to put the plot and the profile.")] = Path(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Directory of the plot and the profile.")] = Path(
         "runs/demo"
     ),
 ) -> None:
-    """Solve Leduc hold'em, and see what comes of it.
+    """Solve Leduc hold'em and show the strategy.
 
-    It is solved by CFR+, held against the exact value, shown in part, and drawn. That takes seconds; the first
-    use of all compiles, which takes about a minute.
+    The game is solved by CFR+ and compared with its exact value; a part of the strategy is printed, and the gap over
+    time is plotted. This takes seconds. The very first run also compiles, for about a minute.
 
     \b
     Example:
@@ -40,7 +40,7 @@ def demo(
     check_file(plot_path, "--out", (".png",))
     page = console()
     typer.echo("Leduc hold'em: six cards of three ranks; a card each, a bet, a card on the board, and a bet again.")
-    typer.echo("(The first use of kibitz compiles its solvers: up to a minute, once.)")
+    typer.echo("(The first run compiles the solvers: up to a minute, once.)")
     report, began = Report(), time.perf_counter()
     with Watch() as watch:
         compiled("cfr+", watch)
@@ -71,7 +71,7 @@ def demo(
     rows = [Row(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
     page.print("\nThe answer of seat 1 to a raise, by its card:")
     print_strategy(page, rows, has_bars(page))
-    typer.echo(f"\nSaved:\n  {plot_path}: how the gap fell\n  {profile_path}: the strategy\n\nTry next:")
+    typer.echo(f"\nSaved:\n  {plot_path}: the gap over time\n  {profile_path}: the strategy\n\nTry next:")
     for command in (
         f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",
         f"kibitz evaluate {shlex.quote(str(profile_path))}",

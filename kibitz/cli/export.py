@@ -19,7 +19,7 @@ def export(
         str,
         typer.Argument(
             metavar="GAME|PROFILE",
-            help="A game, as for `kibitz solve`, or a directory that `kibitz solve --out` wrote.",
+            help="A game, as for `kibitz solve`, or a saved profile.",
             show_default=False,
         ),
     ],
@@ -30,15 +30,15 @@ def export(
         ),
     ],
 ) -> None:
-    """Write a game as a Gambit file, or a profile as CSV or JSON.
+    """Write a game as a Gambit .efg file, or a profile as CSV or JSON.
 
     \b
     Examples:
       kibitz export kuhn kuhn.efg
       kibitz export leduc.profile leduc.csv           columns seat, infoset, action, probability
 
-    In CSV a name that begins with = + - @ ' or a control character has one more ' before it, so that no spreadsheet
-    takes it for a formula.
+    In CSV, names that begin with = + - @ ' or a control character get a ' in front, so that spreadsheets do not read
+    them as formulas.
     """
     is_profile = Path(source).is_dir()
     check_file(target, "FILE", (".csv", ".json") if is_profile else (".efg",))

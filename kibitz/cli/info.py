@@ -19,7 +19,7 @@ CFR_BY_SEQUENCE, LOOK_BY_SEQUENCE, BY_POINT = 5, 4, 3
 
 
 def info(game: GameText, json: Json = False) -> None:
-    """Say how large a game is, of what kind, and what a solve of it will take.
+    """Print a game's size, its kind, and the memory that a solve needs.
 
     \b
     Examples:

@@ -31,14 +31,14 @@ def games(json: Json = False) -> None:
         return
     _print(table)
     page = console()
-    page.print("\nParameters go in brackets. Quote the whole for the shell:", markup=False)
+    page.print("\nParameters go in parentheses; in a shell, put quotes around it all:", markup=False)
     typer.echo("  'leduc(players=3, bets=[2, 4])'")
     page.print("\nOther games:")
     others = (
-        ("'openspiel:liars_dice(numdice=1)'", "any OpenSpiel game (needs kibitz[openspiel])"),
+        ("'openspiel:liars_dice(numdice=1)'", "a game of OpenSpiel (needs the package open_spiel)"),
         ("path/to/game.efg", "a Gambit file"),
-        ("path/to/holdem.game", "a poker game in the format of the computer poker competition"),
-        ("'my_game.py:MyGame(size=3)'", "a class of yours with the rules: see docs/own_game.md"),
+        ("path/to/holdem.game", "poker, in the format of the computer poker competition"),
+        ("'my_game.py:MyGame(size=3)'", "a class in a file of yours: see docs/own_game.md"),
     )
     if page.width >= WIDE:
         page.print(pairs(others))
@@ -63,7 +63,8 @@ def solvers(json: Json = False) -> None:
         print_json({"solvers": table})
         return
     _print(table)
-    console().print("\nParameters go in brackets. Quote the whole for the shell: 'dcfr(alpha=1.5)'.", markup=False)
+    said = "\nParameters go in parentheses; in a shell, put quotes around it all: 'dcfr(alpha=1.5)'."
+    console().print(said, markup=False)
 
 
 def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:

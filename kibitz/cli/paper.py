@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kibitz.cli import complete
 from kibitz.cli.common import Json, check_file, console, note, print_json
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
@@ -35,6 +36,7 @@ def paper(
             metavar="PAPER",
             help="gibson2011, waugh2009, le2021, sandholm, or all: the two about stitching.",
             show_default=False,
+            autocompletion=complete.papers,
         ),
     ],
     table: Annotated[
@@ -44,9 +46,9 @@ def paper(
         str | None, typer.Option("--part", metavar="NAME", help="sandholm: gameshrink or rhode-island. Default: both.")
     ] = None,
     starts: Annotated[
-        int | None, number("--starts", metavar="N", help="Random starts. Default: 16; le2021: 15.")
+        int | None, number("--starts", metavar="N", help="Number of random starts. Default: 16; le2021: 15.")
     ] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="Of the first start; the next ones follow.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="Seed of the first start; the next ones follow.")] = 0,
     until: Annotated[
         float | None,
         number(
@@ -64,24 +66,24 @@ def paper(
         ),
     ] = None,
     jobs: Annotated[
-        int | None, number("--jobs", metavar="N", help="Starts side by side. Default: a core each.")
+        int | None, number("--jobs", metavar="N", help="Starts to run in parallel. Default: one per core.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where reports go. Default: runs/papers/PAPER.")
     ] = None,
     markdown: Annotated[
         Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Write all of it as one page too; pictures go beside it."),
+        typer.Option("--markdown", metavar="FILE", help="Also write one Markdown page, with its pictures beside it."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A preview in about a minute: three starts, rough solutions.")
+        bool, typer.Option("--quick", help="Three starts and rough solutions, in about a minute.")
     ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Repeat every run. Default: results kept in DIR/runs are reused.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Recompute a paper's tables: each figure with its spread over random starts, each claim with its count.
+    """Recompute a paper's tables over random starts, and check its claims.
 
     Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
     Toepen, up to twenty; sandholm, ten or so. Results are kept run by run: after Ctrl-C the
@@ -101,7 +103,7 @@ def paper(
     if name == "toepen":
         raise SpecError("toepen is not a paper but a benchmark: kibitz bench --only toepen-full")
     if name not in (*PAPERS, "all"):
-        raise SpecError(f"there is no paper {name!r} here: choose {', '.join(PAPERS)} or all")
+        raise SpecError(f"unknown paper {name!r}: choose {', '.join(PAPERS)} or all")
     names = list(STITCHING) if name == "all" else [name]
     found = {each: experiment(each) for each in names}
     if table is not None and (len(names) > 1 or table not in found[name].tables):
@@ -149,7 +151,7 @@ def paper(
 
 def _check_directory(path: Path) -> None:
     if path.exists() and not path.is_dir():
-        raise ArtefactError(f"--out {path} is there and is not a directory; choose another path")
+        raise ArtefactError(f"--out {path} exists and is not a directory; choose another path")
     check_file(path / "report.md", "--out", (".md",))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, subject_of
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, quoted, subject_of
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, KibitzError
@@ -43,7 +43,7 @@ def evaluate(
     from kibitz.recall import recalled
 
     held = Profile.load(profile)
-    text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
+    text = game or recalled(held.game, profile, f"--game {quoted(held.game)}")
     with Watch(not json) as watch:
         from kibitz.evaluate import report
 
@@ -56,12 +56,6 @@ def evaluate(
         print_json(data)
     else:
         _print_worth(held, data)
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text) if text and len(text) <= 200 else ""
 
 
 def _print_worth(profile: Profile, data: dict[str, Any]) -> None:
@@ -155,7 +149,7 @@ def _figures(held: Profile, path: Path, game: str | None, shown: bool) -> tuple[
             if game is None and infosets.compact is not None:
                 subject = infosets.compact.form  # the file says all of it
             else:
-                text = game or recalled(held.game, path, f"--game {_quoted(held.game) or 'GAME'}")
+                text = game or recalled(held.game, path, f"--game {quoted(held.game) or 'GAME'}")
                 of_tree, columns = infosets.compact is None, None if game else infosets.columns
                 subject = subject_of(text, watch, of_tree, columns)
             watch.phase("measuring")

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def shrink(
     game: GameText,
     reading: Annotated[
-        str, typer.Option("--reading", metavar="NAME", help="strict, which loses nothing, or win-count, which does.")
+        str, typer.Option("--reading", metavar="NAME", help="strict (lossless) or win-count (lossy).")
     ] = "strict",
     threshold: Annotated[
         str,
-        typer.Option("--threshold", metavar="N", help="Deals that a merging may get wrong: a number, or one a round."),
+        typer.Option("--threshold", metavar="N", help="Deals that a merge may get wrong: a number, or one per round."),
     ] = "0",
     json: Json = False,
 ) -> None:
-    """Find which hands on which boards of a poker game for two may be merged: GameShrink.
+    """Run GameShrink on a two-player poker game: find hands that can be merged.
 
-    It walks what a seat can have seen, merges what leads to the same ends, and prints how many classes are left in each
-    round, with the size of the linear programme of the game within them. `kibitz solve GAME --abstraction gameshrink`
-    solves the game within the classes.
+    It builds the signal tree, merges nodes with the same outcomes, and prints how many classes of hands are left in
+    each round, with the size of the linear programme over these classes. `kibitz solve GAME --abstraction gameshrink`
+    solves the game with them.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def shrink(
     with Watch(not json) as watch:
         form = subject_of(game, watch)
         if isinstance(form, Tree):
-            raise GameError(f"{game} is not poker for two: GameShrink's command knows no other games' signals")
+            raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
         data = facts(form, reading, levels, watch)
     if json:
         print_json(data)

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kibitz.cli import complete
 from kibitz.cli.common import (
     GAME_HELP,
     INTERRUPTED,
@@ -21,6 +22,7 @@ from kibitz.cli.common import (
     console,
     note,
     print_json,
+    quoted,
     save_or_rescue,
     subject_of,
 )
@@ -64,33 +66,35 @@ def solve(
             metavar="GAME",
             help=GAME_HELP + " With --resume it may be left out.",
             show_default=False,
+            autocompletion=complete.games,
         ),
     ] = None,
     solver: Annotated[
         str | None,
-        typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto."),
+        typer.Option(
+            "--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto.", autocompletion=complete.solvers
+        ),
     ] = None,
     iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
+        int | None, number("--iterations", metavar="N", help="Stop after this many iterations in total.")
     ] = None,
     until: Annotated[
         float | None, number("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
     ] = None,
-    seconds: Annotated[
-        float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
-    ] = None,
-    seed: Annotated[int | None, number("--seed", metavar="N", help="For solvers that sample. Default: 0.")] = None,
+    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop this many seconds from now.")] = None,
+    seed: Annotated[int | None, number("--seed", metavar="N", help="Seed of solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
         typer.Option(
             "--abstraction",
             metavar="NAME",
-            help="Solve the game within an abstraction, such as gameshrink for poker or JQ.K for leduc.",
+            help="Solve the abstract game: gameshrink for poker, JQ.K for leduc, or one of the game's own.",
+            autocompletion=complete.abstractions,
         ),
     ] = None,
     threads: Annotated[
         int | None,
-        number("--threads", metavar="N", help="Cores to use; same result (but for mccfr). Default: what helps."),
+        number("--threads", metavar="N", help="Cores to use; same result, except by mccfr. Default: all that help."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
@@ -100,21 +104,21 @@ def solve(
     ] = None,
     every: Annotated[float, number("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="DIR", help="Go on from a checkpoint, and keep it up to date.")
+        Path | None, typer.Option("--resume", metavar="DIR", help="Continue from a checkpoint, and keep it up to date.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gap over time: .png, .svg or .pdf.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Plot the gap over time: .png, .svg or .pdf.")
     ] = None,
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="Log the gap over time, as lines of JSON: .jsonl.")
     ] = None,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Solve a game: find a profile from which nobody gains much by leaving.
+    """Compute an approximate Nash equilibrium of a game.
 
-    It stops at the first of --iterations, --until and --seconds that is reached; without any of them, after
-    1,000 iterations. Ctrl-C stops it cleanly and prints the command that goes on.
+    The run stops at the first of --iterations, --until and --seconds; without any of them, after 1,000 iterations.
+    Ctrl-C stops it cleanly and prints the command that continues it.
 
     \b
     Examples:
@@ -131,7 +135,7 @@ def solve(
     if resume is not None:
         order = resumed(order, resume, solver, seed)
     elif game is None:
-        raise SolverError("name the GAME to solve, or a checkpoint to go on from with --resume; see `kibitz games`")
+        raise SolverError("name a GAME to solve (see `kibitz games`), or a checkpoint to continue with --resume")
     _check(order)
     tree, profile, report = _run(order, not (json or quiet))
     order = _kept(order, tree, report)
@@ -148,7 +152,7 @@ def solve(
     elif not quiet:
         _print(order, tree, profile, report)
     elif report.interrupted and (command := continuation(order, tree)):
-        say(f"stopped; go on with: {command}")
+        say(f"stopped; continue with: {command}")
     if report.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -163,13 +167,13 @@ def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> O
     from kibitz.run import KIND, checkpoint_meta
 
     if order.checkpoint not in (None, path):
-        raise SolverError("--resume goes on saving to the checkpoint it names: leave --checkpoint out")
+        raise SolverError("--resume saves to the checkpoint that it continues: leave --checkpoint out")
     meta = checkpoint_meta(path)
     named = order.game is not None or order.abstraction is not None  # an abstract game has fewer rows than the game
     order = replace(
         order,
         columns=None if named else max(store.sizes(path, KIND).values(), default=0),
-        game=order.game or recalled(meta["game"], path, "the GAME, as `kibitz solve GAME --resume DIR`"),
+        game=order.game or recalled(meta["game"], path, _again(meta["game"], path)),
         solver=solver or meta["solver"],
         seed=checked("--seed", meta["seed"]) if seed is None else seed,
         checkpoint=path,
@@ -184,6 +188,11 @@ def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> O
     if left is not None and left <= 0:  # its time is over: stay where it is
         return replace(order, iterations=meta["iteration"])
     return replace(order, iterations=most, until=stop.get("until"), seconds=left)
+
+
+def _again(game: object, path: Path) -> str:
+    said = quoted(game.strip()) if isinstance(game, str) else "GAME"
+    return f"the game, as `kibitz solve {said} --resume {shlex.quote(str(path))}`"
 
 
 def _check(order: Order) -> None:
@@ -201,7 +210,7 @@ def _check(order: Order) -> None:
         check_artefact(order.checkpoint, "--checkpoint", "checkpoint")
         if (order.checkpoint / "manifest.json").exists():
             raise ArtefactError(
-                f"--checkpoint {order.checkpoint} holds a run already: go on with it by `kibitz solve --resume "
+                f"--checkpoint {order.checkpoint} holds a run already: continue it with `kibitz solve --resume "
                 f"{shlex.quote(str(order.checkpoint))}`, or choose another path"
             )
 
@@ -302,7 +311,7 @@ class _Log:
             self.file.writelines(json.dumps(asdict(each)) + "\n" for each in looks)
             self.file.flush()
         except OSError as error:
-            note(f"--log {self.path} cannot be written: {error.strerror or error}; the run goes on without it")
+            note(f"--log {self.path} cannot be written: {error.strerror or error}; the run continues without it")
             with suppress(OSError):
                 self.file.close()
             self.file = None
@@ -403,15 +412,14 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
         ("gap", f"{gap(last.gap)} (nash_conv: the sum of best-response gains; 0 at a Nash equilibrium)"),
     ]
     if order.abstraction:
-        rows = [(f"{name} within", text) for name, text in rows]
+        rows = [(f"{name} in the abstraction", text) for name, text in rows]
         real = gap(gap_in_the_game(order, tree, profile, last))
-        rows.append(("gap in the game", f"{real}, against best responses without the abstraction"))
+        rows.append(("gap in the game", f"{real} (best responses see the whole game)"))
     if note := caveat(tree):
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
-        rows.insert(
-            1, ("", f"the game's value for seat 0 is between {signed(-last.best[1])} and {signed(last.best[0])}")
-        )
+        low, high = signed(-last.best[1]), signed(last.best[0])
+        rows.insert(1, ("", f"the game's value for seat 0 lies between {low} and {high}"))
     if not isinstance(tree, Tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
@@ -419,13 +427,13 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
             rows.append((name, str(given)))
     out.print(pairs(rows))
     if order.at is not None and order.at == last.iteration:
-        typer.echo("The run was there already: give a larger --iterations, a smaller --until, or --seconds.")
+        typer.echo("The checkpoint was there already: --iterations, --until or --seconds take it further.")
     if report.interrupted:
         command = continuation(order, tree)
         if command:
-            typer.echo(f"Stopped before its end. Go on with:\n  {plain(command)}")
+            typer.echo(f"Stopped early. Continue with:\n  {plain(command)}")
         else:
-            typer.echo("Stopped before its end; nothing was saved to go on from (--checkpoint DIR saves it).")
+            typer.echo("Stopped early, and nothing was saved to continue from (--checkpoint DIR saves it).")
     elif order.out is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
     else:
@@ -447,5 +455,5 @@ def caveat(tree: Tree | CompactForm) -> str:
         return "the game has imperfect recall, so the gap is an upper bound and may not go to 0"
     if tree.players > 2 or not tree.zero_sum:
         kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"
-        return f"with {kind} no solver guarantees that the gap goes to 0"
+        return f"with {kind} no solver guarantees that the gap goes to 0; this gap is exact"
     return ""

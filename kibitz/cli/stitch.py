@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kibitz.cli import complete
 from kibitz.cli.common import (
     GameText,
     Json,
@@ -24,7 +28,7 @@ from kibitz.cli.common import (
 from kibitz.cli.options import number
 from kibitz.cli.solve import compiled
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError, GameError, SolverError
+from kibitz.errors import ArtefactError, GameError, KibitzError, SolverError
 
 if TYPE_CHECKING:
     from kibitz.form.protocol import CompactForm
@@ -54,14 +58,14 @@ def stitch(
     game: GameText,
     base: Annotated[
         str,
-        typer.Option("--base", metavar="BASE", help="A saved profile, or an abstraction such as JQ.K to solve one in."),
+        typer.Option("--base", metavar="BASE", help="A saved profile, or an abstraction to solve one in: JQ.K."),
     ],
     partition: Annotated[
         str,
         typer.Option(
             "--partition",
             metavar="PARTS",
-            help="'prefix(r, cr)': after these actions. 'private(J, Q, K)': by what is held.",
+            help="'prefix(r, cr)': by the first actions. 'private(J, Q, K)': by the private card.",
         ),
     ],
     kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="static or dynamic.")] = "static",
@@ -70,41 +74,62 @@ def stitch(
         typer.Option(
             "--seats",
             metavar="S",
-            help="Whom an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', where "
-            "the first of each group is kept.",
+            help="Seats that an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', of "
+            "which the first of each group is kept.",
         ),
     ] = "each",
-    inside: Annotated[str, typer.Option("--inside", metavar="ABSTRACTION", help="What experts see.")] = "null",
+    inside: Annotated[
+        str,
+        typer.Option(
+            "--inside",
+            metavar="ABSTRACTION",
+            help="Abstraction of experts, in their part.",
+            autocompletion=complete.abstractions,
+        ),
+    ] = "null",
     outside: Annotated[
         str | None,
         typer.Option(
-            "--outside", metavar="ABSTRACTION", help="What free opponents see elsewhere. Default: the base's."
+            "--outside",
+            metavar="ABSTRACTION",
+            help="Abstraction of free opponents elsewhere. Default: the base's.",
+            autocompletion=complete.abstractions,
         ),
     ] = None,
     opponents: Annotated[
         str | None,
-        typer.Option("--opponents", metavar="ABSTRACTION", help="What they see in the part. Default: as --inside."),
+        typer.Option(
+            "--opponents",
+            metavar="ABSTRACTION",
+            help="Abstraction of free opponents in the part. Default: as --inside.",
+            autocompletion=complete.abstractions,
+        ),
     ] = None,
-    solver: Annotated[str, typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.")] = "cfr+",
+    solver: Annotated[
+        str,
+        typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.", autocompletion=complete.solvers),
+    ] = "cfr+",
     iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Stop each solve after so many iterations.")
+        int | None, number("--iterations", metavar="N", help="Stop each solve after this many iterations.")
     ] = None,
     until: Annotated[
         float | None, number("--until", metavar="GAP", help="Stop each solve once its gap is at most this.")
     ] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="For --random, and for solvers that sample.")] = 0,
+    seed: Annotated[int, number("--seed", metavar="N", help="Seed of --random and of solvers that sample.")] = 0,
     random: Annotated[bool, typer.Option("--random", help="Start each solve from a random profile.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as stitched.profile.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how large each computation is.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the size of each computation, and solve nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Stitch experts onto a base strategy: finer play in parts of a game that is too large to solve whole.
+    """Refine a base strategy: stitch on experts for parts of a game that is too large to solve whole.
 
-    Static experts are solved one by one, with the base frozen outside their part; a dynamic expert strategy gives
-    each part its own abstraction and solves all together (--base is then the abstraction of the rest). Without
-    --iterations or --until a solve stops at a gap of 1e-5, or after 20,000 iterations.
+    Static experts are solved one by one, with the base frozen outside their part. A dynamic expert strategy gives each
+    part an abstraction of its own and solves all parts together; --base is then the abstraction of the rest. Without
+    --iterations or --until, each solve stops at a gap of 1e-5 or after 20,000 iterations.
 
     \b
     Examples:
@@ -122,7 +147,7 @@ def stitch(
     options = {"solver": solver, "iterations": iterations, "until": until, "seed": seed,
                "start": "random" if random else None}  # fmt: skip
     order = Order(base, partition, kind, parsed(seats), inside, outside, opponents, options)
-    with Watch(not json) as watch:
+    with by_option(), Watch(not json) as watch:
         given = _given(base)
         tree = _ground(order, given, game, watch)
         if not dry_run:
@@ -142,7 +167,17 @@ def stitch(
     elif profile is not None:
         _print_figures(data, out)
     else:
-        typer.echo("Nothing was solved: leave --dry-run out to do it.")
+        typer.echo("Nothing was solved: leave out --dry-run to solve.")
+
+
+@contextmanager
+def by_option() -> Iterator[None]:
+    """Messages of the library speak of arguments, seats=[0, 5]; here they speak of options, --seats [0, 5]."""
+    try:
+        yield
+    except KibitzError as error:
+        said = re.sub(r"(?<![\w(,-])(seats|inside|outside|opponents)=", r"--\1 ", str(error))
+        raise type(error)(said) from None
 
 
 def parsed(seats: str) -> Any:
@@ -210,7 +245,7 @@ def _task(order: Order, given: Profile | None, tree: Tree | CompactForm) -> Task
     }  # fmt: skip
     if order.kind == "dynamic":
         if given is not None:
-            raise SolverError("--kind dynamic solves the base too: give --base an abstraction, not a profile")
+            raise SolverError("--kind dynamic solves the base too: --base must be an abstraction, not a profile")
         coarse, sizes["base_size"] = _coarse(order, None, tree)
         sizes["size"] = size_of_dynamic(tree, parts, [order.base, order.inside])
         return Task(order, tree, parts, None, coarse, sizes)

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import sys
+import os
 from pathlib import Path
 from typing import Any
 
 from kibitz import spec as specs
 from kibitz.errors import GameError, SpecError
-from kibitz.games.protocol import CHANCE, TERMINAL, Game
+from kibitz.games.own import METHODS, is_own, own_game
+from kibitz.games.protocol import CHANCE, TERMINAL, Buckets, Game
 
-__all__ = ["CHANCE", "GAMES", "TERMINAL", "Game", "game"]
+__all__ = ["CHANCE", "GAMES", "TERMINAL", "Buckets", "Game", "game"]
 
 # name -> (module:class, one line for `kibitz games`)
 GAMES: dict[str, tuple[str, str]] = {
@@ -23,7 +23,10 @@ GAMES: dict[str, tuple[str, str]] = {
     "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or more"),
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
-    "toepen": ("kibitz.games.toepen.rules:Toepen", "Toepen: tricks of which only the last counts, and bets on it"),
+    "toepen": (
+        "kibitz.games.toepen.rules:Toepen",
+        "Toepen: a trick-taking game with betting; only the last trick counts",
+    ),
     "rhode_island": (
         "kibitz.games.poker.rules:rhode_island",
         "Rhode Island hold'em: three rounds, hands of three cards",
@@ -31,16 +34,16 @@ GAMES: dict[str, tuple[str, str]] = {
     "poker": ("kibitz.games.poker.rules:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
     "matrix": (
         "kibitz.games.matrix:Matrix",
-        "A payoff table, moves made at once: "
+        "A normal-form game: "
         "payoffs=[[1, -1], [-1, 1]] for two, zero-sum; cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]] as in books",
     ),
 }
 
-_NEEDED = ("players", "root", "turn", "actions", "chance", "after", "infoset", "payoff")
+_NEEDED = ("players", *METHODS)
 
 
 def game(source: Any) -> Game:
-    """A game from its spec, a path, or an object that already is one.
+    """A game from its name, a path, or an object that already is one.
 
     "leduc", "leduc(players=3)"        a built-in game
     "openspiel:liars_dice(numdice=1)"  any OpenSpiel game (needs the extra kibitz[openspiel])
@@ -69,32 +72,25 @@ def game(source: Any) -> Game:
         from kibitz.games.poker.rules import poker
 
         return poker(text)
-    if ".py:" in text.partition("(")[0]:
-        return _from_file(text)
-    spec = specs.parse(text)
-    if spec.name not in GAMES:
-        raise specs.unknown("game", spec.name, GAMES)
+    if is_own(text):
+        return game(own_game(text))
+    try:
+        spec = specs.parse(text)
+        if spec.name not in GAMES:
+            raise specs.unknown("game", spec.name, GAMES)
+    except SpecError:
+        if os.path.exists(text):
+            raise SpecError(_no_game(text)) from None
+        raise
     module, name = GAMES[spec.name][0].split(":")
     built: Game = specs.call(getattr(importlib.import_module(module), name), spec)
     return built
 
 
-def _from_file(text: str) -> Game:
-    """The game of a user's own file: "path/to/file.py:Class(key=value)"."""
-    path, _, rest = text.partition(".py:")
-    file = Path(path + ".py")
-    if not file.is_file():
-        raise SpecError(f"there is no file {str(file)!r} to take a game from")
-    spec = specs.parse(rest)
-    module_spec = importlib.util.spec_from_file_location(f"kibitz_user_{file.stem}", file)
-    assert module_spec is not None and module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[module_spec.name] = module  # where dataclasses look for the types of their fields
-    try:
-        module_spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise SpecError(f"{file} cannot be read as Python: {type(error).__name__}: {error}") from error
-    build = getattr(module, spec.name, None)
-    if not callable(build):
-        raise SpecError(f"{file} has no class or function {spec.name!r} to make a game with")
-    return game(specs.call(build, spec))
+def _no_game(path: str) -> str:
+    """What to say of something that is there and is not a game."""
+    if Path(path).is_dir():
+        saved = (Path(path) / "manifest.json").is_file()
+        then = "`kibitz show` and `kibitz evaluate` read saved profiles" if saved else "name a game; see `kibitz games`"
+        return f"{path} is a directory, not a game: {then}"
+    return f"{path} is not a game: a game is a FILE.efg, a FILE.game, or a class in a Python file, my_game.py:MyGame"

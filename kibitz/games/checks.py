@@ -34,11 +34,11 @@ def real_number(value: Any, what: object) -> float:
     """A finite number as a float: whole numbers, floats, fractions and decimals, Python's or NumPy's."""
     real = isinstance(value, numbers.Real) or (hasattr(value, "as_tuple") and hasattr(value, "__float__"))  # Decimal
     if not real or getattr(value, "shape", ()) != ():
-        raise GameError(f"{what} has {_short(value)} in it: each must be a number, and a real one")
+        raise GameError(f"{what} contains {_short(value)}: each entry must be a real number")
     try:
         return float(value)
     except (OverflowError, ValueError, TypeError) as error:
-        raise GameError(f"{what} has {_short(value)} in it, which is no number for a computer: {error}") from None
+        raise GameError(f"{what} contains {_short(value)}, which cannot be used as a number: {error}") from None
 
 
 def action_list(given: Any, what: object) -> tuple[Action, ...]:
@@ -64,7 +64,7 @@ def outcome_list(given: Any, what: object) -> list[tuple[Action, float]]:
     except (TypeError, ValueError) as error:
         raise GameError(f"{what} is {_short(given)}: it must be pairs (outcome, probability) ({error})") from None
     if len(pairs) > MOST_ACTIONS:
-        raise GameError(f"{what} has {len(pairs):,} outcomes, more than the {MOST_ACTIONS:,} that are laid out")
+        raise GameError(f"{what} has {len(pairs):,} outcomes, and the limit is {MOST_ACTIONS:,}")
     return [(outcome, p if p.__class__ is float else real_number(p, what)) for outcome, p in pairs]
 
 

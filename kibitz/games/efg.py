@@ -395,7 +395,7 @@ class _Reader:
         try:
             return tuple(map(float, paid))
         except OverflowError:
-            raise self.fail("the payoffs along the path to this node sum to what is too large") from None
+            raise self.fail("the payoffs along the path to this node sum to a number that is too large") from None
 
 
 def _some(actions: Sequence[Action]) -> str:

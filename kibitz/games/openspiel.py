@@ -133,7 +133,7 @@ def _pyspiel() -> Any:
         import pyspiel
     except ImportError:
         raise MissingExtra(
-            "OpenSpiel games need the package open_spiel, which is not there: pip install 'kibitz[openspiel]'"
+            "OpenSpiel games need the package open_spiel, which is not installed: pip install 'kibitz[openspiel]'"
         ) from None
     return pyspiel
 
@@ -177,7 +177,7 @@ def _told(call: Callable[..., Any], name: str, *arguments: Any) -> Any:
     except MemoryError:
         raise SpecError(f"OpenSpiel's {name!r} does not fit into memory: choose smaller parameters") from None
     except Exception as error:
-        raise SpecError(f"OpenSpiel does not take {name!r}: {_reason(error) or type(error).__name__}") from None
+        raise SpecError(f"OpenSpiel rejects {name!r}: {_reason(error) or type(error).__name__}") from None
 
 
 def _load(text: str) -> Any:

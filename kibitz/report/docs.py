@@ -1,9 +1,9 @@
-"""docs/cli.md, made from what the command says of itself.
+"""docs/cli.md, made from what the command says of itself, and docs/api.md, from docstrings (`api.py`).
 
-    python -m kibitz.report.docs            write the page
-    python -m kibitz.report.docs --check    exit with 1 if the page is not what would be written
+    python -m kibitz.report.docs            write the pages
+    python -m kibitz.report.docs --check    exit with 1 if a page is not what would be written
 
-Each text is taken from the command itself, in a process of its own and at a fixed width.
+Each text of cli.md is taken from the command itself, in a process of its own and at a fixed width.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from kibitz.report import api
+
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+API = PAGE.with_name("api.md")
 WIDTH = 100
 HEAD = """# The command line
 
-`kibitz` has a command for each thing you do with a game. This page is made from its own help by
-`python -m kibitz.report.docs`; a test holds it against the program.
+This page is made from `kibitz --help` by `python -m kibitz.report.docs`. Tests hold it against the program, and run its
+examples.
 
 - Games and solvers are named by *specs*: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
 - `--json` prints one JSON object on stdout and nothing else.
@@ -28,8 +31,10 @@ HEAD = """# The command line
   seconds and then at growing distances; `KIBITZ_PROGRESS=SECONDS` says when the first comes, 0 for none. With `--json`
   or `--quiet` there is none.
 - Tables are as wide as the terminal, or `COLUMNS`; 80 characters in a file. A table that is wider comes in pieces.
-- What you can mend is told in one sentence on stderr, with exit code 2; Ctrl-C gives 130; all is well with 0. A fault
-  of kibitz's own gives 70, and `KIBITZ_DEBUG=1` in front shows where.
+- Exit codes: 0 for success; 2 for an error that you can correct, with one sentence on stderr; 130 after Ctrl-C; 70 for
+  an internal error (`KIBITZ_DEBUG=1 kibitz ...` prints the traceback).
+- `kibitz --install-completion` makes the Tab key complete commands, options, and the names of games, solvers and
+  abstractions, in bash, zsh, fish and PowerShell. It takes effect in a new terminal.
 """
 
 
@@ -75,19 +80,21 @@ def _block(command: str, text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write or check the page; returns the exit code."""
+    """Write or check the pages; returns the exit code."""
     if arguments not in ([], ["--check"]):
         print("usage: python -m kibitz.report.docs [--check]", file=sys.stderr)
         return 2
-    text = page()
-    if arguments:
-        same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
-        print(f"{PAGE} is up to date" if same else f"{PAGE} is stale: run python -m kibitz.report.docs")
-        return 0 if same else 1
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text, encoding="utf-8")
-    print(f"wrote {PAGE}")
-    return 0
+    code = 0
+    for path, text in ((PAGE, page()), (API, api.page())):
+        if arguments:
+            same = path.is_file() and path.read_text(encoding="utf-8") == text
+            print(f"{path} is up to date" if same else f"{path} is stale: run python -m kibitz.report.docs")
+            code = code if same else 1
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path}")
+    return code
 
 
 if __name__ == "__main__":

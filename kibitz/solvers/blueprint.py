@@ -236,7 +236,8 @@ class Blueprint:
 
         game: for one of a game in a file of yours, which a saved file may not call again by itself.
         """
-        return tables.load(cls, path, compact, game)
+        found: Blueprint = tables.load(cls, path, compact, game)
+        return found
 
 
 def walked(

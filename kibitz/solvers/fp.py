@@ -33,7 +33,7 @@ class FictitiousPlay:
         if task.rows is not None:
             raise SolverError(f"{spec} works on the whole game: with an abstraction or frozen rows use cfr+")
         if not task.form.perfect_recall:
-            raise SolverError(f"{spec} needs perfect recall, and a seat of this game forgets what it did: use cfr+")
+            raise SolverError(f"{spec} needs perfect recall, which this game does not have: use cfr+")
         form = task.form
         self.task, self.spec, self.exact, self.iteration = task, spec, once, 0
         start = form.uniform() if task.start is None else task.start

@@ -44,7 +44,7 @@ def refusal(task: Task) -> str:
     if not form.zero_sum:
         return "lp solves zero-sum games; here payoffs do not sum to zero: use cfr+ or fp"
     if not form.perfect_recall:
-        return "lp needs perfect recall, and a seat of this game forgets what it did: use cfr+"
+        return "lp needs perfect recall, which this game does not have: use cfr+"
     if task.rows is not None:
         return "lp solves the whole game: with an abstraction or frozen rows use cfr+"
     return ""

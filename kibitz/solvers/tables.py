@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from kibitz.errors import ArtefactError, KibitzError, SolverError
 from kibitz.host import free_memory
 from kibitz.machine import Machine, machine_of
 from kibitz.recall import recalled
-
-if TYPE_CHECKING:
-    from kibitz.solvers.blueprint import Blueprint
 
 Arrays = dict[str, NDArray[Any]]
 KIND = "blueprint"
@@ -84,7 +81,7 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
 # Files
 
 
-def _arrays(blueprint: Blueprint) -> Arrays:
+def _arrays(blueprint: Any) -> Arrays:
     key, value = blueprint.table.key, blueprint.table.value[:-1]
     arrays = {**blueprint.view.arrays, "counts": blueprint.counts}
     if 2 * blueprint.rows > blueprint.capacity:
@@ -97,18 +94,16 @@ def _arrays(blueprint: Blueprint) -> Arrays:
     return arrays
 
 
-def digest(blueprint: Blueprint) -> str:
+def digest(blueprint: Any) -> str:
     """Of all that training has made, but for the time it took."""
     return store.digest(_arrays(blueprint), {name: x for name, x in blueprint.meta.items() if name != "seconds"})
 
 
-def save(
-    blueprint: Blueprint, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None
-) -> None:
+def save(blueprint: Any, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None) -> None:
     store.save(path, KIND, _arrays(blueprint), blueprint.meta, over)
 
 
-def load(cls: type[Blueprint], path: str | os.PathLike[str], compact: bool, game: Any) -> Blueprint:
+def load(cls: type[Any], path: str | os.PathLike[str], compact: bool, game: Any) -> Any:
     held = store.load(path, KIND, mmap=True)
     try:
         machine = _machine(held.meta, game, path)
@@ -138,7 +133,7 @@ def _machine(meta: dict[str, Any], game: Any, path: str | os.PathLike[str]) -> M
     return machine
 
 
-def _read(cls: type[Blueprint], machine: Machine, meta: dict[str, Any], arrays: Arrays, compact: bool) -> Blueprint:
+def _read(cls: type[Any], machine: Machine, meta: dict[str, Any], arrays: Arrays, compact: bool) -> Any:
     """A blueprint as an artefact has it: checked, for nobody vouches for it."""
     full, seed, iteration = str(meta["full"]), int(meta["seed"]), int(meta["iteration"])
     seconds, capacity, counts = float(meta["seconds"]), int(meta["capacity"]), np.array(arrays["counts"])

@@ -67,7 +67,7 @@ def experts(
     """The computations that `static` will run, with their sizes: nothing is solved yet.
 
     inside     the abstraction of part j for the seats in S
-    outside    the abstraction of seats not in S outside part j; default: the base's
+    outside    the abstraction of seats not in S outside part j; default: the base's, "null" if it has none
     opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al.
                use the base's
 
@@ -124,9 +124,11 @@ def _outside(
 ) -> Abstraction:
     if outside is not None:
         return abstraction(game, outside)
-    name = base.meta.get("abstraction")
+    name = base.meta.get("abstraction", "null")  # a base that was solved without one has seen the whole game
     if not isinstance(name, str) or name.startswith("own:"):
-        raise SolverError(f"the base does not say its abstraction: give outside=, the one {whose}")
+        raise SolverError(
+            f"the base was solved in an abstraction that has no name: give outside=NAME, the abstraction {whose}"
+        )
     return abstraction(game, name)
 
 
@@ -413,8 +415,8 @@ def rebuild_base(
 ) -> Profile:
     """Solve the base anew while the experts are frozen, so that the two fit each other ("cohesion").
 
-    Part 0 of all seats moves, in the abstraction `outside` (default: the base's); parts 1..p stay as they are. So does
-    part 0 where experts never let play come.
+    Part 0 of all seats moves, in the abstraction `outside` (default: the base's, or "null"); parts 1..p stay as they
+    are. So does part 0 where experts never let play come.
     """
     game = rules_of(game)
     seed = whole(seed)

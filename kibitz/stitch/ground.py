@@ -127,7 +127,7 @@ def checked(game: Game | Tree | CompactForm, ground: Tree | CompactForm, base: P
     sums = np.add.reduceat(np.where(p >= 0.0, p, np.nan), infosets.first[:-1]) if len(p) else np.zeros(0)
     wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
     if len(wrong):
-        raise GameError(f"the base plays no distribution at infoset {infosets.labels[wrong[0]]!r}")
+        raise GameError(f"the base has no probability distribution at infoset {infosets.labels[wrong[0]]!r}")
     return base
 
 

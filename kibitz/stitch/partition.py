@@ -154,7 +154,7 @@ def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[st
 def _check_filled(part: Ints, words: list[str]) -> None:
     empty = [w for j, w in enumerate(words, 1) if not (part == j).any()]
     if empty:
-        raise SpecError(f"nobody decides anything after {empty[0]!r}, so there is nothing for its expert to do")
+        raise SpecError(f"there is no decision after {empty[0]!r}, so its expert would have nothing to do")
 
 
 def _steps(words: list[str], known: set[str], source: str) -> list[list[str]]:
@@ -243,7 +243,7 @@ def _holdings(words: list[str], held: list[str], source: str) -> list[str]:
 def _check_rounds(part: Ints, names: list[str], source: str) -> None:
     empty = [name for j, name in enumerate(names, 1) if not (part == j).any()]
     if empty:
-        raise SpecError(f"nobody decides anything in part {empty[0]!r} of {source!r}: the game has fewer rounds")
+        raise SpecError(f"there is no decision in part {empty[0]!r} of {source!r}: the game has fewer rounds")
 
 
 def check(form: SequenceForm, given: Partition) -> None:

@@ -130,11 +130,11 @@ def read(source: str | Path) -> Definition:
     except OSError as error:
         raise GameError(f"{path} cannot be read: {error.strerror or error}") from error
     if len(data) > MOST_CHARACTERS:
-        raise GameError(f"{path} is longer than {MOST_CHARACTERS:,} bytes: it is no .game file")
+        raise GameError(f"{path} is longer than {MOST_CHARACTERS:,} bytes: it is not a .game file")
     try:
         return parse(data.decode(), path)
     except UnicodeDecodeError as error:
-        raise GameError(f"{path} is not text: byte {error.start} is no UTF-8; is it a .game file?") from error
+        raise GameError(f"{path} is not text: byte {error.start} is not UTF-8; is it a .game file?") from error
 
 
 def parse(text: str, where: str | Path = "") -> Definition:
@@ -158,7 +158,7 @@ def parse(text: str, where: str | Path = "") -> Definition:
             raise fail(number, f"there is {line.strip()!r} after END GAMEDEF; a file holds one game")
         if [word.lower() for word in words] == ["gamedef"]:
             if begun:
-                raise fail(number, "GAMEDEF is here a second time")
+                raise fail(number, "GAMEDEF is given twice")
             begun = True
         elif not begun:
             raise fail(number, f"a .game file begins with GAMEDEF, not with {line.strip()!r}")
@@ -168,7 +168,7 @@ def parse(text: str, where: str | Path = "") -> Definition:
             if len(words) > 1:
                 raise fail(number, f"{key} stands alone on its line, without {' '.join(words[1:])!r}")
             if betting is not None:
-                raise fail(number, "limit or nolimit is said twice")
+                raise fail(number, "limit or nolimit is given twice")
             betting = key == "limit"
         elif key not in _KEYS:
             near = difflib.get_close_matches(key, [*_KEYS, "limit", "nolimit"], n=1)
@@ -179,13 +179,13 @@ def parse(text: str, where: str | Path = "") -> Definition:
                 raise fail(number, f"{_SPELLING[key]} is given twice, first in line {line_of[key]}")
             for word in words[1:]:
                 if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= MOST_CHIPS):
-                    raise fail(number, f"{_SPELLING[key]}: {word[:40]!r} is no whole number of 0 to {MOST_CHIPS:,}")
+                    raise fail(number, f"{_SPELLING[key]}: {word[:40]!r} is not a number from 0 to {MOST_CHIPS:,}")
             found[_KEYS[key][0]] = tuple(int(word) for word in words[1:])
             line_of[key] = number
     if not begun or not ended:
         raise fail(max(number, 1), f"the text ends without {'END GAMEDEF' if begun else 'GAMEDEF'}")
     if betting is None:
-        raise fail(number, "neither limit nor nolimit is said")
+        raise fail(number, "neither limit nor nolimit is given")
 
     lines = {_KEYS[key][0]: line for key, line in line_of.items()}
     needed = ["players", "rounds", "blinds", "suits", "ranks", "hole", "board", "raise_size" if betting else "stacks"]
@@ -204,7 +204,7 @@ def parse(text: str, where: str | Path = "") -> Definition:
     rounds = single["rounds"]
     first = found.get("first_player", (1,) * rounds)
     if 0 in first:
-        raise fail(lines["first_player"], "firstPlayer counts players from 1; 0 is none")
+        raise fail(lines["first_player"], "firstPlayer counts players from 1, so 0 is not a player")
     try:
         return Definition(
             betting, single["players"], rounds, found.get("stacks"), found["blinds"], found.get("raise_size", ()),

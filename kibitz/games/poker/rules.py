@@ -247,7 +247,7 @@ def strength(cards: ArrayLike) -> NDArray[np.int64]:
     hands = np.asarray(cards)
     size = hands.shape[-1] if hands.ndim else 0
     if size not in acpc.RANKED:
-        raise GameError(f"hands of {size} cards have no ranking here; those of 1, 2, 3, 5, 6 and 7 have one")
+        raise GameError(f"hands of {size} cards cannot be ranked; hands of 1, 2, 3, 5, 6 and 7 cards can")
     if size > 2:
         return playing.evaluate_three(hands) if size == 3 else playing.evaluate(hands)
     ranks = hands.astype(np.int64) >> 2

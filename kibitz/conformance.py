@@ -1,6 +1,6 @@
 """One suite of checks for any game and whatever walks, plays and keeps it: rules, machine, rows, match, agents, search.
 
-    for finding in kibitz.check.check("my_game.py:Fox"):
+    for finding in kibitz.check("my_game.py:Fox"):
         print(finding)
 
 Each check is a sentence that holds for every game. They are run on random play and a little training: they find
