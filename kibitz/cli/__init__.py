@@ -15,6 +15,7 @@ import typer
 
 from kibitz.cli.bench import bench
 from kibitz.cli.cards import cards
+from kibitz.cli.check import check
 from kibitz.cli.common import WRONG, Commands, version
 from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
@@ -45,7 +46,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (
-    demo, games, solvers, info, shrink, solve, stitch, train, evaluate,
+    demo, games, solvers, info, check, shrink, solve, stitch, train, evaluate,
     crosstable, match, play, show, export, import_, paper, bench,
 ):  # fmt: skip
     app.command(command.__name__.rstrip("_"))(command)

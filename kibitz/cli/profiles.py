@@ -1,4 +1,4 @@
-"""kibitz evaluate, kibitz show: what a saved profile is worth, and what it says."""
+"""kibitz evaluate, kibitz show: what a saved strategy is worth, and what it says."""
 
 from __future__ import annotations
 
@@ -28,21 +28,42 @@ SHOWN = 40  # infosets of a seat that are shown unless --limit says otherwise
 def evaluate(
     profile: ProfilePath,
     game: Game = None,
+    seconds: Annotated[
+        float,
+        number(
+            "--seconds",
+            metavar="S",
+            help="Blueprints of games too large for an exact measure: how long a responder learns to beat it.",
+        ),
+    ] = 10.0,
     json: Json = False,
 ) -> None:
-    """Measure a profile exactly: what each seat gets, and what a best response gains.
+    """Measure a strategy exactly: what each seat gets, and what a best response gains.
 
     nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
+
+    A blueprint of a game that is too large for that is sampled: its value in self-play, and what a responder wins
+    that learned against it, which is a lower bound on exploitability.
 
     \b
     Examples:
       kibitz evaluate leduc.profile
+      kibitz evaluate toepen.blueprint --seconds 30
       kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
     """
+    from kibitz.cli.sampled import as_profile, evaluate_sampled, is_blueprint
     from kibitz.profile import Profile
     from kibitz.recall import recalled
 
-    held = Profile.load(profile)
+    if is_blueprint(profile):
+        with Watch(not json) as watch:
+            blueprint, found = as_profile(profile, game, watch)
+            if found is None:
+                evaluate_sampled(blueprint, profile, seconds, json, watch)
+                return
+        held, game = found, game or blueprint.machine.spec
+    else:
+        held = Profile.load(profile)
     text = game or recalled(held.game, profile, f"--game {quoted(held.game)}")
     with Watch(not json) as watch:
         from kibitz.evaluate import report
@@ -118,9 +139,19 @@ def show(
       kibitz show kuhn.profile --infoset Q: --json
       kibitz show fox.profile --game fox.py:FoxAndHen
     """
+    from kibitz.cli.sampled import as_profile, is_blueprint, show_sampled
     from kibitz.profile import Profile
 
-    held = Profile.load(profile)
+    if is_blueprint(profile):
+        with Watch(not json) as watch:
+            blueprint, laid = as_profile(profile, game, watch)
+            if laid is None:
+                most = SHOWN if limit is None and not json else limit or 0
+                show_sampled(blueprint, profile, seat, infoset, filter, most, json, watch)
+                return
+        held, game = laid, game or blueprint.machine.spec
+    else:
+        held = Profile.load(profile)
     if seat is not None and not 0 <= seat < held.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {held.seats - 1}")
     found = chosen(held, seat, infoset, filter)
