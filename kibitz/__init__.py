@@ -16,33 +16,41 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from kibitz import cards, stitch
     from kibitz.abstractions import abstraction
-    from kibitz.errors import KibitzError
+    from kibitz.errors import Interrupted, KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
+    from kibitz.evaluate.infosets import infoset_values
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
+    from kibitz.incoming import profile_from
     from kibitz.profile import Profile
     from kibitz.run import solve
     from kibitz.stitch.partition import partition
 
 __all__ = [
-    "CHANCE", "TERMINAL", "Game", "KibitzError", "Profile", "abstraction", "best_response", "cards", "exploitability",
-    "game", "load", "nash_conv", "partition", "solve", "stitch", "value", "write_efg",
+    "CHANCE", "TERMINAL", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "best_response", "cards",
+    "exploitability", "game", "infoset_values", "load", "nash_conv", "partition", "profile_from", "solve", "stitch",
+    "value", "write_efg",
 ]  # fmt: skip
 
 _HOME = {
     "CHANCE": "kibitz.games",
     "TERMINAL": "kibitz.games",
     "Game": "kibitz.games",
+    "Interrupted": "kibitz.errors",
     "KibitzError": "kibitz.errors",
     "Profile": "kibitz.profile",
     "abstraction": "kibitz.abstractions",
     "best_response": "kibitz.evaluate",
     "exploitability": "kibitz.evaluate",
+    "infoset_values": "kibitz.evaluate.infosets",
     "game": "kibitz.games",
     "nash_conv": "kibitz.evaluate",
     "partition": "kibitz.stitch.partition",
+    "profile_from": "kibitz.incoming",
     "solve": "kibitz.run",
     "value": "kibitz.evaluate",
     "write_efg": "kibitz.games.efg",
@@ -59,7 +67,12 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def load(path: str) -> Profile:
+def __dir__() -> list[str]:
+    """The public names, those not yet resolved with them."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
+def load(path: str | PathLike[str]) -> Profile:
     """Read a profile that `Profile.save` wrote."""
     from kibitz.profile import Profile
 

@@ -6,6 +6,11 @@ exits with code 2; it never shows a traceback for one of these.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 class KibitzError(ValueError):
     """Something the caller can mend: the message says how."""
@@ -32,4 +37,18 @@ class MissingExtra(KibitzError):
 
 
 class RunWarning(UserWarning):
-    """Something about a run that its result does not show: that it was stopped, or where it was saved instead."""
+    """Something about a run that its result does not show: where it was saved instead, or that it was not."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run between two steps; nothing is lost.
+
+    profile  the strategy so far, with meta["interrupted"] True
+    saved    the checkpoint that holds the run (go on with resume=True), None if it was not to be saved
+    """
+
+    def __init__(self, profile: Any, saved: Path | None) -> None:
+        where = f"saved in {saved}, go on with resume=True" if saved else "not saved"
+        done = profile.meta.get("iterations", 0)
+        super().__init__(f"stopped by Ctrl-C after {done:,} iterations; the run is {where}")
+        self.profile, self.saved = profile, saved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -12,23 +12,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import store
+from kibitz import html, store
 from kibitz.errors import ArtefactError, GameError
-from kibitz.form.kinds import is_poker, is_poker_infosets
+from kibitz.form.choice import stored_infosets
+from kibitz.form.protocol import ProfileInfosets
 from kibitz.games.protocol import Action, Game
 from kibitz.recall import recalled
-from kibitz.tree import Infosets
 
 KIND = "profile"
 SUM_TOLERANCE = 1e-9
-DTYPES = {"probabilities": np.float64, "seat_start": np.int32, "first": np.int64, "actions_of": np.int32}
+WIDEST = 8  # actions that a table has columns for
+MOST_DRAWN = 20_000  # infosets in a picture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Profile:
-    """One strategy per seat. `probabilities` has an entry for each infoset and action, in the order of `infosets`."""
+    """One strategy per seat. `probabilities` has an entry for each infoset and action, in the order of `infosets`.
 
-    infosets: Infosets
+    Two are equal if they have the same infosets, actions and probabilities; how they were made does not count.
+    """
+
+    infosets: ProfileInfosets
     probabilities: NDArray[np.float64]
     meta: Mapping[str, Any] = field(default_factory=dict)  # game, tree (digest), solver, iterations, seed, ...
 
@@ -70,6 +74,79 @@ class Profile:
         for i in range(start[seat], start[seat + 1]):
             yield self.infosets.labels[i], self.at(i)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Profile):
+            return NotImplemented
+        same = np.array_equal(self.probabilities, other.probabilities)
+        return same and self.infosets.same(other.infosets)
+
+    def __hash__(self) -> int:
+        return hash((self.probabilities + 0.0).tobytes())  # adding 0.0 turns -0 into 0
+
+    # What a notebook shows
+
+    def __repr__(self) -> str:
+        meta = self.meta
+        parts = [f"{len(self.infosets.labels):,} infosets"]
+        if isinstance(meta.get("solver"), str):
+            parts.append(f"by {_short(meta['solver'])}")
+        if isinstance(meta.get("iterations"), int):
+            parts.append(f"{meta['iterations']:,} iteration{'s' * (meta['iterations'] != 1)}")
+        if isinstance(meta.get("nash_conv"), float):
+            parts.append(f"gap {meta['nash_conv']:.3g}")
+        if meta.get("interrupted") is True:
+            parts.append("interrupted")
+        return f"<Profile of {_short(self.game) or 'a game without a name'}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        shown, actions = self._some(html.MOST_ROWS // self.seats)
+        names = [str(a) for a in actions]
+        head, rows = ["seat", "infoset", *names], []
+        for i in shown:
+            row = self.at(i)
+            cells = [f"{100 * row[a]:.1f}%" if a in row else "" for a in actions]
+            if len(actions) > WIDEST:  # one column that lists them
+                cells = [", ".join(f"{a} {100 * p:.1f}%" for a, p in row.items() if p >= 0.0005)]
+            rows.append([str(self.infosets.seat_of(i)), self.infosets.labels[i], *cells])
+        wide = len(actions) > WIDEST
+        head = ["seat", "infoset", "actions"] if wide else head
+        return html.table(head, rows, repr(self), 3 if wide else 2, len(self.infosets.labels))
+
+    def _some(self, most: int) -> tuple[list[int], list[Action]]:
+        """The first infosets of each seat, and their actions."""
+        start = self.infosets.seat_start.tolist()
+        shown = [i for s in range(self.seats) for i in range(start[s], min(start[s + 1], start[s] + max(1, most)))]
+        return shown, actions_in(self.infosets, shown)
+
+    def plot(self, seat: int | None = None, filter: str = "", most: int = 40) -> Any:
+        """A matplotlib figure of the strategy: bars for up to `most` infosets of a seat, a heat map for more.
+
+        seat    only this seat
+        filter  only infosets whose name contains this
+        """
+        from kibitz.draw import Panel, strategy_figure
+
+        if seat is not None and not 0 <= seat < self.seats:
+            raise GameError(f"there is no seat {seat}: seats are 0 to {self.seats - 1}")
+        labels, start = self.infosets.labels, self.infosets.seat_start.tolist()
+        found = {
+            s: [i for i in range(start[s], start[s + 1]) if not filter or filter in labels[i]]
+            for s in (range(self.seats) if seat is None else [seat])
+        }
+        total = sum(map(len, found.values()))
+        if not 0 < total <= MOST_DRAWN:
+            many = f"{total:,} infosets are too many for a picture" if total else "there is no such infoset"
+            raise GameError(f"{many}: choose some with plot(seat=..., filter=...)")
+        actions = actions_in(self.infosets, [i for numbers in found.values() for i in numbers])
+        panels = []
+        for s, numbers in found.items():
+            shares = np.full((len(numbers), len(actions)), np.nan)
+            for k, i in enumerate(numbers):
+                row = self.at(i)
+                shares[k, [actions.index(a) for a in row]] = list(row.values())
+            panels.append(Panel(f"seat {s}", [labels[i] for i in numbers], shares))
+        return strategy_figure(self.game or "a game without a name", [str(a) for a in actions], panels, most)
+
     def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:
         """The same infosets with other probabilities; figures that were measured of the old ones are left out."""
         kept = {key: x for key, x in self.meta.items() if key not in ("nash_conv", "value")}
@@ -78,32 +155,19 @@ class Profile:
     # Artefacts
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        if is_poker_infosets(self.infosets):  # the definition says all else
-            return {"probabilities": self.probabilities}
-        text, offsets = store.pack_strings(self.infosets.labels)
-        return {
-            "probabilities": self.probabilities,
-            "seat_start": self.infosets.seat_start,
-            "first": self.infosets.first,
-            "actions_of": self.infosets.actions_of,
-            "labels": text,
-            "label_offsets": offsets,
-        }
+        return {"probabilities": self.probabilities, **self.infosets.stored_arrays()}
 
     def _meta(self) -> dict[str, Any]:
-        if is_poker_infosets(self.infosets):
-            return {**self.meta, "poker": self.infosets.definition, "actions": []}
-        return {**self.meta, "actions": [list(a) for a in self.infosets.actions]}
+        return {**self.meta, **self.infosets.stored_meta()}
 
     @property
     def sha256(self) -> str:
         """Digest of the strategy itself: its infosets, actions and probabilities, not how or when it was made."""
-        meta = self._meta()
-        return store.digest(self._arrays(), {key: meta[key] for key in ("actions", "poker") if key in meta})
+        return store.digest(self._arrays(), self.infosets.stored_meta())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile to a directory, by convention NAME.profile; an older one there is replaced at once."""
-        if is_poker_infosets(self.infosets) and not self.infosets.plain:
+        if not self.infosets.plain:
             raise GameError(
                 "a profile within buckets is not saved, as its buckets would be lost: lift it to the game first, "
                 "or solve with kibitz.solve(game, abstraction=...), which does"
@@ -136,75 +200,35 @@ class Profile:
         return openspiel_policy(pyspiel_game, lambda seat, infoset: self[seat, str(infoset)], game)
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def actions_in(infosets: ProfileInfosets, numbers: Sequence[int]) -> list[Action]:
+    """All actions of some infosets. The longest lists first: where fold is not legal, it still comes before call."""
+    of = infosets.actions_of[np.asarray(numbers, np.int64)]
+    lists = sorted((infosets.actions[k] for k in dict.fromkeys(of.tolist())), key=lambda names: -len(names))
+    return list(dict.fromkeys(action for names in lists for action in names))
+
+
 def _from_artefact(held: store.Artefact) -> Profile:
     arrays, meta = held.arrays, dict(held.meta)
-    lists = meta.pop("actions")
-    if "poker" in meta:
-        return _poker(str(meta.pop("poker")), arrays["probabilities"], meta)
-    if not (isinstance(lists, list) and all(isinstance(a, list) for a in lists)):
-        raise ValueError("its actions are not lists")
-    actions = [tuple(a) for a in lists]
-    if not all(a and all(isinstance(x, str | int) for x in a) and len(set(map(str, a))) == len(a) for a in actions):
-        raise ValueError("its lists of actions are not different names")
-    for name, dtype in DTYPES.items():
-        if arrays[name].dtype != dtype:
-            raise ValueError(f"its array {name!r} is of another type")
-    labels = store.unpack_strings(arrays["labels"], arrays["label_offsets"])
-    infosets = Infosets(arrays["seat_start"], arrays["first"], labels, actions, arrays["actions_of"])
     probabilities = arrays["probabilities"]
+    if probabilities.dtype != np.float64:
+        raise ValueError("its array 'probabilities' is of another type")
+    infosets = stored_infosets(arrays, meta, probabilities.size)
     _check(infosets, probabilities)
     return Profile(infosets, probabilities, meta)
 
 
-def _poker(text: str, probabilities: NDArray[np.float64], meta: dict[str, Any]) -> Profile:
-    """A profile of a poker form: its infosets follow from the game's definition."""
-    from kibitz.form.poker.form import poker_form
-    from kibitz.games.poker import acpc
-    from kibitz.games.poker.rules import Poker
-
-    game = Poker(acpc.parse(text, "the profile's definition"), str(meta.get("game", "")))
-    if is_poker(game):  # any other is refused by its form at once
-        check_poker(game, probabilities.size)
-    infosets = poker_form(game).infosets
-    if probabilities.dtype != np.float64 or probabilities.shape != (infosets.columns,):
+def _check(infosets: ProfileInfosets, probabilities: NDArray[np.float64]) -> None:
+    """Refuse what are no distributions over the actions of the infosets."""
+    if probabilities.shape != (infosets.columns,):
         raise ValueError("infosets and actions do not fit together")
     if not (np.isfinite(probabilities).all() and (probabilities >= 0.0).all()):
         raise ValueError("probabilities are not numbers from 0 to 1")
-    if (np.abs(np.add.reduceat(probabilities, infosets.first[:-1]) - 1.0) > SUM_TOLERANCE).any():
-        raise ValueError("the probabilities of an infoset do not sum to 1")
-    return Profile(infosets, probabilities, meta)
-
-
-def check_poker(game: Any, columns: int) -> None:
-    """Refuse a poker game that has more infoset columns than a file holds, before anything of its size is made."""
-    from kibitz.form.poker.deal import least_classes
-    from kibitz.games.poker.betting import betting_tree
-
-    # An action leads to a node, and perhaps from there to one where cards are dealt: each has its column.
-    tree = betting_tree(game.definition, 2 * columns + 2)
-    deciding = tree.turn >= 0
-    widths = np.array([len(actions) for actions in tree.actions] or [0], np.int64)[tree.actions_of[deciding]]
-    actions = np.bincount(tree.round[deciding], widths, minlength=game.definition.rounds)
-    least = sum(int(a) * c for a, c in zip(actions, least_classes(game.definition), strict=True))
-    if least > columns:
-        raise GameError(f"the game has at least {least:,} infoset columns, and the file holds {columns:,}")
-
-
-def _check(infosets: Infosets, probabilities: NDArray[np.float64]) -> None:
-    count, start, first, of = len(infosets.labels), infosets.seat_start, infosets.first, infosets.actions_of
-    shapes = start.ndim == 1 and len(start) >= 2 and first.shape == (count + 1,) and of.shape == (count,)
-    if not shapes or start[0] != 0 or start[-1] != count or (np.diff(start) < 0).any() or first[0] != 0:
-        raise ValueError("its tables do not fit together")
-    if sum(map(len, infosets.number)) != count:
-        raise ValueError("two infosets of a seat have the same label")
-    if count and (of.min() < 0 or of.max() >= len(infosets.actions)):
-        raise ValueError("an infoset has no actions")
-    widths = np.array([len(a) for a in infosets.actions], np.int64)
-    if (np.diff(first) != (widths[of] if count else widths[:0])).any() or probabilities.shape != (first[-1],):
-        raise ValueError("infosets and actions do not fit together")
-    if not (np.isfinite(probabilities).all() and (probabilities >= 0.0).all()):
-        raise ValueError("probabilities are not numbers from 0 to 1")
-    sums = np.bincount(infosets.row_of_column, probabilities, minlength=count)
-    if (np.abs(sums - 1.0) > SUM_TOLERANCE).any():
-        i = int(np.abs(sums - 1.0).argmax())
+    sums = np.add.reduceat(probabilities, infosets.first[:-1]) if len(probabilities) else np.zeros(0)
+    wrong = np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)
+    if len(wrong):
+        i = int(wrong[0])
         raise ValueError(f"the probabilities of infoset {infosets.labels[i]!r} sum to {sums[i]:.9g}, not to 1")

@@ -6,7 +6,7 @@ of OpenSpiel's, with parameters that are numbers, true or false, or words of a l
 path, a class in a user's own file, a game within a game) is called only when the user names it.
 
 Against a small file that names a huge game its size helps: it holds a strategy for so many infosets, and a game that
-turns out to have more is not laid out to its end (`tree.lay_out`, `profile.check_poker`).
+turns out to have more is not laid out to its end (`tree.lay_out`, `form/choice.py`).
 """
 
 from __future__ import annotations

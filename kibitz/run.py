@@ -13,33 +13,31 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import store
-from kibitz.abstractions import abstract_game
-from kibitz.abstractions import abstraction as make_abstraction
-from kibitz.errors import ArtefactError, RunWarning, SolverError
+from kibitz.abstractions.compact import abstracted_form, abstracted_tree
+from kibitz.errors import ArtefactError, Interrupted, RunWarning, SolverError
 from kibitz.evaluate import probabilities_of
-from kibitz.form.kinds import is_form, is_poker, is_poker_form, is_poker_infosets
-from kibitz.form.rows import RowMap
-from kibitz.form.sequence import form_of, normalise
+from kibitz.form import choice
+from kibitz.form.protocol import Form, MovingRows
+from kibitz.form.sequence import normalise
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.host import cores
 from kibitz.loop import check_stops, in_blocks, interruptible
 from kibitz.profile import Profile
+from kibitz.progress import Look, Report, shown
 from kibitz.solvers import Solver, Task, make
 from kibitz.spec import parse
 from kibitz.tree import Tree, tree_of
 
-if TYPE_CHECKING:
-    from kibitz.form import Form
+__all__ = ["Look", "Report", "solve"]
 
 KIND = "checkpoint"
 STOPS = ("iterations", "until", "seconds")
@@ -51,31 +49,6 @@ GROWTH_UNTIL, GROWTH = 1.05, 1.2
 ENTRIES_PER_THREAD = 60_000
 
 
-@dataclass(frozen=True)
-class Look:
-    """The state of a run at one moment, as logs and progress bars see it."""
-
-    iteration: int
-    seconds: float
-    gap: float  # nash_conv of the profile so far
-    value: list[float]
-    best: list[float] = field(default_factory=list)  # what best responses get: with two seats and zero sum the game's
-    #   value for seat 0 lies between -best[1] and best[0]
-
-
-@dataclass
-class Report:
-    """How a run went."""
-
-    looks: list[Look] = field(default_factory=list)  # with those from before a resume
-    seconds: float = 0.0  # likewise
-    interrupted: bool = False
-    saved: Path | None = None  # the checkpoint that holds the run as it is
-    tell: Callable[[str], None] | None = None  # hears what should be known of the run; None: Python's warnings
-    stop: dict[str, float] = field(default_factory=dict)  # iterations, until, seconds, as asked for
-    solver: Solver | None = None  # as the run left it
-
-
 def solve(
     game: Game | Tree | Form | str,
     solver: str = "auto",
@@ -85,7 +58,7 @@ def solve(
     seconds: float | None = None,
     seed: int = 0,
     threads: int | None = None,
-    rows: RowMap | None = None,
+    rows: MovingRows | None = None,
     start: Profile | str | None = None,
     abstraction: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -93,6 +66,7 @@ def solve(
     resume: bool = False,
     on_look: Callable[[Look], None] | None = None,
     report: Report | None = None,
+    progress: bool | None = None,
 ) -> Profile:
     """Solve a game; stop after `iterations`, once nash_conv is at most `until`, or after `seconds`, whichever is first.
 
@@ -108,9 +82,11 @@ def solve(
                 is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run goes on
     on_look     called with a Look (iteration, seconds, gap, value) from time to time
     report      filled with the looks and the time taken
+    progress    True shows a progress bar, False none; default: in notebooks (where IPython is the kernel) only
 
-    Ctrl-C in the main thread ends the run after the step in hand: the profile so far is returned, with
-    meta["interrupted"] True and a RunWarning. A second Ctrl-C is a KeyboardInterrupt, as usual.
+    Ctrl-C in the main thread ends the run after the step in hand: the checkpoint is saved, and then `Interrupted` is
+    raised, a KeyboardInterrupt whose .profile is the strategy so far and .saved the checkpoint. A second Ctrl-C does
+    not wait for the step.
     """
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None:
@@ -119,12 +95,12 @@ def solve(
         return _solve_abstract(
             game, form, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
-            report=report,
+            report=report, progress=progress,
         )  # fmt: skip
     check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
-    tree = None if is_poker_form(form) or is_form(game) else _tree(game)
+    tree = None if form is game or form.compact is not None else _tree(game)
     # Sampling on several threads is not reproducible: only those who ask for it get it.
     threads = 1 if threads is None and walks(solver) else _threads(form, threads)
     task = Task(tree, form, rows, first, seed, threads)
@@ -148,20 +124,18 @@ def solve(
     asked = {"iterations": iterations, "until": until, "seconds": ends}
     report.stop = {name: float(x) for name, x in asked.items() if x is not None and math.isfinite(x)}
     report.solver = made
-    train(made, form, iterations, until, seconds, keeper, every, on_look, report)
+    with shown(progress, f"{form.spec or 'the game'} by {made.spec}", report):
+        train(made, form, iterations, until, seconds, keeper, every, on_look, report)
+    found = profile_of(made, form, seed, report)
     if report.interrupted and report.tell is None:
-        where = f"saved in {report.saved}" if report.saved else "not saved"
-        warnings.warn(
-            f"stopped by Ctrl-C after {made.iteration:,} iterations: the profile is what there was by then; the run is "
-            f"{where}", RunWarning, stacklevel=2,
-        )  # fmt: skip
-    return profile_of(made, form, seed, report)
+        raise Interrupted(found, report.saved)
+    return found
 
 
 def solve_through(game: Any, solver: str, **options: Any) -> Profile:
     """As `solve`, for work of which the run is a part: Ctrl-C is a KeyboardInterrupt, and no half profile goes on."""
     report = Report(tell=lambda said: None)
-    found = solve(game, solver, report=report, **options)
+    found = solve(game, solver, report=report, progress=False, **options)
     if report.interrupted:
         raise KeyboardInterrupt
     return found
@@ -169,24 +143,20 @@ def solve_through(game: Any, solver: str, **options: Any) -> Profile:
 
 def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: Any) -> Profile:
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
-    if is_poker_form(form):
-        from kibitz.abstractions.poker import poker_buckets
+    compact = form.compact
+    small = abstracted_tree(game, _tree(game), source) if compact is None else abstracted_form(compact, source)
 
-        name, buckets = poker_buckets(form, source)
-        small = form.bucketed(buckets)
-        answer = solve(small, solver, **options)
-        size = small.points
-        probabilities = form.to_probabilities(form.lift(small, small.to_strategy(answer.probabilities)))
-    else:
-        tree, chosen = _tree(game), make_abstraction(game, source)
-        derived = abstract_game(tree, chosen.row, chosen.closed)
-        answer = solve(derived.tree, solver, **options)
-        name, size = chosen.name, len(derived.tree.infosets.labels)
-        probabilities = chosen.even_out(derived.lift(answer.probabilities))
-    meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": name, "size": size}
-    meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
-    meta["abstract_value"] = meta.pop("value", None)
-    return Profile(form.infosets, probabilities, meta)
+    def real(answer: Profile) -> Profile:
+        meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": small.name}
+        meta["size"] = small.size
+        meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
+        meta["abstract_value"] = meta.pop("value", None)
+        return Profile(form.infosets, small.lift(answer.probabilities), meta)
+
+    try:
+        return real(solve(small.subject, solver, **options))
+    except Interrupted as stop:
+        raise Interrupted(real(stop.profile), stop.saved) from None
 
 
 def _first(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
@@ -256,6 +226,8 @@ def train(
         if over():
             return
         for _ in in_blocks(solver, solver.step, target, None, lambda: upcoming, length=BLOCK_SECONDS):
+            if report.beat is not None:
+                report.beat()
             if over():
                 return
 
@@ -286,22 +258,16 @@ def walks(solver: str, abstraction: Any = None) -> bool:
 
 
 def form_for(game: Game | Tree | Form | str, start: Any = None, of_tree: bool = False) -> Form:
-    """The form to solve a game on: a poker game for two needs no tree."""
-    if is_form(game):
-        return game
-    rules = game if isinstance(game, Tree) else make_game(game)
-    of_tree = of_tree or (isinstance(start, Profile) and not is_poker_infosets(start.infosets))
-    if is_poker(rules) and not of_tree:
-        from kibitz.form.poker.form import poker_form
-
-        return poker_form(rules)
-    return form_of(_tree(rules))
+    """The form to solve a game on: the one that it names, unless a profile of its tree is where to start."""
+    return choice.form_for(game, of_tree or (isinstance(start, Profile) and start.infosets.compact is None))
 
 
 def _tree(game: Game | Tree | Form | str) -> Tree:
-    if is_form(game):
+    if isinstance(game, Tree):
+        return game
+    if not isinstance(game, str) and isinstance(game, Form):
         raise SolverError("a form does not know its tree: give the game itself")
-    return game if isinstance(game, Tree) else tree_of(make_game(game))
+    return tree_of(make_game(game))
 
 
 def whole(seed: Any) -> int:

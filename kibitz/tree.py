@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import html, store
 from kibitz.errors import GameError
 from kibitz.games.checks import LEAST_PAYOFF, MOST_PAYOFF
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
@@ -26,9 +27,10 @@ from kibitz.games.walk import Walk, path_of, walk
 
 ZERO_SUM = 1e-9  # what the payoffs of an outcome may sum to, as a share of the largest of them
 _LABELS_AT_ONCE = 1 << 16
+_STORED = {"seat_start": np.int32, "first": np.int64, "actions_of": np.int32}  # types of arrays in a file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Infosets:
     """All infosets of a game, seat by seat. I infosets, K columns (one per infoset and action)."""
 
@@ -37,6 +39,9 @@ class Infosets:
     labels: Sequence[str]  # what the seat knows, for a person; unique within a seat
     actions: list[tuple[Action, ...]]  # the distinct lists of actions
     actions_of: NDArray[np.int32]  # [I]  infoset -> index into `actions`
+
+    def __repr__(self) -> str:
+        return f"<{len(self.labels):,} infosets of {self.seats} seats>"
 
     @property
     def seats(self) -> int:
@@ -77,11 +82,79 @@ class Infosets:
             raise GameError(f"seat {seat} has no infoset {label!r}{hint}")
         return self.number[seat][label]
 
+    def same(self, other: Any) -> bool:
+        """Whether these are the same infosets with the same actions, in the same order."""
+        if self is other:
+            return True
+        if type(self) is not type(other) or not np.array_equal(self.seat_start, other.seat_start):
+            return False
+        if not np.array_equal(self.first, other.first) or self.labels != other.labels:
+            return False
+        if self.actions == other.actions and np.array_equal(self.actions_of, other.actions_of):
+            return True
+        pairs = set(zip(self.actions_of.tolist(), other.actions_of.tolist(), strict=True))
+        return all(self.actions[mine] == other.actions[yours] for mine, yours in pairs)
+
     def seat_of(self, infoset: int) -> int:
         return int(np.searchsorted(self.seat_start, infoset, side="right") - 1)
 
+    # What a profile asks (`kibitz.form.protocol`)
 
-@dataclass(frozen=True)
+    @property
+    def plain(self) -> bool:
+        """Whether a file can hold them: always."""
+        return True
+
+    @property
+    def compact(self) -> Any:
+        """None: these are the infosets of a tree, not of a form without one."""
+        return None
+
+    def same_shape(self, other: Any) -> bool:
+        """Do probabilities of the one fit the other?"""
+        return np.array_equal(self.first, other.first)
+
+    def stored_arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays by which a file says what infosets it is for."""
+        text, offsets = store.pack_strings(self.labels)
+        return {
+            "seat_start": self.seat_start, "first": self.first, "actions_of": self.actions_of, "labels": text,
+            "label_offsets": offsets,
+        }  # fmt: skip
+
+    def stored_meta(self) -> dict[str, Any]:
+        """The same for its meta."""
+        return {"actions": [list(a) for a in self.actions]}
+
+    @staticmethod
+    def from_stored(arrays: Mapping[str, NDArray[Any]], lists: Any) -> Infosets:
+        """The infosets that a file holds; what is wrong with them is a KeyError, TypeError or ValueError."""
+        if not (isinstance(lists, list) and all(isinstance(a, list) for a in lists)):
+            raise ValueError("its actions are not lists")
+        actions = [tuple(a) for a in lists]
+        if not all(a and all(isinstance(x, str | int) for x in a) and len(set(map(str, a))) == len(a) for a in actions):
+            raise ValueError("its lists of actions are not different names")
+        for name, dtype in _STORED.items():
+            if arrays[name].dtype != dtype:
+                raise ValueError(f"its array {name!r} is of another type")
+        labels = store.unpack_strings(arrays["labels"], arrays["label_offsets"])
+        start, first, of = arrays["seat_start"], arrays["first"], arrays["actions_of"]
+        count = len(labels)
+        shapes = start.ndim == 1 and len(start) >= 2 and first.shape == (count + 1,) and of.shape == (count,)
+        if not shapes or start[0] != 0 or start[-1] != count or (np.diff(start) < 0).any() or first[0] != 0:
+            raise ValueError("its tables do not fit together")
+        found = Infosets(start, first, labels, actions, of)
+        if sum(map(len, found.number)) != count:
+            raise ValueError("two infosets of a seat have the same label")
+        if count and (of.min() < 0 or of.max() >= len(actions)):
+            raise ValueError("an infoset has no actions")
+        widths = np.array([len(a) for a in actions], np.int64)
+        if (np.diff(first) != (widths[of] if count else widths[:0])).any():
+            raise ValueError("infosets and actions do not fit together")
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """A game laid flat. N histories in preorder, L of them terminal, n seats."""
 
@@ -94,6 +167,16 @@ class Tree:
     payoff: NDArray[np.float64]  # [L, n]  of the terminal histories, in their order
     infosets: Infosets
     spec: str = ""  # how to call the game again, if it has a name
+
+    def __repr__(self) -> str:
+        sizes = f"{self.histories:,} histories, {len(self.infosets.labels):,} infosets, {self.players} seats"
+        return f"<Tree of {self.spec or 'a game without a name'}: {sizes}>"
+
+    def _repr_html_(self) -> str:
+        start, count = self.infosets.seat_start, self.counts()
+        rows = [(name, f"{number:,}") for name, number in (("histories", self.histories), *count.items())]
+        rows += [(f"infosets of seat {s}", f"{start[s + 1] - start[s]:,}") for s in range(self.players)]
+        return html.table(("", "number"), rows, repr(self))
 
     @property
     def histories(self) -> int:

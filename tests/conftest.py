@@ -27,6 +27,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_lines_of_progress() -> Iterator[None]:
+    """A slow machine prints no lines of progress into what tests compare, here and in child processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KIBITZ_PROGRESS", "0")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _interrupts() -> Iterator[None]:
     """Ctrl-C does what it does at a terminal, here and in child processes, however pytest was started.
 

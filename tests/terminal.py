@@ -31,7 +31,7 @@ def shown_until(pattern: str, words: list[str], cwd: Path, columns: int) -> tupl
         if not part:
             break
         shown += part.decode(errors="replace")
-        if not stopped and re.search(pattern, shown):
+        if not stopped and (re.search(pattern, shown) or "Traceback" in shown):
             process.send_signal(signal.SIGINT)
             stopped = True
     os.close(master)

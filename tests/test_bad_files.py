@@ -158,12 +158,18 @@ def test_an_interrupted_solve_says_so(tmp_path):
         if look.iteration >= 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.warns(RunWarning, match=r"stopped by Ctrl-C after [34] iterations.* not saved"):
-        part = solve("kuhn", "cfr+", iterations=400, on_look=stop)
-    assert part.meta["interrupted"] is True
-    with pytest.warns(RunWarning, match="saved in .*c"):
-        small = solve("leduc", "cfr+", abstraction="JQ.K", iterations=400, on_look=stop, checkpoint=tmp_path / "c")
-    assert small.meta["interrupted"] is True
+    with pytest.raises(kibitz.Interrupted, match=r"after [34] iterations; the run is not saved") as part:
+        solve("kuhn", "cfr+", iterations=400, on_look=stop)
+    assert part.value.saved is None and isinstance(part.value, KeyboardInterrupt)
+    assert part.value.profile.meta["interrupted"] is True and 3 <= part.value.profile.meta["iterations"] <= 4
+    options = {"abstraction": "JQ.K", "iterations": 400, "checkpoint": tmp_path / "c"}
+    with pytest.raises(kibitz.Interrupted, match=r"saved in .*c, go on with resume=True") as small:
+        solve("leduc", "cfr+", on_look=stop, **options)
+    lifted = small.value.profile
+    assert small.value.saved == tmp_path / "c" and lifted.meta["interrupted"] is True
+    assert lifted[0, "Js:"] == lifted[0, "Qs:"] and lifted.meta["abstraction"] == "JQ.K"
+    again = solve("leduc", "cfr+", resume=True, **options)
+    assert again.sha256 == solve("leduc", "cfr+", abstraction="JQ.K", iterations=400).sha256
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         whole = solve("kuhn", "cfr+", iterations=10)

@@ -29,7 +29,7 @@ from kibitz.solvers import SOLVERS
 
 COMMANDS = [
     "demo", "games", "solvers", "info", "shrink", "solve", "stitch", "train", "evaluate", "crosstable", "match", "play",
-    "show", "export", "paper", "bench", "cards",
+    "show", "export", "import", "paper", "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 
@@ -444,7 +444,10 @@ def test_show(call: Call, kuhn: Path) -> None:
     whole = data(call, "show", kuhn)
     assert len(whole["strategy"]) == 12 and whole["seats"] == 2
     row = data(call, "show", kuhn, "--infoset", "J:b")["strategy"]
-    assert row == [{"seat": 1, "infoset": "J:b", "actions": {"pass": 1.0, "bet": 0.0}}]
+    assert row == [
+        {"seat": 1, "infoset": "J:b", "actions": {"pass": 1.0, "bet": 0.0}, "reach": 0.0,
+         "values": {"pass": None, "bet": None}}
+    ]  # fmt: skip
     assert len(data(call, "show", kuhn, "--limit", "2")["strategy"]) == 4
     assert "no seat 2" in bad(call, "show", kuhn, "--seat", "2")
     assert "near ones" in bad(call, "show", kuhn, "--infoset", "J:bb")
@@ -457,7 +460,7 @@ def test_show_without_bars_and_with_many_actions(call: Call, kuhn: Path, monkeyp
     assert "█" not in good(call, "show", kuhn)
     kibitz.solve("liars_dice(dice_sides=4)", "cfr+", iterations=30).save("dice.profile")
     out = good(call, "show", "dice.profile", "--limit", "3")
-    assert "actions" in out and "others below 0.1%" in out
+    assert "others below 0.1%" in out
 
 
 def test_what_a_profile_says_does_not_steer_the_terminal(call: Call, kuhn: Path) -> None:
@@ -479,7 +482,7 @@ def test_export(call: Call, kuhn: Path) -> None:
     lines = Path("kuhn.csv").read_text().splitlines()
     assert lines[0] == "seat,infoset,action,probability" and len(lines) == 25
     good(call, "export", kuhn, "sub/kuhn.json")
-    assert json.loads(Path("sub/kuhn.json").read_text()) == data(call, "show", kuhn)
+    assert json.loads(Path("sub/kuhn.json").read_text()) == data(call, "show", kuhn, "--no-values")
     assert ".efg" in bad(call, "export", "kuhn", "kuhn.txt")
     assert ".csv or .json" in bad(call, "export", kuhn, "kuhn2.efg")
 
@@ -495,6 +498,7 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
     given: dict[str, object] = {}
     monkeypatch.setattr("kibitz.report.bench.bench", lambda **options: given.update(options))
     good(call, "bench", "--quick", "--seconds", "3", "--json", "b.json", "--only", "lp")
+    assert callable(given.pop("show"))
     assert given == {
         "seconds": 3.0, "quick": True, "json_path": Path("b.json"), "markdown_path": None, "only": "lp",
         "peers_python": None,
@@ -646,7 +650,7 @@ def test_time_left() -> None:
 
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
     """A long run at a terminal shows iterations, gap and time left, on stderr alone."""
-    line = r"solving leduc by cfr: iteration [\d,]+, gap [\d.e-]+, [\d.:]+ (m?s )?used, about [\d.:]+ (m?s )?left"
+    line = r"solving leduc by cfr: iteration [\d,]+, [\d.:]+ (m?s )?used, gap [\d.e-]+, about [\d.:]+ (m?s )?left"
     words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
     code, out, _ = shown_until(line, words, tmp_path, 150)
     assert code == 130 and out.startswith("leduc by cfr:") and "\x1b" not in out

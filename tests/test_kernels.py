@@ -187,5 +187,6 @@ def test_kernels_hold_no_count_at_all():
     from kibitz.kernels.sequence import cfr
 
     used()
+    assert cfr.iterate.signatures
     for code, _ in recompiled(cfr.iterate):
         assert not re.search(r"NRT_(incref|decref|MemInfo|Allocate)", code)

@@ -11,8 +11,9 @@ from seats import Thinking, exact, trained
 
 import kibitz
 from kibitz.errors import GameError
-from kibitz.evaluate.match import chosen, draws, match, seatings_of
-from kibitz.evaluate.score import Tally, scored
+from kibitz.evaluate import match as match_module
+from kibitz.evaluate.match import chosen, draws, match
+from kibitz.evaluate.score import scored
 from kibitz.games.views import view_of
 from kibitz.machine import machine_of
 from kibitz.play import agent
@@ -137,19 +138,60 @@ def test_a_match_stops_when_it_is_decided_or_precise():
     assert same.stopped == "done" and same.deals == 5000
 
 
-def test_looks_at_who_wins_rarely_err():
-    """Between equals a match is called decided in at most one of twenty."""
-    rng, called = np.random.default_rng(0), 0
-    for _ in range(300):
-        tally = Tally(seatings_of(2))
-        for look in range(1, 7):
-            won = rng.choice([-1.0, 1.0], size=(100 << max(0, look - 2), 2))
-            tally.add(np.stack([won, -won], axis=2))
-            low, high = tally.edge(0, 0.05 / (look * (look + 1))).interval
-            if low > 0 or high < 0:
-                called += 1
-                break
-    assert called <= 25
+def played(monkeypatch, won, **options):
+    """A match whose deals end as we say: what `one` wins in both seats, deal by deal, in chunks of 700."""
+
+    def chunks(*_):
+        for first in range(0, len(won), 700):
+            both = np.stack([won[first : first + 700]] * 2, axis=1)
+            yield np.stack([both, -both], axis=2)
+
+    monkeypatch.setattr(match_module, "_compiled", chunks)
+    one, two = agent("rule", "toepen"), agent("uniform", "toepen")
+    return match("toepen", one, two, deals=len(won), **options)
+
+
+def ahead_by(points, deals):
+    """Deals of one point each, which `one` is ahead by so many of; the lead comes in the last of them."""
+    return np.append(np.tile([1.0, -1.0], (deals - points) // 2), np.ones(points))
+
+
+# For look k after so many deals: the least even lead that decides it, and the greatest that does not. A lead of s in n
+# deals of one point is s / sqrt(n - s^2 / n) standard errors; look k asks for the quantile of 1 - 0.05 / (2 k (k + 1)):
+# 2.245 for k = 1, 2.641 for 2, 2.867 for 3 (Student's t).
+LEADS = {1000: (72, 70), 2000: (118, 116), 4000: (182, 180)}
+
+
+@pytest.mark.parametrize("deals", LEADS)
+def test_when_a_match_is_decided(monkeypatch, deals):
+    enough, short = LEADS[deals]
+    rest = np.tile([1.0, -1.0], 150)  # nobody gets further ahead
+    for lead, stopped in ((enough, "decided"), (short, "done")):
+        result = played(monkeypatch, np.append(ahead_by(lead, deals), rest), until="decided")
+        assert (result.stopped, result.deals) == (stopped, deals if stopped == "decided" else deals + 300), lead
+        other = played(monkeypatch, -np.append(ahead_by(lead, deals), rest), until="decided")
+        assert (other.stopped, other.deals, other.mean) == (result.stopped, result.deals, -result.mean)
+
+
+def test_looks_are_after_a_thousand_deals_and_then_twice_as_many(monkeypatch):
+    even, won = np.tile([1.0, -1.0], 510), np.ones(6000)
+    for deals, look in ((500, 1000), (1020, 2000), (2040, 4000)):
+        result = played(monkeypatch, np.append(np.resize(even, deals), won), until="decided")
+        assert (result.stopped, result.deals) == ("decided", look)
+    short = played(monkeypatch, np.ones(999), until="decided")
+    assert (short.stopped, short.deals) == ("done", 999)
+
+
+def test_looks_at_who_wins_rarely_err(monkeypatch):
+    """Between equals a match is called decided in at most one of twenty, and in some; looks without care would err
+    twice as often."""
+    rng = np.random.default_rng(0)
+    matches = [rng.choice([-1.0, 1.0], size=32_000) for _ in range(400)]
+    results = [played(monkeypatch, won, until="decided") for won in matches]
+    assert 1 <= sum(result.stopped == "decided" for result in results) <= 20
+    at = np.array([1000 << k for k in range(6)])
+    careless = sum((np.abs(won.cumsum()[at - 1]) > 1.96 * np.sqrt(at)).any() for won in matches)
+    assert careless > 40
 
 
 def test_ctrl_c_gives_what_there_is():

@@ -73,6 +73,7 @@ BASE: dict[str, list[str]] = {
     "1", "--out", "@new"],
     "crosstable": ["@profile", "@other"], "match": ["rule", "uniform", "--game", "toepen(suits=2, ranks=2, hand=2)"],
     "play": ["toepen(suits=2, ranks=2, hand=2)"], "show": ["@profile"], "export": ["kuhn", "@new.efg"],
+    "import": ["@strategy.csv", "@new", "--game", "kuhn"],
     "paper": ["gibson2011", "--quick"], "bench": ["--quick"], "demo": [], "games": [], "solvers": [],
     "cards show": ["Ah Kd"], "cards equity": ["AhKd", "QsQc", "--board", "Qd 7c 2d 3h"],
     "cards build": [], "cards info": [],
@@ -160,6 +161,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
     kept = tmp_path / "kept"
     for name in ("profile", "other"):
         kibitz.solve("kuhn", "cfr", iterations=3 + len(name)).save(kept / name)
+    (kept / "strategy.csv").write_text("seat,infoset,action,probability\n0,J:,bet,1\n")
     (kept / "folder").mkdir()
     (kept / "file").write_text("nothing")
     for name in ("fifo", "fifo.jsonl", "fifo.png", "fifo.csv"):

@@ -31,10 +31,10 @@ from poker_games import (
 
 import kibitz
 from kibitz.errors import GameError, SolverError
-from kibitz.form import poker as poker_module
-from kibitz.form.kinds import is_poker
+from kibitz.form.choice import needs_tree
 from kibitz.form.poker.form import PokerForm, poker_form
 from kibitz.form.poker.infosets import PokerInfosets
+from kibitz.form.protocol import CompactForm, Form
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker, poker, rhode_island
 from kibitz.run import form_for, solve
@@ -205,14 +205,14 @@ def test_only_two_players():
     three = replace(acpc.read("kuhn"), players=3, blinds=(1, 1, 1), ranks=4, name="")
     with pytest.raises(GameError, match=r"3 players.*tree"):
         PokerForm(Poker(three))
-    assert not is_poker(Poker(three))
+    assert needs_tree(Poker(three))
     assert not isinstance(form_for(Poker(three)), PokerForm)
-    assert not is_poker(kibitz.game("leduc"))
+    assert needs_tree(kibitz.game("leduc"))
 
 
 def test_asking_whether_a_game_is_poker_for_two_is_quick():
     began = time.process_time()
-    assert not is_poker(poker("holdem.limit.3p"))  # whose betting has 24 million nodes
+    assert needs_tree(poker("holdem.limit.3p"))  # whose betting has 24 million nodes
     assert time.process_time() - began < 20.0
 
 
@@ -278,7 +278,29 @@ def test_digests_tell_games_apart():
 def test_memory_of_the_cards_is_counted_before_they_are_dealt(monkeypatch):
     """Four cards of a whole deck's board: twelve million hands on boards, which took 2.8 GB."""
     definition = acpc.Definition(True, 2, 2, None, (1, 1), (1, 1), (0, 0), (0, 0), 4, 13, 2, (0, 4))
-    monkeypatch.setattr(poker_module, "deal", lambda definition: pytest.fail("cards were dealt"))
-    monkeypatch.setattr(poker_module, "free_memory", lambda: 2 << 30)
+    monkeypatch.setattr("kibitz.form.poker.layout.deal", lambda definition: pytest.fail("cards were dealt"))
+    monkeypatch.setattr("kibitz.form.poker.layout.free_memory", lambda: 2 << 30)
     with pytest.raises(GameError, match=r"which take about 4,072 MB to solve; 1,938 MB are free here"):
         PokerForm(Poker(definition))
+
+
+def test_forms_and_infosets_are_what_the_protocols_say():
+    """Both forms have all that solvers ask, and only the one without a tree is compact."""
+    rules = kibitz.game("poker(file=kuhn)")
+    on_tree, without = form_for(rules, of_tree=True), form_for(rules)
+    for form in (on_tree, without):
+        assert isinstance(form, Form)
+    assert on_tree.compact is None and on_tree.infosets.compact is None
+    assert without.compact is without and without.infosets.compact is without.infosets
+    assert not on_tree.infosets.same(without.infosets) and not without.infosets.same(on_tree.infosets)
+    assert without.infosets.of_game(rules) and not without.infosets.of_game(kibitz.game("kuhn"))
+    lacking = [name for name in dir(CompactForm) if not name.startswith("_") and not hasattr(without, name)]
+    assert lacking == []
+
+
+def test_a_game_that_names_no_form_there_is_is_refused():
+    class Named(type(kibitz.game("kuhn"))):
+        form = "cube"
+
+    with pytest.raises(GameError, match="names the form 'cube'; forms are tree and poker"):
+        form_for(Named())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -70,7 +71,6 @@ def test_goals_are_met_or_named():
 
 
 def test_two_cores_are_two_and_given_back():
-    os = pytest.importorskip("os")
     if not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two cores")
     before = os.sched_getaffinity(0)

@@ -254,6 +254,7 @@ def test_closed_actions_are_never_played_by_sampling_either(sampling):
         tree, _form, mapped, twin = random_task(game, np.random.default_rng(seed), share=2, freeze=0.2, close=0.4)
         profile = solve(tree, f"mccfr(sampling={sampling})", rows=mapped, iterations=300)
         plain = naive.as_dict(profile)
+        assert twin["closed"]
         assert all(plain[key][action] == 0.0 for key, action in twin["closed"])
         assert all(sum(row.values()) == pytest.approx(1) for row in plain.values())
 

@@ -279,8 +279,10 @@ def test_ctrl_c_stops_between_steps_and_saves(tmp_path):
 
         before = signal.getsignal(signal.SIGINT)
         save = {"checkpoint": tmp_path / f"{at}", "every": 1e9}
-        part = solve("kuhn", "cfr+", iterations=400, on_look=interrupt, report=report, **save)
-        assert report.interrupted and at <= part.meta["iterations"] < 400
+        with pytest.raises(kibitz.Interrupted) as stop:
+            solve("kuhn", "cfr+", iterations=400, on_look=interrupt, report=report, **save)
+        assert report.interrupted and at <= stop.value.profile.meta["iterations"] < 400
+        assert stop.value.saved == report.saved == tmp_path / f"{at}"
         assert signal.getsignal(signal.SIGINT) is before
         again = solve("kuhn", "cfr+", iterations=400, checkpoint=tmp_path / f"{at}", resume=True)
         assert again.sha256 == whole.sha256

@@ -13,7 +13,7 @@ from kibitz.games.toepen.rules import NUMBERS, deal_text
 from kibitz.games.toepen.search import Search, gain, joined, reaches, spot_of
 from kibitz.games.toepen.teller import events
 from kibitz.games.toepen.words import mask_of
-from kibitz.games.views import View, view_of
+from kibitz.games.views import view_of
 from kibitz.machine import machine_of
 from kibitz.play import agent
 

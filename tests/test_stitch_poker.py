@@ -11,7 +11,7 @@ from poker_games import GAMES, compare_strategies, pair, random_probabilities
 import kibitz
 from kibitz import evaluate
 from kibitz.abstractions import abstract_game, abstraction
-from kibitz.abstractions.poker import on_tree
+from kibitz.abstractions.compact import on_tree
 from kibitz.cli import app
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate.crosstable import crosstable, mix

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import html
 from kibitz import spec as specs
 from kibitz.abstractions.cards import card_buckets
 from kibitz.errors import GameError, SpecError
-from kibitz.form.kinds import is_poker, is_poker_infosets
+from kibitz.form.choice import needs_tree
 from kibitz.form.rows import check_rows
 from kibitz.games import Game
 from kibitz.games.protocol import Action, Buckets
@@ -38,7 +39,7 @@ NAMES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Abstraction:
     """A map from the infosets of a game to rows, and the actions that are dropped. I infosets, K columns."""
 
@@ -73,6 +74,14 @@ class Abstraction:
     def __str__(self) -> str:
         return f"{self.name} ({self.rows:,} rows for {len(self.row):,} infosets)"
 
+    def __repr__(self) -> str:
+        return f"<Abstraction {self}>"
+
+    def _repr_html_(self) -> str:
+        start = self.infosets.seat_start
+        rows = [(str(s), f"{start[s + 1] - start[s]:,}", f"{self.rows_of(s):,}") for s in range(self.infosets.seats)]
+        return html.table(("seat", "infosets", "rows"), rows, repr(self))
+
 
 def abstraction(
     game: Game | Tree | str,
@@ -99,7 +108,7 @@ def abstraction(
     keys: NDArray[Any] | None = None
     ties: Ints | None = None
     if isinstance(source, Abstraction):
-        if not same_infosets(source.infosets, infosets):
+        if not source.infosets.same(infosets):
             raise GameError(f"the abstraction {source.name} was made for another game")
         if callable(without) or len(without):
             raise SpecError("an Abstraction has its dropped actions already: give without= when you make it")
@@ -197,12 +206,11 @@ def _from_name(spec: specs.Spec, tree: Tree, rules: Game | None) -> Buckets | No
         return specs.call(lambda: table[spec.name], spec)
     if hasattr(rules, "buckets") and spec.name != "null" and not callable(getattr(rules, "hand", None)):
         raise specs.unknown("abstraction", spec.name, ["null", *table])
-    if is_poker(rules):
-        several = rules.definition.hole > 1 or sum(rules.definition.board) > 1
-        if spec.name == "gameshrink" or (spec.name == "suits" and several):
-            from kibitz.abstractions.poker import tree_keys
+    if not needs_tree(rules):
+        from kibitz.abstractions.poker import tree_keys
 
-            keys = tree_keys(rules, tree.infosets, str(spec))
+        keys = tree_keys(rules, tree.infosets, spec)
+        if keys is not None:
             return Buckets(lambda seat, label: label, keys=lambda labels: keys)
     bucket = card_buckets(spec, tree, rules)
     return None if bucket is None else Buckets(bucket)
@@ -255,18 +263,7 @@ def _closed(
     return closed
 
 
-def same_infosets(one: Infosets, other: Infosets) -> bool:
-    """Are these the infosets of one game?"""
-    if is_poker_infosets(one) or is_poker_infosets(other):
-        return is_poker_infosets(one) and one.same(other)
-    return one is other or (
-        one.labels == other.labels
-        and np.array_equal(one.seat_start, other.seat_start)
-        and [one.actions[k] for k in one.actions_of] == [other.actions[k] for k in other.actions_of]
-    )
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame:
     """An abstract game as a Tree, with the way back: probabilities of its infosets -> of the real game's."""
 
@@ -275,6 +272,9 @@ class AbstractGame:
     column: Ints  # [K]  real infoset column -> column of `tree`, -1 where the probability is fixed
     fixed: Floats  # [K]  probabilities where it is: of frozen infosets, 0 at dropped actions, uniform where dropped
     #                       actions have left no history of the row
+
+    def __repr__(self) -> str:
+        return f"<AbstractGame: {len(self.tree.infosets.labels):,} infosets for {len(self.real.labels):,}>"
 
     def lift(self, probabilities: Floats) -> Floats:
         """Probabilities by column of the abstract game -> by infoset column of the real game."""

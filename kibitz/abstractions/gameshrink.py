@@ -76,7 +76,7 @@ MOST_KINDS = 8192  # of a round in lossy shrinking, which holds a penalty for ea
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shrunk:
     """Classes of what a seat can have seen, by round; C classes, N nodes."""
 
@@ -86,6 +86,9 @@ class Shrunk:
     number: tuple[Ints, ...]  # by round: [N]  node -> class, numbered from 0 in order of first appearance
     parent: tuple[Ints, ...]  # by round: [C]  class -> class of the round before; in the first round its root
     passes: int  # how often the tree was gone through until nothing changed; 1 for win-count
+
+    def __repr__(self) -> str:
+        return f"<Shrunk by GameShrink, {self.reading}: {self.classes} classes by round>"
 
     @property
     def classes(self) -> list[int]:

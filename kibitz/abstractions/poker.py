@@ -1,4 +1,4 @@
-"""Abstractions of poker games: buckets of hands on boards, for the poker form and for the tree; profiles of both."""
+"""Abstractions of compact forms: buckets of hands on boards, for the form and for the tree of the same game."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import spec as specs
-from kibitz.errors import GameError, SolverError
-from kibitz.form.kinds import is_poker, is_poker_infosets
-from kibitz.games import game as make_game
-from kibitz.profile import Profile
+from kibitz.errors import SolverError
+from kibitz.form.choice import compact_form
+from kibitz.form.protocol import CompactForm
 
 if TYPE_CHECKING:
     from kibitz.abstractions.gameshrink import Shrunk
-    from kibitz.form.poker.form import PokerForm
-    from kibitz.form.poker.table import Buckets
-    from kibitz.games import Game
-    from kibitz.games.poker.rules import Poker
-    from kibitz.tree import Infosets, Tree
+    from kibitz.tree import Infosets
 
 Ints = NDArray[np.int64]
 
 
-def poker_buckets(form: PokerForm, source: Any) -> tuple[str, Buckets | list[Ints]]:
+def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
     """(name, buckets) of an abstraction of a poker form.
 
     source  "gameshrink", "gameshrink(reading=win-count, threshold=[0, 50, 2])", a Shrunk, or buckets: for each round,
@@ -48,7 +43,7 @@ def poker_buckets(form: PokerForm, source: Any) -> tuple[str, Buckets | list[Int
     return str(spec), shrunk_buckets(form, specs.call(gameshrink, spec))
 
 
-def shrunk_buckets(form: PokerForm, shrunk: Shrunk) -> list[Ints]:
+def shrunk_buckets(form: CompactForm, shrunk: Shrunk) -> list[Ints]:
     """The classes of GameShrink as buckets of a poker form: for each round, class of hands -> bucket.
 
     Classes that the form holds as one must be one here too.
@@ -68,16 +63,22 @@ def shrunk_buckets(form: PokerForm, shrunk: Shrunk) -> list[Ints]:
 # The tree of the same game
 
 
-def tree_keys(rules: Poker, infosets: Infosets, source: str) -> Ints:
-    """For each infoset of a poker game's tree what it shares a row by: "suits", or a name that the poker form knows."""
-    from kibitz.form.poker.form import poker_form
+def tree_keys(rules: Any, infosets: Infosets, spec: specs.Spec) -> Ints | None:
+    """For each infoset of a poker game's tree what it shares a row by: "suits", or a name that the poker form knows.
 
-    form = poker_form(rules)
-    mine, node, number = form.infosets.places(infosets)
-    if specs.parse(source).name == "suits":
-        specs.call(lambda: None, specs.parse(source))
+    None for other names, and for suits of one card in the hand and one on the board, which `cards.py` reads.
+    """
+    several = rules.definition.hole > 1 or sum(rules.definition.board) > 1
+    if spec.name != "gameshrink" and not (spec.name == "suits" and several):
+        return None
+    form = compact_form(rules)
+    compact = form.infosets.compact
+    mine: Ints
+    mine, node, number = compact.places(infosets)
+    if spec.name == "suits":
+        specs.call(lambda: None, spec)
         return mine
-    _, found = poker_buckets(form, source)
+    _, found = poker_buckets(form, str(spec))
     by_seat = found if isinstance(found, tuple) else (found, found)
     level, seat = form.betting.round[node], form.betting.turn[node]
     bucket = np.empty(len(node), np.int64)
@@ -85,30 +86,5 @@ def tree_keys(rules: Poker, infosets: Infosets, source: str) -> Ints:
         for at, of in enumerate(of_seat):
             here = (level == at) & (seat == who)
             bucket[here] = of[number[here]]
-    return node * (int(bucket.max(initial=0)) + 1) + bucket
-
-
-def on_tree(tree: Tree, profile: Profile, rules: Game | None = None) -> Profile:
-    """A profile of a poker form as one of the same game's tree; any other profile as it is.
-
-    Hands that the form holds as one play alike, so nothing is lost: values and gaps are the same.
-    rules: of the tree, needed only if it does not name its game.
-    """
-    if not is_poker_infosets(profile.infosets):
-        return profile
-    from kibitz.games.poker import acpc
-
-    if rules is None and tree.spec:
-        rules = make_game(tree.spec)
-    if rules is None:
-        raise GameError("the profile is one of a poker form, and the tree does not say its game: give the game itself")
-    same = is_poker(rules) and acpc.write(rules.definition) == profile.infosets.definition
-    if not same or not profile.infosets.plain:
-        raise GameError(
-            f"the profile was made for another game ({profile.game or 'without a name'}) than {tree.spec or 'this one'}"
-        )
-    mine = profile.infosets.places(tree.infosets)[0]
-    of, row = tree.infosets, tree.infosets.row_of_column
-    column = profile.infosets.first[mine][row] + np.arange(of.columns) - of.first[row]
-    meta = {**profile.meta, "game": tree.spec, "tree": tree.digest}
-    return Profile(of, profile.probabilities[column], meta)
+    keys: Ints = node * (int(bucket.max(initial=0)) + 1) + bucket
+    return keys

@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kibitz.cards import tables
+from kibitz.cards.deck import RANKS, flat_hands, parse
 from kibitz.cards.isomorphism import Indexer
 from kibitz.cards.recipes import BINS, STREETS, checked_bins, class_of, histogram_recipe, recipe
-from kibitz.cards.tables import Recipe
+from kibitz.cards.tables import Recipe, is_open, opened
 from kibitz.errors import GameError
 
 Ints = NDArray[np.int64]
@@ -141,7 +141,7 @@ def histogram(hands: ArrayLike | str, board: ArrayLike | str | None = None, bins
         found[np.arange(len(cards)), np.minimum(ahead * bins // BEST, bins - 1)] = 1
     elif _in_a_table(cards, made := histogram_recipe(STREET_OF[seen], bins)):
         at = _index(cards)
-        found = tables.opened(made)["histogram"][at].astype(np.int64)
+        found = opened(made)["histogram"][at].astype(np.int64)
         if seen == 2:
             found //= class_sizes()[at][:, None]
     else:
@@ -162,14 +162,14 @@ def _figures(cards: Bytes, *names: str) -> tuple[Ints, ...]:
     if not _in_a_table(cards, made):
         found = dict(zip(("ahead", "wins", "ties", "squares"), _looked(cards), strict=False))
         return tuple(found[name] for name in names)
-    table, at = tables.opened(made), _index(cards)
+    table, at = opened(made), _index(cards)
     size = class_sizes()[at] if seen == 2 else 1  # before the flop, sums are over all hands of a class
     return tuple(table[name][at].astype(np.int64) // size for name in names)
 
 
 def _in_a_table(cards: Bytes, made: Recipe) -> bool:
     """Whether to look hands up, and not to work them out."""
-    return len(cards) > ON_THE_SPOT[cards.shape[1]] or tables.is_open(made)
+    return len(cards) > ON_THE_SPOT[cards.shape[1]] or is_open(made)
 
 
 def _looked(cards: Bytes, bins: int = 0) -> tuple[Ints, Ints, Ints, Ints, Ints]:
@@ -189,8 +189,6 @@ def _index(cards: Bytes) -> Ints:
 
 def _read(hands: ArrayLike | str, board: ArrayLike | str | None) -> tuple[Bytes, tuple[int, ...]]:
     """Hands and boards as bytes, [n, 2 or 5 to 7], after a look at each; and the shape that the answer has."""
-    from kibitz.cards import flat_hands
-
     cards = _numbers(hands)
     if board is not None:
         shown = _numbers(board)
@@ -204,8 +202,6 @@ def _read(hands: ArrayLike | str, board: ArrayLike | str | None) -> tuple[Bytes,
 
 
 def _numbers(given: ArrayLike | str) -> NDArray[Any]:
-    from kibitz.cards import parse
-
     found = parse(given) if isinstance(given, str) else np.asarray(given)
     found = found.astype(np.int64) if not found.size else found  # NumPy takes [] for floats
     if found.dtype.kind not in "iu" or not found.ndim:
@@ -228,7 +224,6 @@ def equity(
     `other` may be several hands, [m, 2]: each is met on every board that it can be held beside (of a sample: they take
     turns), and counts are summed. The board may have any number of cards up to five.
     """
-    from kibitz.cards import flat_hands
     from kibitz.kernels.cards.equity import sampled, versus
 
     mine, others, shown = _numbers(hand), np.atleast_2d(_numbers(other)), _numbers(board)
@@ -251,7 +246,7 @@ def equity(
 @lru_cache(1)
 def classes() -> Classes:
     """The 169 hands before the flop against each other, exactly."""
-    wins = tables.opened(recipe("classes"))["wins"].astype(np.int64)
+    wins = opened(recipe("classes"))["wins"].astype(np.int64)
     ties = BOARDS_OF_TWO * pairs_of_classes() - wins - wins.T
     wins.setflags(write=False)
     ties.setflags(write=False)
@@ -271,8 +266,6 @@ def pairs_of_classes() -> Ints:
 @lru_cache(1)
 def class_names() -> tuple[str, ...]:
     """Names of hands before the flop up to names of suits, in the order of Indexer([2]): "AKs", "AKo", "QQ"."""
-    from kibitz.cards import RANKS
-
     names = []
     for low, high in np.sort(Indexer([2]).unindex(np.arange(169)), axis=1).tolist():
         kind = "" if low // 4 == high // 4 else "s" if low % 4 == high % 4 else "o"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kibitz.cards.deck import flat_hands
 from kibitz.errors import GameError
 
 MOST_CARDS = 13  # in all rounds together
@@ -35,7 +36,6 @@ class Indexer:
 
     def index(self, cards: ArrayLike) -> NDArray[np.int64]:
         """Numbers of hands: cards [..., all rounds] -> [...]."""
-        from kibitz.cards import flat_hands
         from kibitz.kernels.cards.isomorphism import numbers
 
         hands = flat_hands(cards, (self.cards,))

@@ -109,7 +109,7 @@ def hand_cards() -> Ints:
 
 def parse_range(text: str) -> Range:
     """Read a range; the module says how they are written. `top 15%` looks up a table, which is made on first use."""
-    from kibitz.cards import names, parse
+    from kibitz.cards.deck import names, parse
 
     weights = np.zeros(HANDS)
     items = parse_items(text)
@@ -157,7 +157,7 @@ def best(share: float) -> Ints:
 
 def ranking() -> Ints:
     """[169]  classes of hands before the flop, by equity against a random hand, the best first."""
-    from kibitz.cards import tables
+    import kibitz.cards.tables as tables
     from kibitz.cards.recipes import class_of, recipe
 
     table = tables.opened(recipe("preflop"))
@@ -188,7 +188,7 @@ def _item(match: re.Match[str]) -> Item:
 
 
 def _of_cards(text: str) -> int:
-    from kibitz.cards import parse
+    from kibitz.cards.deck import parse
 
     a, b = sorted(int(card) for card in parse(text))
     if a == b:
@@ -219,7 +219,7 @@ def _kinds(match: re.Match[str]) -> list[tuple[int, int, str]]:
 
 
 def _kind(text: str) -> tuple[int, int, str]:
-    from kibitz.cards import RANKS
+    from kibitz.cards.deck import RANKS
 
     plain = text.upper().replace("10", "T")
     low, high = sorted((RANKS.index(plain[0]), RANKS.index(plain[1])))

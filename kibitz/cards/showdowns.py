@@ -132,7 +132,7 @@ def read_seats(hands: Sequence[str | Range | ArrayLike], board: ArrayLike | str 
 
 
 def _range(given: str | Range | ArrayLike) -> Range:
-    from kibitz.cards import names
+    from kibitz.cards.deck import names
 
     if isinstance(given, Range):
         weights = np.asarray(given.weights, np.float64)
@@ -152,7 +152,7 @@ def _range(given: str | Range | ArrayLike) -> Range:
 
 
 def _check_cards(cards: NDArray[Any], where: str) -> None:
-    from kibitz.cards import name
+    from kibitz.cards.deck import name
 
     held = [name(card) for card in cards.tolist()]
     for k, card in enumerate(held):
@@ -162,7 +162,7 @@ def _check_cards(cards: NDArray[Any], where: str) -> None:
 
 def _parted(seats: list[Range], shown: Ints) -> list[Range]:
     """Ranges without the cards of the board, and of seats whose hand is known."""
-    from kibitz.cards import name, names
+    from kibitz.cards.deck import name, names
 
     where = dict.fromkeys(shown.tolist(), "on the board")
     known: set[int] = set()

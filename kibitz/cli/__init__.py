@@ -15,10 +15,11 @@ import typer
 
 from kibitz.cli.bench import bench
 from kibitz.cli.cards import cards
-from kibitz.cli.common import WRONG, Commands, say, version
+from kibitz.cli.common import WRONG, Commands, version
 from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
 from kibitz.cli.export import export
+from kibitz.cli.incoming import import_
 from kibitz.cli.info import info
 from kibitz.cli.match import match
 from kibitz.cli.names import games, solvers
@@ -29,6 +30,7 @@ from kibitz.cli.shrink import shrink
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
 from kibitz.cli.train import train
+from kibitz.cli.watch import say
 
 __all__ = ["app", "main"]
 
@@ -45,9 +47,9 @@ app = typer.Typer(
 )
 for command in (
     demo, games, solvers, info, shrink, solve, stitch, train, evaluate,
-    crosstable, match, play, show, export, paper, bench,
+    crosstable, match, play, show, export, import_, paper, bench,
 ):  # fmt: skip
-    app.command()(command)
+    app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(cards, name="cards")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kibitz.cli.common import check_file
+from kibitz.cli.common import check_file, console
 from kibitz.cli.options import number
 
 
@@ -34,12 +35,14 @@ def bench(
     Examples:
       kibitz bench --quick
       kibitz bench --only cfr+ --json bench.json
+      kibitz bench --only toepen-full --markdown toepen.md   (a quarter of an hour)
     """
     check_file(json_path, "--json", (".json",))
     check_file(markdown_path, "--markdown", (".md",))
     from kibitz.report.bench import bench as measure
+    from kibitz.report.page import print_markdown
 
     measure(
         seconds=seconds, quick=quick, json_path=json_path, markdown_path=markdown_path, only=only,
-        peers_python=peers_python,
+        peers_python=peers_python, show=partial(print_markdown, console()),
     )  # fmt: skip

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_json, say
+from kibitz.cli.common import INTERRUPTED, Json, console, print_json
 from kibitz.cli.options import number
-from kibitz.cli.watch import Watch
+from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
     from kibitz.cards import Equities
@@ -74,7 +74,7 @@ def show(
     check(held, shown)
     checked_bins(bins)
     with Watch(not json) as watch:
-        watch.phase("compiling: the first use takes a while, the next ones do not")
+        watch.phase("compiling (only the first use waits for this)")
         if not len(shown) and len(held) == 2:
             for made in (recipe("preflop"), histogram_recipe("preflop")):
                 _open(made, watch)
@@ -148,7 +148,7 @@ def equity(
     shown = of.parse(board)
     tabled = [needs_table(text) for text in hands]  # reads all of them before any work
     with Watch(not json) as watch:
-        watch.phase("compiling: the first use takes a while, the next ones do not")
+        watch.phase("compiling (only the first use waits for this)")
         if any(tabled):
             _open(recipe("preflop"), watch)
         found = of.equities(hands, shown, samples, seed, exact)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
 
 from kibitz import __version__
+from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, GameError, KibitzError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibitz.cli.watch import Watch
-    from kibitz.form import PokerForm
+    from kibitz.form.protocol import CompactForm
     from kibitz.games import Game
     from kibitz.tree import Tree
 
@@ -81,12 +82,6 @@ def fail(sentence: str) -> NoReturn:
     raise typer.Exit(WRONG)
 
 
-def say(line: str) -> None:
-    """A line on stderr; one that is closed or full ends nothing."""
-    with suppress(OSError):
-        typer.echo(line, err=True)
-
-
 def note(sentence: str) -> None:
     """Something that should be known of work that goes on."""
     from kibitz.report.text import plain
@@ -124,10 +119,27 @@ def print_json(data: dict[str, Any]) -> None:
 
 
 def console() -> Console:
-    """Where tables and sentences for a person go."""
+    """Where tables and sentences for a person go.
+
+    A file gets lines of 80 characters, whatever the terminal that the command was started from, unless COLUMNS is set;
+    and no spaces at their ends.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    if sys.stdout.isatty():
+        return Console(highlight=False, soft_wrap=False)
+    width = None if os.environ.get("COLUMNS", "").isdigit() else WIDE
+    return Console(highlight=False, soft_wrap=False, width=width, file=cast("IO[str]", _Trimmed()))
+
+
+class _Trimmed:
+    """stdout, with the spaces at the ends of lines left out."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
 
 
 def has_bars(page: Console) -> bool:
@@ -147,31 +159,26 @@ def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[
     """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
     from kibitz.tree import tree_of
 
-    watch.phase(f"laying out {text}")
+    watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
         tree = tree_of(rules, watch.histories, columns)
     return rules, _named(tree, text)
 
 
-def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | None = None) -> Tree | PokerForm:
-    """What a solver is given of the game that a user named: its tree, or the poker form where no tree is needed.
+def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | None = None) -> Tree | CompactForm:
+    """What a solver is given of the game that a user named: its tree, or the form that it names, which needs none.
 
     columns: of the file that the game is laid out for, if it is the file that names it: what is larger is refused.
     """
-    from kibitz.form.kinds import is_poker
+    from kibitz.form.choice import compact_form, needs_tree
     from kibitz.tree import tree_of
 
-    watch.phase(f"laying out {text}")
+    watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
-        if is_poker(rules) and not of_tree:
-            from kibitz.form.poker.form import poker_form
-            from kibitz.profile import check_poker
-
-            if columns is not None:
-                check_poker(rules, columns)
-            return poker_form(rules)
+        if not (of_tree or needs_tree(rules)):
+            return compact_form(rules, columns)
         return _named(tree_of(rules, watch.histories, columns), text)
 
 

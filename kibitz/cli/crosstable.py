@@ -60,16 +60,15 @@ def crosstable(
         from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play
         from kibitz.evaluate.crosstable import form_of_all, units
-        from kibitz.form.kinds import is_poker_infosets
 
-        if any(is_poker_infosets(profile.infosets) for profile in held.values()):
-            watch.phase(f"laying out {text}")
+        if any(profile.infosets.compact is not None for profile in held.values()):
+            watch.phase(f"building the game {text}")
             rules = rules_of(text)
             form, each = form_of_all(rules, held.values())
         else:
             rules, tree = game_and_tree(text, watch, None if game else first.infosets.columns)
             form, each = form_of_all(tree, held.values())
-        watch.phase("playing (the first use compiles)")
+        watch.phase("computing the crosstable (compiles on first use)")
         scales = units(rules)
         chosen = _unit(unit, scales, form.spec)
         for path, profile in zip(profiles, each, strict=True):
@@ -104,50 +103,68 @@ def _unit(unit: str | None, scales: dict[str, float], game: str) -> str:
 
 
 def _draw(table: Crosstable, path: Path, unit: str, scale: float) -> None:
-    from kibitz.papers.common import Heat
+    from kibitz.papers.figures import Heat
     from kibitz.report.heat import draw
 
     side = (("average", (scale * table.field).tolist()), ("exploitability", (scale * table.exploitability).tolist()))
-    title = f"{table.game}: winnings of the row against the column, {unit}"
+    title = f"{table.game}: winnings of the row against the column, {unit} a hand"
     draw(Heat("crosstable", title, table.names, (scale * table.matrix).tolist(), unit, side), path)
 
 
 def _print(table: Crosstable, unit: str, scales: dict[str, float]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
+    from kibitz.report.tables import tables
     from kibitz.report.text import plain
 
     out, scale = console(), scales[unit]
     names = [plain(name) for name in table.names]
+    numbers = [str(k + 1) for k in range(len(names))]
     out.print(f"{plain(table.game)}: winnings of the row against the column, {unit} a hand", style="bold", markup=False)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("", overflow="fold")
-    for k, name in enumerate(names):
-        grid.add_column(
-            Text(name if len(names) <= 6 and len(name) <= NARROW else str(k + 1)), justify="right", no_wrap=True
-        )
-    for row, name in enumerate(names):
-        cells = ["" if row == column else number(scale * x, scale) for column, x in enumerate(table.matrix[row])]
-        grid.add_row(Text(f"{row + 1} {name}"), *cells)
-    out.print(grid)
-    out.print()
+    field = [
+        ["" if row == column else number(scale * x, scale) for column, x in enumerate(table.matrix[row])]
+        for row in range(len(names))
+    ]
+    titles, summary = _summary(table, scales)
+    above = names if len(names) <= 6 and max(map(len, names)) <= NARROW else numbers
+    beside = [f"{k} {name}" for k, name in zip(numbers, names, strict=True)]
+    if not _fits(["", *above], beside, field, out.width):  # numbers, and first the names that they stand for
+        above = numbers
+        for k, name in zip(numbers, names, strict=True):
+            out.print(f"{k:>{len(numbers[-1])}}  {name}", markup=False, overflow="fold")
+        out.print()
+    for head, rows in ((["", *above], field), (["", *titles], summary)):
+        labels = beside if _fits(head, beside, rows, out.width) else numbers
+        for made in tables(head, _beside(labels, rows), out.width):
+            out.print(made)
+            out.print()
+    for title, order in (("bankroll", table.bankroll), ("run-off", table.runoff)):
+        out.print(f"{title}: {', '.join(names[k] for k in order)}", markup=False, overflow="fold")
+
+
+def _fits(head: list[str], names: list[str], rows: list[list[str]], width: int) -> bool:
+    """Whether a table with these names beside its rows fits a page as it is."""
+    from kibitz.report.tables import tables
+
+    return len(tables(head, _beside(names, rows), width, least=max(map(len, names)))) == 1
+
+
+def _beside(names: list[str], rows: list[list[str]]) -> list[list[str]]:
+    return [[name, *row] for name, row in zip(names, rows, strict=True)]
+
+
+def _summary(table: Crosstable, scales: dict[str, float]) -> tuple[list[str], list[list[str]]]:
+    """Titles and rows of what is said of each strategy by itself."""
     shown = [each for each in scales if each != "chips"] or ["chips"]
-    summary = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    summary.add_column("", overflow="fold")
-    for title in ("wins", "losses", *(f"average\n{u}" for u in shown), *(f"exploit.\n{u}" for u in shown)):
-        summary.add_column(title, justify="right", no_wrap=True)
+    titles = ["wins", "losses", *(f"average\n{u}" for u in shown), *(f"exploit.\n{u}" for u in shown)]
     wins, losses = table.wins, table.losses
-    for row, name in enumerate(names):
-        summary.add_row(
-            Text(f"{row + 1} {name}"), str(wins[row]), str(losses[row]),
+    rows = [
+        [
+            str(wins[row]), str(losses[row]),
             *(number(scales[u] * table.field[row], scales[u]) for u in shown),
             *(number(scales[u] * table.exploitability[row], scales[u]) for u in shown),
-        )  # fmt: skip
-    out.print(summary)
-    for title, order in (("bankroll", table.bankroll), ("run-off", table.runoff)):
-        out.print(f"{title}: {', '.join(names[k] for k in order)}", markup=False)
+        ]
+        for row in range(len(table.names))
+    ]  # fmt: skip
+    return titles, rows
 
 
 def number(x: Any, scale: float) -> str:

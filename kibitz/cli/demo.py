@@ -31,7 +31,8 @@ def demo(
     """
     from kibitz.cli.solve import compiled
     from kibitz.report.plot import convergence
-    from kibitz.report.text import duration, gap, pairs, signed, strategy
+    from kibitz.report.strategy import Row, print_strategy
+    from kibitz.report.text import duration, gap, pairs, signed
     from kibitz.run import Report, solve
 
     profile_path, plot_path = out / "leduc.profile", out / "leduc.png"
@@ -64,12 +65,12 @@ def demo(
             ]
         )
     )
-    rows = [(label, profile[seat, label]) for seat, label in [(0, "Js:"), (0, "Qs:"), (0, "Ks:")]]
+    rows = [Row(label, profile[seat, label]) for seat, label in [(0, "Js:"), (0, "Qs:"), (0, "Ks:")]]
     page.print("\nThe first move, by seat 0's card (s is spades):")
-    page.print(strategy(rows, has_bars(page)))
-    rows = [(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
+    print_strategy(page, rows, has_bars(page))
+    rows = [Row(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
     page.print("\nThe answer of seat 1 to a raise, by its card:")
-    page.print(strategy(rows, has_bars(page)))
+    print_strategy(page, rows, has_bars(page))
     typer.echo(f"\nSaved:\n  {plot_path}: how the gap fell\n  {profile_path}: the strategy\n\nTry next:")
     for command in (
         f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",

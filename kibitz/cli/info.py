@@ -9,7 +9,7 @@ from kibitz.cli.common import GameText, Json, console, print_json, subject_of
 from kibitz.cli.watch import Watch
 
 if TYPE_CHECKING:
-    from kibitz.form import PokerForm
+    from kibitz.form.protocol import CompactForm
     from kibitz.form.sequence import SequenceForm
     from kibitz.tree import Tree
 
@@ -28,68 +28,36 @@ def info(game: GameText, json: Json = False) -> None:
       kibitz info rhode_island
       kibitz info my_game.py:MyGame
     """
-    from kibitz.form import PokerForm
     from kibitz.form.sequence import form_of
+    from kibitz.tree import Tree
 
     with Watch(not json) as watch:
         began = time.perf_counter()
         tree = subject_of(game, watch)
         seconds = time.perf_counter() - began
-        if isinstance(tree, PokerForm):
-            data = poker_facts(tree, seconds)
-        else:
-            watch.phase("building the sequence form (the first use compiles)")
+        if isinstance(tree, Tree):
+            watch.phase("building the sequence form (compiles on first use)")
             data = facts(tree, form_of(tree), seconds)
+        else:
+            data = {**tree.facts(), "layout": {"seconds": seconds}}
     if json:
         print_json(data)
-    elif isinstance(tree, PokerForm):
-        _print_poker(data)
-    else:
+    elif isinstance(tree, Tree):
         _print(data)
+    else:
+        _print_form(tree, data)
 
 
-def poker_facts(form: PokerForm, seconds: float) -> dict[str, Any]:
-    """What can be told of a poker game that is solved without its tree."""
-    import numpy as np
-
-    from kibitz.form.poker.form import BYTES_PER_SEQUENCE
-
-    return {
-        "game": form.spec,
-        "players": form.players,
-        "histories": form.histories,
-        "betting": len(form.betting),
-        "boards": [len(r.boards) for r in form.cards.rounds],
-        "classes": [r.classes for r in form.cards.rounds],
-        "infosets": np.diff(form.infosets.seat_start).tolist(),
-        "sequences": np.diff(form.seat_sequence).tolist(),
-        "programme": form.programme_size,
-        "payoff": form.scale,
-        "bytes": {"solve": BYTES_PER_SEQUENCE * form.sequences},
-        "layout": {"seconds": seconds},
-    }
-
-
-def _print_poker(data: dict[str, Any]) -> None:
+def _print_form(form: CompactForm, data: dict[str, Any]) -> None:
     from kibitz.report.text import duration, pairs, plain, size
-
-    def rounds(counts: list[int]) -> str:
-        return " / ".join(f"{count:,}" for count in counts)
 
     rows = [
         ("game", plain(data["game"])),
         ("players", str(data["players"])),
-        ("histories", f"{data['histories']:,} in the whole tree, which is not laid out: betting is solved times cards"),
-        ("betting", f"{data['betting']:,} histories of betting alone"),
-        ("boards", f"{rounds(data['boards'])} by round, up to the names of suits"),
-        ("hands on boards", f"{rounds(data['classes'])} classes by round"),
-        ("infosets", f"{sum(data['infosets']):,} within these classes"),
-        ("sequences", f"{sum(data['sequences']):,}, likewise; a linear programme of the game as it is would have "
-                      f"{data['programme'][0]:,} rows and columns, one within the classes {data['programme'][1]:,}"),
-        ("payoffs", f"up to {data['payoff']:g} chips"),
-        ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, besides Python's own"),
-        ("laid out in", duration(data["layout"]["seconds"])),
-    ]  # fmt: skip
+        *form.describe(),
+        ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, plus Python itself"),
+        ("built in", duration(data["layout"]["seconds"])),
+    ]
     console().print(pairs(rows))
 
 
@@ -159,14 +127,14 @@ def _print(data: dict[str, Any]) -> None:
         ("actions", f"at most {data['most_actions']} in an infoset"),
         ("payoffs", ranges),
         ("zero-sum", "yes" if data["zero_sum"] else "no"),
-        ("perfect recall", "yes" if data["perfect_recall"] else "no: a seat forgets what it knew or did"),
+        ("perfect recall", "yes" if data["perfect_recall"] else "no"),
         (
             "memory",
             f"about {size(memory['solve'])} for a solve by CFR "
             f"(tree {size(memory['tree'])}, form {size(memory['form'])}, solver {size(memory['cfr'])})",
         ),
         (
-            "laid out in",
+            "built in",
             f"{duration(layout['seconds'])}: {layout['histories_per_second']:,.0f} histories a second",
         ),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from kibitz.cli.common import Json, console, print_json
+from kibitz.cli.common import WIDE, Json, console, print_json
 
 
 def games(json: Json = False) -> None:
@@ -19,22 +19,33 @@ def games(json: Json = False) -> None:
       kibitz games
       kibitz info 'leduc(players=3, suit_isomorphism=true)'
     """
+    from rich.padding import Padding
+    from rich.text import Text
+
     from kibitz.games import GAMES
+    from kibitz.report.text import pairs
 
     table = described(GAMES)
     if json:
         print_json({"games": table})
         return
     _print(table)
-    typer.echo("\nParameters go in brackets; quote the whole for the shell: 'leduc(players=3, bets=[2, 4])'.")
-    typer.echo("\nOther games:")
-    for text, what in (
+    page = console()
+    page.print("\nParameters go in brackets. Quote the whole for the shell:", markup=False)
+    typer.echo("  'leduc(players=3, bets=[2, 4])'")
+    page.print("\nOther games:")
+    others = (
         ("'openspiel:liars_dice(numdice=1)'", "any OpenSpiel game (needs kibitz[openspiel])"),
         ("path/to/game.efg", "a Gambit file"),
         ("path/to/holdem.game", "a poker game in the format of the computer poker competition"),
         ("'my_game.py:MyGame(size=3)'", "a class of yours with the rules: see docs/own_game.md"),
-    ):
-        typer.echo(f"  {text:<36}{what}")
+    )
+    if page.width >= WIDE:
+        page.print(pairs(others))
+    else:  # a line for each: what is typed stays in one piece
+        for text, what in others:
+            typer.echo(f"  {text}")
+            page.print(Padding(Text(what), (0, 0, 0, 4)))
 
 
 def solvers(json: Json = False) -> None:
@@ -52,7 +63,7 @@ def solvers(json: Json = False) -> None:
         print_json({"solvers": table})
         return
     _print(table)
-    typer.echo("\nParameters go in brackets; quote the whole for the shell: 'dcfr(alpha=1.5)'.")
+    console().print("\nParameters go in brackets. Quote the whole for the shell: 'dcfr(alpha=1.5)'.", markup=False)
 
 
 def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
@@ -76,7 +87,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("what it is, and its parameters", overflow="fold")
+    table.add_column("description and parameters", overflow="fold")
     for row in rows:
         given = [
             f"{key}=..." if key in row["needed"] else f"{key}={show(default)}"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibitz.cli.common import Json, check_file, console, print_json
+from kibitz.cli.common import Json, check_file, console, note, print_json
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, SpecError
@@ -19,7 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kibitz.papers import Outcome
-    from kibitz.papers.common import Claim, Sheet
+    from kibitz.papers.claims import Claim
+    from kibitz.papers.figures import Sheet
 
 HEAD = """# Stitching, measured
 
@@ -34,7 +33,7 @@ def paper(
         str,
         typer.Argument(
             metavar="PAPER",
-            help="gibson2011, waugh2009, le2021, toepen, sandholm, or all: the two about stitching.",
+            help="gibson2011, waugh2009, le2021, sandholm, or all: the two about stitching.",
             show_default=False,
         ),
     ],
@@ -75,14 +74,18 @@ def paper(
         typer.Option("--markdown", metavar="FILE", help="Write all of it as one page too; pictures go beside it."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three starts and rough solutions: about a minute, and a look.")
+        bool, typer.Option("--quick", help="A preview in about a minute: three starts, rough solutions.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Repeat every run. Default: results kept in DIR/runs are reused.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Recompute a paper's tables: each figure with its spread over random starts, each claim with its count.
 
     Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
-    Toepen, up to twenty; sandholm, ten or so.
+    Toepen, up to twenty; sandholm, ten or so. Results are kept run by run: after Ctrl-C the
+    same command continues.
 
     \b
     Examples:
@@ -92,74 +95,62 @@ def paper(
       kibitz paper le2021 --markdown docs/toepen.md
       kibitz paper sandholm --part gameshrink
     """
-    from kibitz.papers import PAPERS, PARTS, STITCHING, TABLES, plan_of, recompute
+    from kibitz.papers import PAPERS, STITCHING, experiment, recompute
+    from kibitz.papers.runs import Shelf
 
-    names = list(STITCHING) if name == "all" else [name]
+    if name == "toepen":
+        raise SpecError("toepen is not a paper but a benchmark: kibitz bench --only toepen-full")
     if name not in (*PAPERS, "all"):
         raise SpecError(f"there is no paper {name!r} here: choose {', '.join(PAPERS)} or all")
-    if table is not None and (len(names) > 1 or table not in TABLES[names[0]]):
-        tables = "; ".join(f"{each} has {' and '.join(TABLES[each])}" for each in names)
+    names = list(STITCHING) if name == "all" else [name]
+    found = {each: experiment(each) for each in names}
+    if table is not None and (len(names) > 1 or table not in found[name].tables):
+        tables = "; ".join(f"{each} has {' and '.join(of.tables) or 'none'}" for each, of in found.items())
         raise SpecError(f"--table {table} does not fit: {tables}")
-    if part is not None and part not in PARTS.get(name, ()):
-        parts = "; ".join(f"{each} has {' and '.join(known)}" for each, known in PARTS.items())
-        raise SpecError(f"--part {part} does not fit {name}: {parts}")
+    if part is not None and part not in found[names[0]].parts:
+        parts = " and ".join(experiment("sandholm").parts)
+        raise SpecError(f"--part {part} does not fit {name}: sandholm has {parts}")
     given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs}
     own = {k: v for k, v in given.items() if v is not None}
-    plan = replace(plan_of(names[0], quick), seed=seed, **own)  # type: ignore[arg-type]
+    first = found[names[0]]
+    plan = replace(first.quick if quick else first.plan, seed=seed, **own)  # type: ignore[arg-type]
     places = {each: (out or Path("runs/papers")) / each if out is None or len(names) > 1 else out for each in names}
     for place in places.values():
         _check_directory(place)
     check_file(markdown, "--markdown", (".md",))
     outcomes, written = [], []
+    shelves = {each: Shelf(place / "runs", again) for each, place in places.items()}
     with Watch(not json) as watch:
-        watch.phase("compiling: the first use takes a while, the next ones do not")
-        from kibitz.report.paper import as_data, write
+        watch.phase("compiling (only the first use waits for this)")
+        from kibitz.report.paper import as_data, write, write_page
 
         for each in names:
 
             def told(what: str, done: int, of: int, each: str = each) -> None:
-                units = "starts" if each in STITCHING else "runs"
-                watch.phase(f"{each}, {what}" + f": {done} of {of} {units}" * (of > 1))
+                watch.phase(f"{each}, {what}" + f": {done} of {of} runs" * (of > 1))
 
-            outcome = recompute(each, plan, told)
+            outcome = recompute(each, plan, told, shelves[each])
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
             outcomes.append(outcome)
         if markdown is not None:
-            written += _page(outcomes, markdown)
+            written += write_page(outcomes, markdown, HEAD if names[0] in STITCHING else "")
+    for each, shelf in shelves.items():
+        if shelf.trouble:
+            note(f"{each}: {shelf.trouble}")
     if json:
         print_json({**as_data(outcomes), "files": [str(path) for path in written]})
     else:
         _print(outcomes, table, written)
+        read, of = (sum(counts) for counts in zip(*((s.read, s.read + s.done) for s in shelves.values()), strict=True))
+        if read:
+            typer.echo(f"{read} of {of} runs had been done before; --again repeats them.")
 
 
 def _check_directory(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise ArtefactError(f"--out {path} is there and is not a directory; choose another path")
     check_file(path / "report.md", "--out", (".md",))
-
-
-def _page(outcomes: list[Outcome], path: Path) -> list[Path]:
-    """All papers as one page, with its pictures in a directory beside it that is called like it."""
-    from kibitz import store
-    from kibitz.papers import STITCHING
-    from kibitz.report.bench import machine
-    from kibitz.report.heat import draw
-    from kibitz.report.paper import page
-
-    pictures: dict[str, list[str]] = {}
-    written = [path]
-    for outcome in outcomes:
-        pictures[outcome.name] = []
-        for picture in outcome.pictures:
-            place = path.parent / path.stem / f"{outcome.name}-{picture.name}.png"
-            draw(picture, place)
-            written.append(place)
-            pictures[outcome.name].append(f"{path.stem}/{place.name}")
-    command = shlex.join(["kibitz", *sys.argv[1:]])
-    head = HEAD if outcomes[0].name in STITCHING else ""
-    store.write_text(path, page(outcomes, machine(), pictures, head, command))
-    return written
 
 
 def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> None:
@@ -184,36 +175,27 @@ def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> N
 
 
 def _print_sheet(out: Console, sheet: Sheet) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    from kibitz.report.tables import tables
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for k, title in enumerate(sheet.head):
-        grid.add_column(
-            Text(title.partition(":")[0] if k else title), justify="right" if k else "left", overflow="fold"
-        )
-    for row in sheet.rows:
-        grid.add_row(*(Text(text) for text in row))
+    heads = [title.partition(":")[0] if k else title for k, title in enumerate(sheet.head)]
+    made = tables(heads, sheet.rows, out.width)
+    if len(made) > 1:  # ranges below their means leave room
+        made = tables(heads, [[text.replace(" [", "\n[") for text in row] for row in sheet.rows], out.width)
     out.print(sheet.title, style="bold", markup=False)
-    out.print(grid)
-    out.print(sheet.note, style="dim", markup=False)
-    out.print()
+    for each in made:
+        out.print(each)
+        out.print()
+    if sheet.note:
+        out.print(f"{sheet.note}\n", style="dim", markup=False)
 
 
 def _print_claims(out: Console, claims: list[Claim]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     from kibitz.report.paper import tried
+    from kibitz.report.tables import tables
 
     heads, counts = tried(claims)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("claim of the paper", overflow="fold")
-    for head in heads:
-        grid.add_column(head.replace(" ", "\n", 1), justify="right", no_wrap=True)  # leaves room for the claims
-    grid.add_column("verdict")
-    for claim, cells in zip(claims, counts, strict=True):
-        grid.add_row(Text(claim.text), *cells, claim.verdict)
-    out.print(grid)
+    heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
+    rows = [[claim.text, *cells, claim.verdict] for claim, cells in zip(claims, counts, strict=True)]
+    for made in tables(heads, rows, out.width, (0, len(heads) - 1)):
+        out.print(made)
+        out.print()

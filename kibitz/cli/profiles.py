@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,20 +11,23 @@ import typer
 from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, subject_of
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
+from kibitz.errors import GameError, KibitzError
 
 if TYPE_CHECKING:
+    from kibitz.form.protocol import InfosetValues
+    from kibitz.games.protocol import Action
     from kibitz.profile import Profile
 
+Game = Annotated[
+    str | None,
+    typer.Option("--game", metavar="GAME", help="The game. Default: the built-in one that the profile names."),
+]
 SHOWN = 40  # infosets of a seat that are shown unless --limit says otherwise
 
 
 def evaluate(
     profile: ProfilePath,
-    game: Annotated[
-        str | None,
-        typer.Option("--game", metavar="GAME", help="The game. Default: the built-in one that the profile names."),
-    ] = None,
+    game: Game = None,
     json: Json = False,
 ) -> None:
     """Measure a profile exactly: what each seat gets, and what a best response gains.
@@ -42,9 +46,8 @@ def evaluate(
     text = game or recalled(held.game, profile, f"--game {_quoted(held.game) or 'GAME'}")
     with Watch(not json) as watch:
         from kibitz.evaluate import report
-        from kibitz.form.kinds import is_poker_infosets
 
-        of_tree, columns = not is_poker_infosets(held.infosets), None if game else held.infosets.columns
+        of_tree, columns = held.infosets.compact is None, None if game else held.infosets.columns
         tree = subject_of(text, watch, of_tree, columns)
         watch.phase("measuring (the first use compiles)")
 
@@ -98,18 +101,28 @@ def show(
         int | None,
         number("--limit", metavar="N", help=f"Infosets per seat, 0 for all. Default: {SHOWN}; with --json, all."),
     ] = None,
+    game: Game = None,
+    values: Annotated[
+        bool,
+        typer.Option("--values/--no-values", help="Reach and expected values, for which the game is laid out."),
+    ] = True,
     json: Json = False,
 ) -> None:
-    """Print a strategy to be read: how often each action is taken, infoset by infoset.
+    """Print a strategy: the probability of each action, infoset by infoset.
 
-    Infosets come in the order of the game; the game itself is not needed. Its rules say what an infoset's name
-    means: in leduc, "JsKh:crc/r" is a jack of spades held, a king of hearts on the board, and the betting.
+    reach is the probability that play gets to the infoset when all seats follow the profile; "never" is 0. After the
+    probability of an action comes its expected value to the seat that moves, given that play is at the infoset and
+    goes on by the profile. "-" is no value: the other seats never let play get there.
+
+    Infosets come in the order of the game. Its rules say what a name means: in leduc, "JsKh:crc/r" is a jack of
+    spades held, a king of hearts on the board, and the betting.
 
     \b
     Examples:
       kibitz show kuhn.profile
       kibitz show leduc.profile --seat 0 --filter Ks --limit 10
       kibitz show kuhn.profile --infoset Q: --json
+      kibitz show fox.profile --game fox.py:FoxAndHen
     """
     from kibitz.profile import Profile
 
@@ -117,11 +130,42 @@ def show(
     if seat is not None and not 0 <= seat < held.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {held.seats - 1}")
     found = chosen(held, seat, infoset, filter)
+    figures, why = _figures(held, profile, game, not json) if values else (None, "")
     if json:
         most = limit or len(held.infosets.labels)
-        print_json(as_data(held, {s: numbers[:most] for s, numbers in found.items()}))
+        data = as_data(held, {s: numbers[:most] for s, numbers in found.items()}, figures)
+        print_json({**data, "note": why} if why else data)
     else:
-        _print_strategy(held, found, SHOWN if limit is None else limit or len(held.infosets.labels))
+        _print_strategy(held, found, SHOWN if limit is None else limit or len(held.infosets.labels), figures)
+        if why:
+            from kibitz.report.text import plain
+
+            console().print(f"\nReach and expected values are not shown: {plain(why)}", markup=False)
+
+
+def _figures(held: Profile, path: Path, game: str | None, shown: bool) -> tuple[InfosetValues | None, str]:
+    """(reach and values, why there are none). A game that the user names must be the profile's."""
+    from kibitz.evaluate.infosets import infoset_values
+    from kibitz.recall import recalled
+
+    try:
+        infosets = held.infosets
+        with Watch(shown) as watch:
+            subject: Any
+            if game is None and infosets.compact is not None:
+                subject = infosets.compact.form  # the file says all of it
+            else:
+                text = game or recalled(held.game, path, f"--game {_quoted(held.game) or 'GAME'}")
+                of_tree, columns = infosets.compact is None, None if game else infosets.columns
+                subject = subject_of(text, watch, of_tree, columns)
+            watch.phase("measuring")
+            return infoset_values(subject, held), ""
+    except KibitzError as error:
+        if game is not None:
+            raise
+        return None, str(error)
+    except MemoryError:
+        return None, "the machine's memory is not enough for them"
 
 
 def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> dict[int, Sequence[int]]:
@@ -143,31 +187,62 @@ def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str 
     return found
 
 
-def as_data(profile: Profile, found: dict[int, Sequence[int]] | None = None) -> dict[str, Any]:
-    """A profile, or some infosets of it, as plain data."""
+def as_data(
+    profile: Profile, found: dict[int, Sequence[int]] | None = None, figures: InfosetValues | None = None
+) -> dict[str, Any]:
+    """A profile, or some infosets of it, as plain data; with reach and values if they are given."""
     found = chosen(profile, None, None, None) if found is None else found
+    strategy = []
+    for seat, numbers in found.items():
+        for i in numbers:
+            row: dict[str, Any] = {"seat": seat, "infoset": profile.infosets.labels[i], "actions": profile.at(i)}
+            if figures is not None:
+                row |= {"reach": float(figures.reach[i]), "values": _values(profile, figures, i)}
+            strategy.append(row)
     return {
         "game": profile.game,
         "seats": profile.seats,
         "sha256": profile.sha256,
         "meta": {key: value for key, value in profile.meta.items() if key != "game"},
-        "strategy": [
-            {"seat": seat, "infoset": profile.infosets.labels[i], "actions": profile.at(i)}
-            for seat, numbers in found.items()
-            for i in numbers
-        ],
+        "strategy": strategy,
     }
 
 
-def _print_strategy(profile: Profile, found: dict[int, Sequence[int]], limit: int) -> None:
-    from kibitz.report.text import head, strategy
+def _values(profile: Profile, figures: InfosetValues, infoset: int) -> dict[Action, float | None]:
+    """Expected value by action name; None where there is none."""
+    first, last = profile.infosets.first[infoset : infoset + 2]
+    values = figures.values[first:last].tolist()
+    return {action: None if x != x else x for action, x in zip(profile.at(infoset), values, strict=True)}
+
+
+def _print_strategy(
+    profile: Profile, found: dict[int, Sequence[int]], limit: int, figures: InfosetValues | None
+) -> None:
+    from kibitz.report.strategy import LEGEND, Row, print_strategy
+    from kibitz.report.text import head
 
     out = console()
     out.print(head(profile), markup=False)
     for seat, numbers in found.items():
-        rows = [(profile.infosets.labels[i], profile.at(i)) for i in numbers[:limit]]
-        out.print(f"\nseat {seat}: {len(numbers):,} infoset{'s' * (len(numbers) != 1)}", style="bold")
+        rows = [
+            Row(profile.infosets.labels[i], profile.at(i)) if figures is None
+            else Row(profile.infosets.labels[i], profile.at(i), float(figures.reach[i]), _values(profile, figures, i))
+            for i in numbers[:limit]
+        ]  # fmt: skip
+        said = f"seat {seat}: {len(numbers):,} infoset{'s' * (len(numbers) != 1)}"
+        if figures is not None and (never := _never(figures, numbers)):
+            said += f", {never:,} never reached"
+        out.print(f"\n{said}", style="bold")
         if rows:
-            out.print(strategy(rows, has_bars(out)))
+            print_strategy(out, rows, has_bars(out))
         if len(numbers) > limit:
             out.print(f"... and {len(numbers) - limit:,} more: --limit 0 shows all, --filter TEXT finds some")
+    if figures is not None:
+        out.print(f"\n{LEGEND}")
+
+
+def _never(figures: InfosetValues, numbers: Sequence[int]) -> int:
+    """How many of some infosets are never reached."""
+    import numpy as np
+
+    return int((figures.reach[np.asarray(numbers, np.int64)] == 0.0).sum())

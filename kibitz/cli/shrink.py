@@ -13,7 +13,7 @@ from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, SpecError
 
 if TYPE_CHECKING:
-    from kibitz.form import PokerForm
+    from kibitz.form.protocol import CompactForm
 
 
 def shrink(
@@ -39,12 +39,12 @@ def shrink(
       kibitz shrink rhode_island --reading win-count
       kibitz shrink rhode_island --reading win-count --threshold 0,50,2 --json
     """
-    from kibitz.form import PokerForm
+    from kibitz.tree import Tree
 
     levels = _numbers(threshold)
     with Watch(not json) as watch:
         form = subject_of(game, watch)
-        if not isinstance(form, PokerForm):
+        if isinstance(form, Tree):
             raise GameError(f"{game} is not poker for two: GameShrink's command knows no other games' signals")
         data = facts(form, reading, levels, watch)
     if json:
@@ -64,12 +64,12 @@ def _numbers(text: str) -> int | list[int]:
     return found[0] if len(found) == 1 else found
 
 
-def facts(form: PokerForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
+def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
     """The classes of a game, and the programmes before and after."""
     from kibitz.abstractions import gameshrink
     from kibitz.abstractions.signals import Cards
 
-    watch.phase("shrinking (the first use compiles)")
+    watch.phase("shrinking (compiles on first use)")
     began = time.perf_counter()
     cards = Cards.of(form.definition)
     shrunk = gameshrink.shrink(cards, reading, threshold)
@@ -93,14 +93,14 @@ def _print(data: dict[str, Any]) -> None:
     def rounds(counts: list[int]) -> str:
         return " / ".join(f"{count:,}" for count in counts)
 
-    kept = "nothing is lost" if data["lossless"] else "may lose: an equilibrium within them need not be one of the game"
+    kept = "lossless" if data["lossless"] else "lossy: an equilibrium within them need not be one of the game"
     programme = data["programme"]
     rows = [
         ("game", plain(data["game"])),
         ("reading", data["reading"] + (f", threshold {rounds(data['threshold'])}" if any(data["threshold"]) else "")),
         ("signal tree", f"{data['signals']:,} nodes"),
         ("classes", f"{rounds(data['classes'])} by round ({kept})"),
-        ("programme", f"{programme['shrunk']:,} rows, of {programme['whole']:,} without merging anything"),
+        ("linear programme", f"{programme['shrunk']:,} rows, {programme['whole']:,} without merging"),
         ("time", duration(data["seconds"])),
     ]
     console().print(pairs(rows))

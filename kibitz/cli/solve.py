@@ -22,15 +22,14 @@ from kibitz.cli.common import (
     note,
     print_json,
     save_or_rescue,
-    say,
     subject_of,
 )
 from kibitz.cli.options import checked, number
-from kibitz.cli.watch import Watch
+from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.form import PokerForm
+    from kibitz.form.protocol import CompactForm
     from kibitz.profile import Profile
     from kibitz.run import Look, Report
     from kibitz.tree import Tree
@@ -107,7 +106,7 @@ def solve(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gap over time: .png, .svg or .pdf.")
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Write each look at the gap as a line of JSON: .jsonl.")
+        Path | None, typer.Option("--log", metavar="FILE", help="Log the gap over time, as lines of JSON: .jsonl.")
     ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
@@ -141,7 +140,9 @@ def solve(
     if order.plot is not None:
         from kibitz.report.plot import convergence
 
-        convergence(report.looks, order.plot, tree.spec, profile.meta["solver"], order.until)
+        exact = report.solver is not None and report.solver.exact
+        solver_name = profile.meta["solver"]
+        convergence(report.looks, order.plot, tree.spec, solver_name, order.until, one_step=exact)
     if json:
         print_json(as_data(order, tree, profile, report))
     elif not quiet:
@@ -208,7 +209,7 @@ def _check(order: Order) -> None:
 # During
 
 
-def _run(order: Order, shown: bool) -> tuple[Tree | PokerForm, Profile, Report]:
+def _run(order: Order, shown: bool) -> tuple[Tree | CompactForm, Profile, Report]:
     from kibitz.run import Report
     from kibitz.run import solve as run
 
@@ -239,28 +240,29 @@ def known(solver: str) -> str:
     return solver
 
 
-def compiled(solver: str, watch: Watch, subject: Tree | PokerForm | None = None) -> str | None:
+def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = None) -> str | None:
     """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run.
 
     Returns the solver; None for "auto", which does not know yet what it will be.
     """
     from kibitz import run
-    from kibitz.form.kinds import is_poker_form
     from kibitz.spec import parse
+    from kibitz.tree import Tree
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
-    watch.phase("compiling: the first use takes a while, the next ones do not")
-    run.solve_through("poker(file=kuhn)" if is_poker_form(subject) else "kuhn", solver, iterations=2)
+    watch.phase("compiling (only the first use waits for this)")
+    tiny = "kuhn" if subject is None or isinstance(subject, Tree) else subject.rehearsal
+    run.solve_through(tiny, solver, iterations=2)
     return solver
 
 
-def chosen(tree: Tree | PokerForm, watch: Watch) -> str:
+def chosen(tree: Tree | CompactForm, watch: Watch) -> str:
     """The solver that "auto" is for a game."""
     from kibitz.run import form_for
     from kibitz.solvers import Task, make
 
-    watch.phase("building the sequence form (the first use compiles)")
+    watch.phase("building the sequence form (compiles on first use)")
     return make("auto", Task(None, form_for(tree))).spec
 
 
@@ -309,7 +311,7 @@ class _Log:
 # After
 
 
-def _kept(order: Order, tree: Tree | PokerForm, report: Report) -> Order:
+def _kept(order: Order, tree: Tree | CompactForm, report: Report) -> Order:
     """The order with the checkpoint that holds the run. An interrupted one is saved even if nobody asked for it."""
     if report.saved is not None or not report.interrupted or report.solver is None:
         return replace(order, checkpoint=report.saved or order.checkpoint)
@@ -327,7 +329,7 @@ def _kept(order: Order, tree: Tree | PokerForm, report: Report) -> Order:
     return replace(order, checkpoint=report.saved)
 
 
-def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
+def continuation(order: Order, tree: Tree | CompactForm) -> str | None:
     """The command that goes on with an interrupted run; None if it was not saved."""
     if order.checkpoint is None:
         return None
@@ -351,7 +353,7 @@ def continuation(order: Order, tree: Tree | PokerForm) -> str | None:
     return shlex.join(words)
 
 
-def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> dict[str, Any]:
+def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Report) -> dict[str, Any]:
     """How a solve went, as plain data."""
     from kibitz.host import peak_memory
 
@@ -383,10 +385,10 @@ def as_data(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repo
     }
 
 
-def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Report) -> None:
-    from kibitz.form.kinds import is_poker_form
+def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Report) -> None:
     from kibitz.host import peak_memory
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
+    from kibitz.tree import Tree
 
     out, last = console(), report.looks[-1]
     exact = report.solver is not None and report.solver.exact
@@ -398,24 +400,26 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
     )
     rows = [
         ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
-        ("gap", f"{gap(last.gap)} (nash_conv: what best responses gain; 0 is an equilibrium)"),
+        ("gap", f"{gap(last.gap)} (nash_conv: the sum of best-response gains; 0 at a Nash equilibrium)"),
     ]
     if order.abstraction:
         rows = [(f"{name} within", text) for name, text in rows]
         real = gap(gap_in_the_game(order, tree, profile, last))
-        rows.append(("gap in the game", f"{real}, against best responses that see everything"))
+        rows.append(("gap in the game", f"{real}, against best responses without the abstraction"))
     if note := caveat(tree):
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
-        rows.insert(1, ("", f"so the game's value for seat 0 is {signed(-last.best[1])} to {signed(last.best[0])}"))
-    if is_poker_form(tree):
+        rows.insert(
+            1, ("", f"the game's value for seat 0 is between {signed(-last.best[1])} and {signed(last.best[0])}")
+        )
+    if not isinstance(tree, Tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
     for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
         if given is not None:
             rows.append((name, str(given)))
     out.print(pairs(rows))
     if order.at is not None and order.at == last.iteration:
-        typer.echo("It was there already: --iterations, --until or --seconds take it further.")
+        typer.echo("The run was there already: give a larger --iterations, a smaller --until, or --seconds.")
     if report.interrupted:
         command = continuation(order, tree)
         if command:
@@ -428,20 +432,20 @@ def _print(order: Order, tree: Tree | PokerForm, profile: Profile, report: Repor
         typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}")
 
 
-def gap_in_the_game(order: Order, tree: Tree | PokerForm, profile: Profile, last: Look) -> float:
+def gap_in_the_game(order: Order, tree: Tree | CompactForm, profile: Profile, last: Look) -> float:
     """The gap of the profile itself: with an abstraction that is not the one that looks have seen."""
     from kibitz.evaluate import nash_conv
 
     return nash_conv(tree, profile) if order.abstraction else last.gap
 
 
-def caveat(tree: Tree | PokerForm) -> str:
+def caveat(tree: Tree | CompactForm) -> str:
     """What the gap cannot promise in this game; empty if it is two-player and zero-sum with perfect recall."""
     from kibitz.run import form_for
 
     if not form_for(tree).perfect_recall:
-        return "a seat forgets what it knew or did, so the gap is an upper bound and may not go to 0"
+        return "the game has imperfect recall, so the gap is an upper bound and may not go to 0"
     if tree.players > 2 or not tree.zero_sum:
         kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"
-        return f"with {kind} no solver promises that the gap goes to 0; it tells how near this profile is"
+        return f"with {kind} no solver guarantees that the gap goes to 0"
     return ""

@@ -27,7 +27,7 @@ from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.form import PokerForm
+    from kibitz.form.protocol import CompactForm
     from kibitz.profile import Profile
     from kibitz.stitch.experts import Expert
     from kibitz.stitch.partition import Partition
@@ -127,7 +127,7 @@ def stitch(
         tree = _ground(order, given, game, watch)
         if not dry_run:
             compiled(solver, watch, tree)
-        watch.phase("cutting the game into parts")
+        watch.phase("finding the parts of the game")
         task = _task(order, given, tree)
         if not json:
             _print_sizes(task)
@@ -158,17 +158,17 @@ def parsed(seats: str) -> Any:
     return groups[0] if len(groups) == 1 else groups
 
 
-def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tree | PokerForm:
-    """What is stitched on: the poker form where base and abstractions allow it, else the game's tree."""
-    from kibitz.form.kinds import is_poker, is_poker_infosets
-    from kibitz.stitch.poker import HINT, WHOLE, whole
+def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tree | CompactForm:
+    """What is stitched on: a form without a tree where base and abstractions allow it, else the game's tree."""
+    from kibitz.form.choice import needs_tree
+    from kibitz.stitch.compact import HINT, WHOLE, whole
 
     with told_by_line(text):
-        poker = is_poker(rules_of(text))
-    if not poker:
+        by_tree = needs_tree(rules_of(text))
+    if by_tree:
         return tree_of_text(text, watch)
     name = order.base.partition("(")[0].strip()
-    fits = name in (*WHOLE, "gameshrink") if given is None else is_poker_infosets(given.infosets)
+    fits = name in (*WHOLE, "gameshrink") if given is None else given.infosets.compact is not None
     mine = order.base if given is None else given.meta.get("abstraction", "null")
     views = (
         [order.inside]
@@ -188,15 +188,15 @@ class Task:
     """What is to be solved, and how large it is."""
 
     order: Order
-    tree: Tree | PokerForm
+    tree: Tree | CompactForm
     parts: Partition
     given: Profile | None  # the base, if it is not to be solved
     coarse: Any  # the abstraction of free opponents outside the part
     sizes: dict[str, Any]
 
 
-def _task(order: Order, given: Profile | None, tree: Tree | PokerForm) -> Task:
-    from kibitz.abstractions.poker import on_tree
+def _task(order: Order, given: Profile | None, tree: Tree | CompactForm) -> Task:
+    from kibitz.abstractions.compact import on_tree
     from kibitz.stitch import experts, size_of_dynamic
     from kibitz.stitch.partition import partition
     from kibitz.tree import Tree
@@ -224,16 +224,16 @@ def _task(order: Order, given: Profile | None, tree: Tree | PokerForm) -> Task:
 
 def _static(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
     from kibitz.evaluate import report
-    from kibitz.form.kinds import is_poker_form
     from kibitz.run import solve_through
     from kibitz.stitch import static
-    from kibitz.stitch.poker import whole
+    from kibitz.stitch.compact import whole
+    from kibitz.tree import Tree
 
     order, tree, base = task.order, task.tree, task.given
     if base is None:
         watch.phase(f"solving the base in {order.base}: {task.sizes['base_size']:,} infosets")
-        plain = is_poker_form(tree) and whole(order.base)
-        threads = None if is_poker_form(tree) else 1
+        plain = not isinstance(tree, Tree) and whole(order.base)
+        threads = 1 if isinstance(tree, Tree) else None
         base = solve_through(tree, abstraction=None if plain else order.base, threads=threads, **order.options)
     done, count = 0, len(task.sizes["experts"])
 
@@ -272,26 +272,26 @@ def _given(base: str) -> Profile | None:
     return Profile.load(path)
 
 
-def _coarse(order: Order, given: Profile | None, tree: Tree | PokerForm) -> tuple[Any, int | None]:
+def _coarse(order: Order, given: Profile | None, tree: Tree | CompactForm) -> tuple[Any, int | None]:
     """(the abstraction of free opponents outside the part, the size of the base's computation if it is known)."""
     from kibitz.abstractions import abstraction
     from kibitz.tree import Tree
 
     if given is None and not isinstance(tree, Tree):
-        from kibitz.abstractions.poker import poker_buckets
-        from kibitz.stitch.poker import whole
+        from kibitz.abstractions.compact import abstracted_form
+        from kibitz.stitch.compact import whole
 
-        small = tree if whole(order.base) else tree.bucketed(poker_buckets(tree, order.base)[1])
-        return order.outside or order.base, small.points
+        size = tree.points if whole(order.base) else abstracted_form(tree, order.base).size
+        return order.outside or order.base, size
     if given is None and isinstance(tree, Tree):
         base = abstraction(tree, order.base)
         return (abstraction(tree, order.outside) if order.outside else base), base.rows
     assert given is not None
-    size = given.meta.get("size")
-    return order.outside, size if isinstance(size, int) else None
+    said = given.meta.get("size")
+    return order.outside, said if isinstance(said, int) else None
 
 
-def _anything(tree: Tree | PokerForm) -> Profile:
+def _anything(tree: Tree | CompactForm) -> Profile:
     """Some profile: sizes do not depend on which."""
     from kibitz.form.sequence import form_of
     from kibitz.profile import Profile
@@ -303,26 +303,24 @@ def _anything(tree: Tree | PokerForm) -> Profile:
 
 
 def _print_sizes(task: Task) -> None:
-    from rich import box
-    from rich.table import Table
-
+    from kibitz.report.tables import tables
     from kibitz.report.text import pairs, plain
 
     out, data = console(), task.sizes
     name = f"{plain(data['game'])}, {data['kind']} experts for {plain(data['partition'])}"
     out.print(name, style="bold", markup=False)
     if data["experts"]:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for title in ("part", "S", "kept for"):
-            table.add_column(title)
-        table.add_column("infosets", justify="right")
-        for e in data["experts"]:
-            table.add_row(plain(e["part"]), *(", ".join(map(str, e[k])) for k in ("seats", "keeps")), f"{e['size']:,}")
-        out.print(table)
-    rows = [("size", f"{data['size']:,} infosets in the largest computation; the game has {data['infosets']:,}")]
+        rows = [
+            [plain(e["part"]), *(", ".join(map(str, e[k])) for k in ("seats", "keeps")), f"{e['size']:,}"]
+            for e in data["experts"]
+        ]
+        for made in tables(["part", "seats frozen", "seats kept", "infosets"], rows, out.width, (0, 1, 2)):
+            out.print(made)
+        out.print()
+    facts = [("size", f"{data['size']:,} infosets in the largest computation; the game has {data['infosets']:,}")]
     if data["base_size"] is not None:
-        rows.append(("base", f"{data['base_size']:,} infosets"))
-    out.print(pairs(rows))
+        facts.append(("base", f"{data['base_size']:,} infosets"))
+    out.print(pairs(facts))
 
 
 def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
@@ -340,4 +338,4 @@ def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
     if saved is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"Hold it against others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")
+        typer.echo(f"Compare it with others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue, say
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue
 from kibitz.cli.options import checked, number
-from kibitz.cli.watch import Watch
+from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def train(
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
-        watch.phase("compiling: the first use takes a while, the next ones do not")
+        watch.phase("compiling (only the first use waits for this)")
         if resume is None:
             blueprint = _new(game, abstraction, strength, memory, full, seed, base, part)
         else:

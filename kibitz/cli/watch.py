@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -16,50 +19,78 @@ if TYPE_CHECKING:
     from kibitz.run import Look, Report
 
 PATIENCE = 1.0  # seconds of work before the line appears
-FITTED = 8  # the gap is extrapolated from the looks of the last so many-fold growth in iterations
+FIRST, LONGEST = 5.0, 600.0  # seconds before the first plain line, and at most between two
+BAR, SHORTEST_BAR = 20, 8  # characters of the bar, and of the least that is drawn
+LABEL = 12  # characters that are left of the name of the work before figures go
+FITTED = 8  # the gap is extrapolated from the progress of the last so many-fold growth in iterations
 LEAST_LOOKS = 6
 SLOWEST = -0.05  # a gap that falls more slowly than iterations to this power will not get there
 
 
+def say(line: str) -> None:
+    """A line on stderr; one that is closed or full ends nothing."""
+    import typer
+
+    with suppress(OSError):
+        typer.echo(line, err=True)
+
+
 class Watch:
-    """Shows what is going on, on stderr, if that is a terminal and the work takes longer than a moment."""
+    """Shows progress on stderr once work takes longer than a moment.
+
+    At a terminal that is one line that changes. Elsewhere (a file, a pipe) it is a plain line now and then: the first
+    after some seconds, the next ones at growing distances. KIBITZ_PROGRESS=SECONDS in the environment says when the
+    first comes; 0 is never.
+    """
 
     def __init__(self, wanted: bool = True) -> None:
-        self.shown = wanted and sys.stderr is not None and sys.stderr.isatty()
+        self.shown = wanted and sys.stderr is not None
+        self._at_terminal = self.shown and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
         self._lock = threading.Lock()
         self._live: Live | None = None
-        self._timer: threading.Timer | None = None
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._began = time.perf_counter()
         self._phase = self._text = ""
         self._run: tuple[Report, float, float] | None = None  # with the time and seconds used at its start
         self._first: tuple[int, float] | None = None  # iteration and time at which the run was first seen
 
     def __enter__(self) -> Watch:
         if self.shown:
-            self._timer = threading.Timer(PATIENCE, self._appear)
-            self._timer.daemon = True
-            self._timer.start()
+            self._thread = threading.Thread(target=self._appear if self._at_terminal else self._tell, daemon=True)
+            self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._ended.set()
         with self._lock:
             self.shown = False
             if self._live is not None:
                 self._live.stop()
 
     def _appear(self) -> None:
+        if self._ended.wait(PATIENCE):
+            return
         from rich.console import Console
         from rich.live import Live
         from rich.spinner import Spinner
 
         with self._lock:
             if self.shown:
-                self._spinner = Spinner("dots")
-                self._live = Live(
-                    console=Console(stderr=True), get_renderable=self._line, refresh_per_second=5, transient=True
-                )
+                self._spinner, self._page = Spinner("dots"), Console(stderr=True)
+                self._live = Live(console=self._page, get_renderable=self._line, refresh_per_second=5, transient=True)
                 self._live.start()
+
+    def _tell(self) -> None:
+        """Plain lines, until the work ends."""
+        from kibitz.report.text import plain
+
+        for wait in waits():
+            if self._ended.wait(wait):
+                return
+            with self._lock:
+                if self.shown:
+                    say(plain(self.line()))
 
     # What is told to it
 
@@ -78,6 +109,13 @@ class Watch:
 
     # What it shows
 
+    def line(self) -> str:
+        """What is going on, and since when."""
+        from kibitz.report.text import duration
+
+        said, _ = self._state()
+        return said if self._run is not None else f"after {duration(time.perf_counter() - self._began)}: {said}"
+
     def _line(self) -> RenderableType:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -86,13 +124,16 @@ class Watch:
         from kibitz.report.text import plain
 
         said, part = self._state()
+        room = self._page.width - 2  # beside the spinner
+        said = fitted(plain(said), room)
         line = Table.grid(padding=(0, 1))
         line.add_column(width=1)
-        line.add_column(no_wrap=True, overflow="ellipsis")
-        cells: list[RenderableType] = [self._spinner, Text(plain(said), no_wrap=True, overflow="ellipsis")]
-        if part is not None:
-            line.add_column(width=20)
-            cells.append(ProgressBar(total=1.0, completed=part, width=20))
+        line.add_column(no_wrap=True, overflow="crop")
+        cells: list[RenderableType] = [self._spinner, Text(said, no_wrap=True, overflow="crop")]
+        bar = min(BAR, room - len(said) - 1)
+        if part is not None and bar >= SHORTEST_BAR:
+            line.add_column(width=bar)
+            cells.append(ProgressBar(total=1.0, completed=part, width=bar))
         line.add_row(*cells)
         return line
 
@@ -116,12 +157,47 @@ class Watch:
         rate = (iteration - since) / (used - then) if used > then else 0.0
         left = time_left(report.stop, report.looks, iteration, rate, report.seconds)
         said = [f"{self._text}: iteration {iteration:,}"]
+        said.append(f"{duration(max(report.seconds, before + used))} used")
         if report.looks:
             said.append(f"gap {gap_text(report.looks[-1].gap)}")
-        said.append(f"{duration(max(report.seconds, before + used))} used")
         if left is not None:
             said.append(f"about {duration(left)} left")
         return ", ".join(said), None if left is None else used / (used + left + 1e-9)
+
+
+def waits() -> Iterator[float]:
+    """Seconds to wait before each plain line: twice as long each time."""
+    try:
+        wait = min(float(os.environ.get("KIBITZ_PROGRESS", FIRST)), threading.TIMEOUT_MAX)
+    except ValueError:
+        wait = FIRST
+    while wait > 0:
+        yield wait
+        wait = min(2 * wait, LONGEST)
+
+
+def fitted(text: str, width: int) -> str:
+    """A line of progress such as "solving leduc: iteration 5, gap 0.1, about 3 s left", cut to a width.
+
+    The name of the work is shortened first, then figures go from the left, so the last one stays to the end: the time
+    left.
+    """
+    if len(text) <= width:
+        return text
+    label, _, rest = text.rpartition(": ")
+    figures = rest.split(", ")
+    if not label or not all(any(c.isdigit() for c in figure) for figure in figures):
+        return text[: max(0, width - 1)] + "…"  # words: the beginning says most
+    while True:
+        tail = ", ".join(figures)
+        room = width - len(tail) - 2
+        if room >= len(label):
+            return f"{label}: {tail}"
+        if room >= LABEL:
+            return f"{label[: room - 1]}…: {tail}"
+        if len(figures) == 1:
+            return tail[-width:]
+        del figures[0]
 
 
 def time_left(stop: dict[str, float], looks: list[Look], iteration: int, rate: float, used: float) -> float | None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
-from kibitz.form.kinds import is_form, is_poker, is_poker_form, is_poker_infosets
-from kibitz.form.sequence import Measure, form_of
+from kibitz.form.choice import form_for
+from kibitz.form.protocol import Form, Measure
 from kibitz.games import Game
-from kibitz.games import game as make_game
 from kibitz.profile import Profile
-from kibitz.tree import Tree, tree_of
-
-if TYPE_CHECKING:
-    from kibitz.form import Form
+from kibitz.tree import Tree
 
 __all__ = ["BestResponse", "Measure", "best_response", "exploitability", "measure", "nash_conv", "value"]
 
@@ -31,17 +27,8 @@ class BestResponse(NamedTuple):
 
 
 def _form(game: Game | Tree | Form | str, profile: Profile) -> Form:
-    """The form of a game that a profile was made on: poker has two."""
-    if is_form(game):
-        return game
-    if isinstance(game, Tree):
-        return form_of(game)
-    rules = make_game(game)
-    if is_poker_infosets(profile.infosets) and is_poker(rules):
-        from kibitz.form.poker.form import poker_form
-
-        return poker_form(rules)
-    return form_of(tree_of(rules))
+    """The form of a game that a profile was made on: a game may have two."""
+    return form_for(game, of_tree=profile.infosets.compact is None)
 
 
 def probabilities_of(form: Form, profile: Profile) -> Floats:
@@ -49,7 +36,7 @@ def probabilities_of(form: Form, profile: Profile) -> Floats:
     same = profile.infosets is form.infosets or (
         profile.meta.get("tree") == form.tree_digest
         and profile.probabilities.shape == (form.columns,)
-        and (is_poker_form(form) or np.array_equal(profile.infosets.first, form.infosets.first))
+        and form.infosets.same_shape(profile.infosets)
     )
     if not same:
         raise GameError(

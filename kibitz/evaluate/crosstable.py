@@ -11,23 +11,22 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions.poker import on_tree
+from kibitz import html
+from kibitz.abstractions.compact import on_tree
 from kibitz.errors import GameError
 from kibitz.evaluate import measure, probabilities_of
-from kibitz.form.kinds import is_form, is_poker, is_poker_infosets
+from kibitz.form.choice import compact_form, needs_tree
+from kibitz.form.protocol import Form
 from kibitz.form.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.tree import Tree, tree_of
-
-if TYPE_CHECKING:
-    from kibitz.form import Form
 
 __all__ = ["Crosstable", "Seatings", "crosstable", "mix", "units"]
 
@@ -61,7 +60,7 @@ def _alike(one: Profile, other: Profile) -> bool:
     """Were the two made for one game, in one form?"""
     if one.infosets is other.infosets:
         return True
-    if is_poker_infosets(one.infosets):  # the definition says all
+    if one.infosets.compact is not None:  # the definition says all
         return one.infosets.same(other.infosets)
     return (
         one.meta.get("tree") == other.meta.get("tree")
@@ -94,7 +93,7 @@ class Seatings:
         return float(np.mean([self[who][seat] for who in orders for seat, w in enumerate(who) if w == one]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Crosstable:
     """A round robin of m strategies, in chips a hand."""
 
@@ -105,6 +104,17 @@ class Crosstable:
     field: Floats  # [m]  mean over all combinations of `seats` different strategies and all their orders
     exploitability: Floats  # [m]  nash_conv per seat, in the real game
     plays: Seatings = dataclasses.field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Crosstable of {self.game or 'a game without a name'}: {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        head = ["in chips a hand", *self.names, "field", "exploitability"]
+        rows = []
+        for k, name in enumerate(self.names):
+            against = ["" if k == j else f"{x:+.4f}" for j, x in enumerate(self.matrix[k].tolist())]
+            rows.append([name, *against, f"{self.field[k]:+.4f}", f"{self.exploitability[k]:.4g}"])
+        return html.table(head, rows, f"row against column, {self.game}")
 
     def beats(self, row: int, column: int) -> bool:
         """Whether the row gets more from the column than the column from the row; in a two-player zero-sum game that is
@@ -161,14 +171,12 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Profile]) -
     which loses nothing: it is the other way that would.
     """
     given = list(strategies)
-    if is_form(game):
+    if not isinstance(game, Tree | str) and isinstance(game, Form):
         return game, given
     rules = None if isinstance(game, Tree) else make_game(game)
-    compact = [is_poker_infosets(profile.infosets) for profile in given]
-    if is_poker(rules) and all(compact):
-        from kibitz.form.poker.form import poker_form
-
-        return poker_form(rules), given
+    compact = [profile.infosets.compact is not None for profile in given]
+    if rules is not None and not needs_tree(rules) and all(compact):
+        return compact_form(rules), given
     try:
         tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
     except GameError as error:

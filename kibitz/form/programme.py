@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from kibitz.form.sequence import SequenceForm
+from kibitz.form.treeplexes import Treeplexes
 
 Floats = NDArray[np.float64]
 
 
-def constraints(form: SequenceForm, seat: int) -> tuple[Any, Floats]:
+def constraints(form: Treeplexes, seat: int) -> tuple[Any, Floats]:
     """E and e of a seat: the empty sequence has plan 1, and the actions of a point add up to its parent."""
     from scipy.sparse import csc_matrix
 
@@ -29,7 +28,7 @@ def constraints(form: SequenceForm, seat: int) -> tuple[Any, Floats]:
     return csc_matrix((entries, (rows, columns)), shape=(points + 1, size)), side
 
 
-def payoff_matrix(form: SequenceForm) -> Any:
+def payoff_matrix(form: Treeplexes) -> Any:
     """The payoffs to seat 0 of a two-player form as a sparse matrix: own sequences by the other's sequences."""
     from scipy.sparse import csc_matrix
 

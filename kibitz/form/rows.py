@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.form.sequence import Floats, SequenceForm
+from kibitz.form.treeplexes import Floats, Treeplexes
 from kibitz.tree import Infosets
 
 if TYPE_CHECKING:
@@ -26,17 +26,20 @@ Bools = NDArray[np.bool_]
 SUM_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RowMap:
     """A map from infosets to rows for one form. I infosets, K infoset columns, S sequences, C free columns."""
 
-    form: SequenceForm
+    form: Treeplexes
     row: NDArray[np.int64]  # [I]  infoset -> row
     moves: Bools  # [rows]  may the row move?
     base: Floats  # [K]  probabilities of frozen rows; 0 at closed actions; not read elsewhere
     free: NDArray[np.int64]  # [K]  infoset column -> free column, -1 if frozen or closed
     width: NDArray[np.int64]  # [C]  how many columns the row of a free column has
     kernel: Rows  # what the kernels read
+
+    def __repr__(self) -> str:
+        return f"<RowMap: {self.rows:,} rows for {len(self.row):,} infosets, {int(self.moves.sum()):,} may move>"
 
     @property
     def rows(self) -> int:
@@ -79,7 +82,7 @@ class RowMap:
 
 
 def row_map(
-    form: SequenceForm,
+    form: Treeplexes,
     row: NDArray[np.int64] | None = None,
     moves: Bools | None = None,
     base: Floats | None = None,
@@ -193,7 +196,7 @@ def check_rows(infosets: Infosets, row: NDArray[np.int64], closed: Bools, by_pos
             )
 
 
-def _check_base(form: SequenceForm, frozen: Bools, base: Floats) -> None:
+def _check_base(form: Treeplexes, frozen: Bools, base: Floats) -> None:
     """Frozen infosets have a distribution over open actions; the error names one that has not."""
     infosets = form.infosets
     with np.errstate(invalid="ignore"):

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.form.protocol import Measure
 from kibitz.form.rows import RowMap, row_map
+from kibitz.form.treeplexes import Treeplexes
 from kibitz.threads import Pace, together
 
 if TYPE_CHECKING:
-    from kibitz.form.sequence import Measure, SequenceForm
     from kibitz.kernels.sequence.cfr import Rule
 
 Floats = NDArray[np.float64]
@@ -22,7 +23,7 @@ NOISE = 1e-13
 class Space:
     """Regrets, strategies and averages of a run, by sequence or, where rows are shared or frozen, by column."""
 
-    def __init__(self, form: SequenceForm, rows: RowMap | None, start: Floats | None) -> None:
+    def __init__(self, form: Treeplexes, rows: RowMap | None, start: Floats | None) -> None:
         from kibitz.kernels.sequence.cfr import State
 
         self.form = form

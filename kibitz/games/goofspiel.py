@@ -29,7 +29,7 @@ MOST_CARDS = 100  # far beyond what can be laid out or sampled
 RETURNS = ("win_loss", "point_difference", "total_points")
 
 
-class Table(NamedTuple):
+class Auction(NamedTuple):
     """Where play stands: the prizes turned, the bids of each finished round, and those of this round."""
 
     turn: int
@@ -76,39 +76,39 @@ class Goofspiel:
         )
         return f"turn_based_simultaneous_game(game=goofspiel({arguments}))"
 
-    def root(self) -> Table:
+    def root(self) -> Auction:
         return self._next_prize((), ())
 
-    def _next_prize(self, prizes: tuple[int, ...], rounds: tuple[tuple[int, ...], ...]) -> Table:
+    def _next_prize(self, prizes: tuple[int, ...], rounds: tuple[tuple[int, ...], ...]) -> Auction:
         """The start of a round: chance turns the prize, or it is the next of the known order."""
         if len(rounds) == self.num_cards - 1:
-            return Table(TERMINAL, prizes, rounds, ())
+            return Auction(TERMINAL, prizes, rounds, ())
         if self.points_order == "random":
-            return Table(CHANCE, prizes, rounds, ())
+            return Auction(CHANCE, prizes, rounds, ())
         prize = len(rounds) + 1 if self.points_order == "ascending" else self.num_cards - len(rounds)
-        return Table(0, (*prizes, prize), rounds, ())
+        return Auction(0, (*prizes, prize), rounds, ())
 
-    def turn(self, state: Table) -> int:
+    def turn(self, state: Auction) -> int:
         return state.turn
 
-    def actions(self, state: Table) -> list[int]:
+    def actions(self, state: Auction) -> list[int]:
         spent = [bids[state.turn] for bids in state.rounds]
         return [card for card in range(1, self.num_cards + 1) if card not in spent]
 
-    def chance(self, state: Table) -> list[tuple[Action, float]]:
+    def chance(self, state: Auction) -> list[tuple[Action, float]]:
         left = [prize for prize in range(1, self.num_cards + 1) if prize not in state.prizes]
         return [(prize, 1 / len(left)) for prize in left]
 
-    def after(self, state: Table, action: Action) -> Table:
+    def after(self, state: Auction, action: Action) -> Auction:
         turn, prizes, rounds, sealed = state
         if turn == CHANCE:
-            return Table(0, (*prizes, int(action)), rounds, ())
+            return Auction(0, (*prizes, int(action)), rounds, ())
         sealed = (*sealed, int(action))
         if len(sealed) < self.players:
-            return Table(turn + 1, prizes, rounds, sealed)
+            return Auction(turn + 1, prizes, rounds, sealed)
         return self._next_prize(prizes, (*rounds, sealed))
 
-    def infoset(self, state: Table) -> str:
+    def infoset(self, state: Auction) -> str:
         turn, prizes, rounds, _ = state
         past = ""
         for prize, bids in zip(prizes, rounds, strict=False):
@@ -134,7 +134,7 @@ class Goofspiel:
             f"spent.\nAfter each round you are told {known}. {count}."
         )
 
-    def view(self, state: Table, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def view(self, state: Auction, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(cards left and own bids that others do not know, prizes and what is told of each round).
 
         At the end the last round, which is no move, is told as well.
@@ -157,13 +157,13 @@ class Goofspiel:
                 public.append(f"bids {'-'.join(map(str, rounds[at]))}")
         return tuple(private), tuple(public)
 
-    def _played_out(self, state: Table) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    def _played_out(self, state: Auction) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
         """All prizes and bids at the end: what is left, a prize and a card each, is no move."""
         total = self.num_cards * (self.num_cards + 1) // 2
         last = tuple(total - sum(bids[seat] for bids in state.rounds) for seat in range(self.players))
         return (*state.prizes, total - sum(state.prizes)), (*state.rounds, last)
 
-    def payoff(self, state: Table) -> list[float]:
+    def payoff(self, state: Auction) -> list[float]:
         prizes, rounds = self._played_out(state)
         points = [0.0] * self.players
         for prize, bids in zip(prizes, rounds, strict=True):

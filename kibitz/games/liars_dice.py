@@ -22,7 +22,7 @@ LIAR = "liar"
 MOST = 100  # far beyond what can be laid out or sampled, and lists of bids stay short
 
 
-class Table(NamedTuple):
+class Bids(NamedTuple):
     """Where play stands: all dice rolled so far, seat 0's first, and the bids made."""
 
     turn: int
@@ -72,29 +72,29 @@ class LiarsDice:
     def _numbers(self) -> dict[Action, int]:
         return {bid: number for number, bid in enumerate(self._bids)}
 
-    def root(self) -> Table:
-        return Table(CHANCE, (), -1, ())
+    def root(self) -> Bids:
+        return Bids(CHANCE, (), -1, ())
 
-    def turn(self, state: Table) -> int:
+    def turn(self, state: Bids) -> int:
         return state.turn
 
-    def actions(self, state: Table) -> tuple[str, ...]:
+    def actions(self, state: Bids) -> tuple[str, ...]:
         higher = self._bids[state.last + 1 :]
         return (*higher, LIAR) if state.bids else higher
 
-    def chance(self, state: Table) -> list[tuple[Action, float]]:
+    def chance(self, state: Bids) -> list[tuple[Action, float]]:
         return [(face, 1 / self.dice_sides) for face in range(1, self.dice_sides + 1)]
 
-    def after(self, state: Table, action: Action) -> Table:
+    def after(self, state: Bids, action: Action) -> Bids:
         turn, dice, last, bids = state
         if turn == CHANCE:
             dice = (*dice, int(action))
-            return Table(CHANCE if len(dice) < self.players * self.numdice else 0, dice, last, bids)
+            return Bids(CHANCE if len(dice) < self.players * self.numdice else 0, dice, last, bids)
         if action == LIAR:
-            return Table(TERMINAL, dice, last, bids)
-        return Table((turn + 1) % self.players, dice, self._numbers[action], (*bids, str(action)))
+            return Bids(TERMINAL, dice, last, bids)
+        return Bids((turn + 1) % self.players, dice, self._numbers[action], (*bids, str(action)))
 
-    def infoset(self, state: Table) -> str:
+    def infoset(self, state: Bids) -> str:
         own = state.dice[state.turn * self.numdice : (state.turn + 1) * self.numdice]
         return f"{','.join(map(str, sorted(own)))}:{' '.join(state.bids)}"
 
@@ -109,7 +109,7 @@ class LiarsDice:
             "Then the dice are shown: the bidder wins 1 if the bid was true, else the caller does."
         )
 
-    def view(self, state: Table, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def view(self, state: Bids, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(the seat's dice, all bids); once a bid is called the dice are shown."""
 
         def rolled(of: int) -> list[str]:
@@ -124,7 +124,7 @@ class LiarsDice:
         """(dice that the seat holds, 1) of an infoset: there is one round."""
         return infoset.partition(":")[0], 1
 
-    def payoff(self, state: Table) -> list[float]:
+    def payoff(self, state: Bids) -> list[float]:
         quantity, face = state.last // self.dice_sides + 1, state.last % self.dice_sides + 1
         count = sum(die in (face, self.dice_sides) for die in state.dice)
         bidder = (len(state.bids) - 1) % self.players

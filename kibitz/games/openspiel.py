@@ -239,12 +239,12 @@ class Pair(NamedTuple):
     openspiel_actions: tuple[int, ...]
 
 
-def align(game: Game, pyspiel_game: Any) -> list[Pair]:
+def align(game: Game, pyspiel_game: Any, visit: Callable[[Pair, Position], None] | None = None) -> list[Pair]:
     """Walk both games side by side and pair their infosets, in order of first visit.
 
     `pyspiel_game` is a pyspiel.Game or a load string. The trees must agree node for node: who moves, how many
     children in which order, chance, payoffs; and two histories must share an infoset in both or in neither.
-    Where they do not, GameError says where.
+    Where they do not, GameError says where. `visit` is called with each pair and a position of it, as they are found.
     """
     other = OpenSpielGame(pyspiel_game)
     if game.players != other.players:
@@ -269,6 +269,8 @@ def align(game: Game, pyspiel_game: Any) -> list[Pair]:
             _agree("how many actions there are", len(actions), len(position.moves), position)
             infoset = game.infoset(state)
             pair = Pair(turn, infoset, position.infoset, tuple(actions), tuple(position.moves.values()))
+            if visit is not None and (turn, infoset) not in ours:
+                visit(pair, position)
             mine = ours.setdefault((turn, infoset), pair)
             yours = theirs.setdefault((turn, position.infoset), pair)
             if mine != pair or yours != pair:
@@ -306,6 +308,31 @@ def _split(first: Pair, second: Pair) -> str:
 
 def _where(position: Position) -> str:
     return f"OpenSpiel's history {position.state.history()}"
+
+
+def policy_rows(game: Game, pyspiel_game: Any, policy: Any) -> list[tuple[int, Any, dict[Action, Any]]]:
+    """(seat, infoset, {action: probability}) of an OpenSpiel policy, in the words of `game`.
+
+    The policy is one of pyspiel's, or one of open_spiel.python.policy. An infoset that it does not have gets an empty
+    table.
+    """
+    found: list[tuple[int, Any, dict[Action, Any]]] = []
+
+    def visit(pair: Pair, position: Position) -> None:
+        try:
+            with _quiet():
+                chosen = dict(policy.action_probabilities(position.state))
+        except Exception as error:
+            why = _reason(error) or type(error).__name__
+            raise GameError(f"OpenSpiel's policy gives no probabilities at {_where(position)}: {why}") from None
+        names = dict(zip(pair.openspiel_actions, pair.actions, strict=True))
+        foreign = [number for number, p in chosen.items() if number not in names and p != 0.0]
+        if foreign:
+            raise GameError(f"OpenSpiel's policy takes action {foreign[0]} at {_where(position)}, which is not legal")
+        found.append((pair.seat, pair.infoset, {names[n]: p for n, p in chosen.items() if n in names}))
+
+    align(game, pyspiel_game, visit)
+    return found
 
 
 def openspiel_policy(

@@ -31,6 +31,7 @@ A game may also have
     machine()            compiled rules for walks and matches (kibitz.games.machine)
     agents()             players of its own by name: {name: (factory, one line of help)} (kibitz.play.agents)
     most_actions         the most actions of a decision, for games that are walked in plain Python
+    form                 the name of the form it is solved on (kibitz.form.choice); default: "tree"
     buckets()            abstractions of its own: {name: Buckets}, for kibitz.abstraction(game, name)
 """
 

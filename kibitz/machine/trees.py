@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.abstractions import abstraction as make_abstraction
-from kibitz.abstractions import same_infosets
 from kibitz.errors import SolverError
 from kibitz.games.machine import Hand, ListedHand, Machine, View, Words, row_key
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
@@ -115,7 +114,7 @@ class TreeMachine(Machine):
         return np.array([view.keys.row[number[str(text)]] for text in infosets], np.uint64)
 
     def keys_at(self, view: View, infosets: Any) -> Words:
-        if not same_infosets(infosets, self.tree.infosets):
+        if not self.tree.infosets.same(infosets):
             raise SolverError(f"the infosets are not those of {self.spec}")
         found: Words = view.keys.row
         return found

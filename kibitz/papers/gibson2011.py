@@ -9,31 +9,13 @@ for a stated number of iterations; S={i} for three players takes 3021 infosets b
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kibitz.papers.common import (
-    FUTURE,
-    OURS,
-    WEIGHT,
-    Claim,
-    Dot,
-    Heat,
-    OnStart,
-    Outcome,
-    Plan,
-    Scatter,
-    Sheet,
-    Spread,
-    across,
-    compare,
-    mean_range,
-    met,
-    weighing,
-    weight_sheet,
-)
-from kibitz.papers.leduc import (
+from kibitz.papers.claims import FUTURE, OURS, WEIGHT, Claim, across, compare
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Dot, Heat, Scatter, Sheet, Spread
+from kibitz.papers.gibson2011_runs import (
     ALL,
     ALL_COLD,
     ALL_REBUILT,
@@ -53,8 +35,10 @@ from kibitz.papers.leduc import (
     PREFLOP_COLD,
     PREFLOP_REBUILT,
     Results,
-    play,
+    gather,
+    runs,
 )
+from kibitz.papers.stitching import QUICK, met, weighing, weight_sheet
 
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: Leduc"
 SOURCE, TABLE = "Gibson & Szafron 2011, Sec. 6", "Gibson & Szafron 2011, Table 1"
@@ -80,8 +64,12 @@ PAPER: dict[int, dict[str, tuple[int, float, float | None]]] = {
 }
 
 
-def claims(two: Mapping[float, Results], three: Results) -> Iterator[Claim]:
+Found = tuple[Mapping[float, Results], Results]  # two players by the weight of the start, and three players
+
+
+def claims(found: Found) -> Iterator[Claim]:
     """All claims; those on the paper's strategies for two players are tried at all weights."""
+    two, three = found
     tried = {weight: [*_of_table(r), *_of_other_base(r)] for weight, r in two.items()}
     return across(_at_one_weight(two[WEIGHT], three), tried)
 
@@ -158,12 +146,12 @@ def sheet(r: Results, base: str) -> Sheet:
     for name in rows:
         size, earns, exploit = paper.get(name, (None, None, None))
         line = [name if name in PAPER_ROWS else f"+ {name}", f"{r.size[base][name]}", "" if size is None else f"{size}",
-                mean_range(r.earns[base][name]), "" if earns is None else f"{earns:.2f}"]  # fmt: skip
+                r.earns[base][name].text_with_range(), "" if earns is None else f"{earns:.2f}"]  # fmt: skip
         spread = r.exploit[base][name]
         if r.players == 2:
-            line += [mean_range(spread), "" if exploit is None else f"{exploit:.2f}"]
+            line += [spread.text_with_range(), "" if exploit is None else f"{exploit:.2f}"]
         else:
-            line.append(f"{spread.mean:.1f} ± {spread.sd:.1f}")
+            line.append(spread.text())
         lines.append(line)
     if not paper:
         keep = [k for k, name in enumerate(head) if name != "paper"]
@@ -185,7 +173,7 @@ def published(figure: int) -> dict[str, float]:
     return {name: number for name, number in rows.items() if number is not None}
 
 
-def by_weight(two: Mapping[float, Results]) -> tuple[dict[float, dict[str, Spread]], dict[float, dict[str, Spread]]]:
+def weighed_rows(two: Mapping[float, Results]) -> tuple[dict[float, dict[str, Spread]], dict[float, dict[str, Spread]]]:
     """Earnings and exploitability of the paper's strategies for two players, at each weight."""
 
     def rows(what: Mapping[str, Mapping[str, Spread]]) -> dict[str, Spread]:
@@ -196,7 +184,7 @@ def by_weight(two: Mapping[float, Results]) -> tuple[dict[float, dict[str, Sprea
 
 def reproduced(two: Mapping[float, Results]) -> str:
     """How many of the paper's figures for two players each weight brings into the range of its starts."""
-    earns, exploit = by_weight(two)
+    earns, exploit = weighed_rows(two)
     counts = {w: met(earns[w], published(1)) + met(exploit[w], published(2)) for w in sorted(two)}
     figures = len(published(1)) + len(published(2))
     whole = [f"{w:g}" for w, count in counts.items() if count == figures]
@@ -235,15 +223,12 @@ def figures(r: Results) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
+def page(plan: Plan, found: Found, claims: Sequence[Claim]) -> Page:
     """Table 1, both halves."""
-    began = time.perf_counter()
-    weighed, three = play(2, plan, on_start), play(3, plan, on_start)[WEIGHT]
-    two, (earns, exploit) = weighed[WEIGHT], by_weight(weighed)
+    weighed, three = found
+    two, (earns, exploit) = weighed[WEIGHT], weighed_rows(weighed)
     names = tuple(f"{base} {name}" for base in BASES for name in PAPER_ROWS)
-    return Outcome(
-        name="gibson2011",
-        title=TITLE,
+    return Page(
         about=(
             "Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean of "
             "what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
@@ -268,7 +253,6 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
             "start show how far the experts with S=N depend on it: they have the same bases, and experts of weight 0.",
             "A base that is rebuilt plays against experts that do not answer, which can make it easier to exploit.",
         ),
-        plan=plan,
         sheets=(
             sheet(two, "JQ-K"),
             sheet(three, "J-QK"),
@@ -279,7 +263,6 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
             sheet(three, "JQ-K"),
             sheet(three, "null"),
         ),
-        claims=tuple(claims(weighed, three)),
         pictures=(
             Scatter(
                 "exploitability",
@@ -311,5 +294,7 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
             "largest_gap": {"two_players": max(r.gap for r in weighed.values()), "three_players": three.gap},
             "games_solved": {"two_players": sum(r.games for r in weighed.values()), "three_players": three.games},
         },
-        seconds=time.perf_counter() - began,
     )
+
+
+EXPERIMENT = Experiment("gibson2011", TITLE, Plan(), QUICK, runs, gather, claims, page, tables=("1",))

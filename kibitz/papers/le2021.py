@@ -8,7 +8,6 @@ held against MCCFR as defined, measured exactly.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,53 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.papers import le2021_claims as claims_about
-from kibitz.papers.common import OnStart, Outcome, Plan, Sheet, Spread, mean_range
-from kibitz.papers.curves import Curves, Panel, line
-from kibitz.papers.le2021_claims import DECKS, MODES, Finding, Results
+from kibitz.papers.claims import Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Curves, Panel, Sheet, Spread, line
+from kibitz.papers.le2021_claims import DECKS, TABLES
+from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS
 from kibitz.papers.le2021_runs import (
-    ABSTRACTIONS,
-    BASELINE,
-    BY_STRENGTH,
-    KINDS,
-    THESIS,
+    GAMES,
+    LARGE,
+    MODE_NAMES,
+    MODES,
+    PLAN,
+    QUICK,
     Converged,
-    GoOn,
-    Laid,
-    Setting,
+    Results,
     Trained,
-    converge,
-    count,
-    exact_value,
-    side_by_side,
-    train,
+    gather,
+    is_quick,
+    iterations_of,
+    runs,
 )
 
-PLAN = Plan(starts=15, until=1e-2, iterations=100_000)
-QUICK = Plan(starts=3, until=0.2, iterations=2_000)
 TITLE = "A Game-theoretic Approach to the Card Game Toepen (Le 2021)"
-LARGE = Setting(3, 3, 3, True)
-SIZES = ((2, 2, 2), (2, 3, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
-GAMES = tuple(Setting(*size, betting) for size in SIZES for betting in (False, True))
-# Infosets in the thesis' tables, in the order of GAMES.
-TABLES = {
-    "3.1": (10, 496, 39, 3_552, 51, 3_576, 180, 22_338, 4_584, 1_366_338),
-    "3.2": (6, 330, 21, 2_130, 14, 954, 48, 5_586, 1_173, 376_958),
-}
 # The sizes of its abstractions that the thesis names or shows; the others follow from its rules.
 SHOWN = {"naive": "4", "simple-history": "166", "simple-hand": "about 200,000", BASELINE: "376,958"}
-ANSWERED = 3  # repetitions in which the thesis' best response is trained against the large game's last strategy
-STRENGTH, STRENGTH_QUICK = 200_000, 20_000  # iterations of the strategy that hands are clustered by
 NAMES = (BASELINE, *ABSTRACTIONS)
-EVALUATION = 10_000  # iterations of the thesis' best responses in Figures 4.1 and 4.2; as many as were trained later on
-MODE_NAMES = {True: "real rules", False: "thesis mode"}
-
-
-def counts() -> dict[str, dict[str, dict[bool, tuple[int, int]]]]:
-    """Infosets by game, by lossless abstraction, and by whether suit must be followed."""
-    return {
-        str(game): {kind: {suit: count(game.rules(suit), kind) for suit in (True, False)} for kind in KINDS}
-        for game in GAMES
-    }
 
 
 def count_sheets(found: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]) -> Iterator[Sheet]:
@@ -127,7 +104,7 @@ def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> She
         for deck, found in games.items():
             name = f"{deck}, {'betting' if betting else 'no betting'}" + (", thesis mode" if not mode else "")
             last = [found.real, found.even, found.seen, found.approximate]
-            cells = [mean_range(Spread(tuple(curve.values[:, -1].tolist())), 4) for curve in last]
+            cells = [Spread(tuple(curve.values[:, -1].tolist())).text_with_range(4) for curve in last]
             rows.append((name, f"{found.uniform:.3f}", *cells))
     return Sheet(
         "Exploitability after the last iteration (Table 4.1's games): mean ± sd [least, greatest]",
@@ -171,8 +148,7 @@ def abstraction_sheet(trained: Mapping[bool, Trained]) -> Sheet:
 
 
 def _spread(values: NDArray[np.float64], digits: int) -> str:
-    spread = Spread(tuple(values.tolist()))
-    return f"{spread.mean:.{digits}f} ± {spread.sd:.{digits}f}"
+    return Spread(tuple(values.tolist())).text(digits)
 
 
 # Pictures
@@ -249,73 +225,10 @@ def other_curves(
 # All of it
 
 
-def recompute(plan: Plan | None = None, on_start: OnStart | None = None) -> Outcome:
-    """Both tables and all figures. plan.iterations is for abstractions; exploitability curves take half as many."""
-    plan = plan or PLAN
-    began = time.perf_counter()
-    found = measured(plan, on_start)
-    return outcome(plan, found, time.perf_counter() - began)
-
-
-def measured(plan: Plan, on_start: OnStart | None = None) -> Results:
-    """All that the report is made from."""
-    told = on_start or (lambda what, done, of: None)
-    told("counting infosets", 0, 1)
-    counted = counts()
-    half, evaluation = iterations_of(plan)
-    small = {
-        (betting, mode): {
-            game.deck: converge(game.rules(mode), half, evaluation, plan.seeds, plan.jobs, on_start)
-            for game in (Setting(*size, betting) for size in SIZES[1:4])
-        }
-        for betting, mode in ((False, True), (True, True), (True, False))
-    }
-    tables = layouts(plan, on_start)
-    trained = {
-        mode: train(
-            tables.pop(mode),
-            plan.iterations,
-            plan.seeds,
-            plan.until,
-            plan.jobs,
-            on_start,
-            answered=0 if is_quick(plan) else ANSWERED,
-            every=4 if is_quick(plan) else 1,
-        )
-        for mode in MODES
-    }
-    values = {
-        game: exact_value(game.rules()) for game in (*(g for g in GAMES if not g.betting), Setting(2, 2, 2, True))
-    }
-    return Results(plan.iterations, small, trained, counted, values)
-
-
-def layouts(plan: Plan, on_start: OnStart | None) -> dict[bool, Laid]:
-    """The large game in both modes, laid out side by side."""
-    strength = STRENGTH_QUICK if is_quick(plan) else STRENGTH
-
-    def work(mode: bool, go_on: GoOn) -> Laid:
-        return Laid(LARGE.rules(mode), strength)
-
-    what = f"laying out {LARGE} with betting and clustering its hands"
-    return dict(zip(MODES, side_by_side(work, MODES, plan.jobs, what, on_start), strict=True))
-
-
-def is_quick(plan: Plan) -> bool:
-    return plan.iterations < PLAN.iterations
-
-
-def iterations_of(plan: Plan) -> tuple[int, int]:
-    """Of training and of the thesis' best responses, for the small games."""
-    return max(1, plan.iterations // 2), max(1, min(EVALUATION, plan.iterations))
-
-
-def outcome(plan: Plan, results: Results, seconds: float) -> Outcome:
-    found = tuple(claims_about.claims(results))
+def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
+    """Both tables and all figures."""
     trained, small = results.trained, results.small
-    return Outcome(
-        name="le2021",
-        title=TITLE,
+    return Page(
         about=about(plan),
         departs=(
             "MCCFR with external sampling as defined: regrets of a sampled walk are not weighted by the opponent's "
@@ -327,7 +240,6 @@ def outcome(plan: Plan, results: Results, seconds: float) -> Outcome:
             "without following suit, and from other updates: they are no targets, and are not drawn.",
         ),
         notes=(claims_about.tied_suits(results),),
-        plan=plan,
         sheets=(
             *count_sheets(results.counted),
             size_sheet(trained),
@@ -335,8 +247,7 @@ def outcome(plan: Plan, results: Results, seconds: float) -> Outcome:
             end_sheet(small),
             abstraction_sheet(trained),
         ),
-        claims=found,
-        pictures=pictures(results, found),
+        pictures=pictures(results, claims),
         figures={
             "unit": "chips",
             "counts": {
@@ -352,9 +263,7 @@ def outcome(plan: Plan, results: Results, seconds: float) -> Outcome:
             },
             "abstractions": {MODE_NAMES[mode]: trained_data(t) for mode, t in trained.items()},
         },
-        seconds=seconds,
-        unit="repetition",
-        summary=claims_about.summary(found),
+        summary=claims_about.summary(claims),
     )
 
 
@@ -374,7 +283,7 @@ def about(plan: Plan) -> str:
     )
 
 
-def pictures(results: Results, found: Sequence[Finding]) -> tuple[Curves, ...]:
+def pictures(results: Results, found: Sequence[Claim]) -> tuple[Curves, ...]:
     def text(figure: str) -> str:
         return claims_about.paragraph(figure, results, found)
 
@@ -434,3 +343,8 @@ def trained_data(t: Trained) -> dict[str, Any]:
             for what, of in curves.items()
         },
     }
+
+
+EXPERIMENT = Experiment(
+    "le2021", TITLE, PLAN, QUICK, runs, gather, claims_about.claims, page, "repetition", tables=("3.1", "3.2")
+)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.papers.common import FEW, MOST, OURS, VERDICTS, Claim
-from kibitz.papers.le2021_runs import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS, Converged, Setting, Trained
+from kibitz.papers.claims import FEW, MOST, OURS, Claim, share_of, stands
+from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS
+from kibitz.papers.le2021_runs import GAMES, MODES, OTHER, REAL, Converged, Results, Setting
 
 Bools = NDArray[np.bool_]
-MODES = (True, False)  # whether suit must be followed: the real rules, and thesis mode
-REAL, OTHER = "real rules", "thesis mode"
+# Infosets in the thesis' tables, in the order of GAMES.
+TABLES = {
+    "3.1": (10, 496, 39, 3_552, 51, 3_576, 180, 22_338, 4_584, 1_366_338),
+    "3.2": (6, 330, 21, 2_130, 14, 954, 48, 5_586, 1_173, 376_958),
+}
 WIDE, TALL, SQUARE = (Setting(*size, False).deck for size in ((3, 2, 2), (2, 3, 2), (3, 3, 2)))
 DECKS = (TALL, WIDE, SQUARE)
 SMALL_RANGE = 0.25  # two figures are called similar if they differ by less than this share of the larger
@@ -23,69 +25,17 @@ SLOW = 0.5  # chips: how long a run takes to come below this says how fast it co
 REPORTED, NEAR = 0.914, 0.1  # the exploitability that the thesis gives, and what share off is still about that
 
 
-@dataclass(frozen=True)
-class Results:
-    """All that was measured."""
-
-    iterations: int
-    small: Mapping[tuple[bool, bool], Mapping[str, Converged]]  # (betting, follow_suit) -> deck
-    trained: Mapping[bool, Trained]
-    counted: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]
-    values: Mapping[Setting, tuple[float, str]]  # of player 1, with a fraction where there is one
-
-
-@dataclass(frozen=True)
-class Finding(Claim):
-    """A claim in both modes; `held` is in the real rules. `exactly`: how it is, where that needs no repetitions."""
-
-    exactly: str = ""
-
-    @property
-    def shares(self) -> list[float]:
-        return [self.count / len(self.held)]
-
-    @property
-    def verdict(self) -> str:
-        if self.exactly:
-            return f"{'true' if all(self.held) else 'false'}: {self.exactly}"
-        words = {mode: _word(held) for mode, held in self.modes.items()}
-        if len(set(words.values())) == 1:
-            return words[REAL]
-        return f"{words[REAL]}; in thesis mode it {words[OTHER]}"
-
-    def cell(self, held: Sequence[bool]) -> str:
-        return super().cell(held) if not self.exactly or not held else "true" if all(held) else "false"
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "claim": self.text,
-            "source": self.source,
-            "held": self.count,
-            "of": len(self.held),
-            "verdict": self.verdict,
-            "modes": {mode: list(held) for mode, held in self.modes.items()},
-        }
-
-
-def _word(held: Sequence[bool]) -> str:
-    every, most, some, few, none = (text.replace("start", "repetition") for text in VERDICTS)
-    share = sum(held) / len(held)
-    if share in (0.0, 1.0):
-        return every if share else none
-    return most if share >= MOST else few if share <= FEW else some
-
-
-def _claim(text: str, source: str, held: Callable[[bool], Bools], modes: Iterable[bool] = MODES) -> Finding:
+def _claim(text: str, source: str, held: Callable[[bool], Bools], modes: Iterable[bool] = MODES) -> Claim:
     found = {REAL if mode else OTHER: tuple(bool(x) for x in np.atleast_1d(held(mode))) for mode in modes}
-    return Finding(text, source, found[REAL], modes=found)
+    return Claim(text, source, found[REAL], modes=found, unit="repetition")
 
 
-def _fact(text: str, source: str, truths: Mapping[bool, bool], exactly: str) -> Finding:
+def _fact(text: str, source: str, truths: Mapping[bool, bool], exactly: str) -> Claim:
     found = {REAL if mode else OTHER: (bool(true),) for mode, true in truths.items()}
-    return Finding(text, source, found[REAL], modes=found, exactly=exactly)
+    return Claim(text, source, found[REAL], modes=found, exactly=exactly, unit="repetition")
 
 
-def claims(r: Results) -> Iterator[Finding]:
+def claims(r: Results) -> Iterator[Claim]:
     yield from about_counts(r)
     yield from about_no_betting(r)
     yield from about_betting(r)
@@ -94,9 +44,7 @@ def claims(r: Results) -> Iterator[Finding]:
     yield from about_ours(r)
 
 
-def about_counts(r: Results) -> Iterator[Finding]:
-    from kibitz.papers.le2021 import GAMES, TABLES
-
+def about_counts(r: Results) -> Iterator[Claim]:
     for table, kind in (("3.1", "null"), ("3.2", BASELINE)):
         pairs = [(r.counted[str(game)][kind], game.betting) for game in GAMES]
         met = [sum(found[not betting]) == n for (found, betting), n in zip(pairs, TABLES[table], strict=True)]
@@ -110,11 +58,11 @@ def about_counts(r: Results) -> Iterator[Finding]:
         )
 
 
-def about_no_betting(r: Results) -> Iterator[Finding]:
+def about_no_betting(r: Results) -> Iterator[Claim]:
     games = r.small[False, True]
     end = {deck: games[deck].real.values[:, -1] for deck in DECKS}
 
-    def said(text: str, held: Bools) -> Finding:
+    def said(text: str, held: Bools) -> Claim:
         return _claim(text, "Fig. 4.1", lambda mode: held, (True,))
 
     yield said(
@@ -131,7 +79,7 @@ def about_no_betting(r: Results) -> Iterator[Finding]:
     )
 
 
-def about_betting(r: Results) -> Iterator[Finding]:
+def about_betting(r: Results) -> Iterator[Claim]:
     source = "Fig. 4.2"
 
     def end(mode: bool) -> dict[str, NDArray[np.float64]]:
@@ -185,7 +133,7 @@ def _most(hand: int) -> float:
     return float(tree_of(Setting(2, hand, hand, True).rules()).payoff.max())
 
 
-def about_scores(r: Results) -> Iterator[Finding]:
+def about_scores(r: Results) -> Iterator[Claim]:
     def score(mode: bool, name: str, look: int = -1) -> NDArray[np.float64]:
         return r.trained[mode].score[name].values[:, look]
 
@@ -238,7 +186,7 @@ def about_scores(r: Results) -> Iterator[Finding]:
     )
 
 
-def about_sizes(r: Results) -> Iterator[Finding]:
+def about_sizes(r: Results) -> Iterator[Claim]:
     source = "Fig. 4.5"
     sizes = {mode: r.trained[mode].sizes for mode in MODES}
     yield _fact(
@@ -286,7 +234,7 @@ def about_sizes(r: Results) -> Iterator[Finding]:
     )
 
 
-def about_ours(r: Results) -> Iterator[Finding]:
+def about_ours(r: Results) -> Iterator[Claim]:
     def score(mode: bool, name: str) -> NDArray[np.float64]:
         return r.trained[mode].score[name].values[:, -1]
 
@@ -334,11 +282,11 @@ def _list(numbers: Iterable[float]) -> str:
     return ", ".join(f"{x:.2f}" for x in numbers)
 
 
-def summary(found: Sequence[Finding]) -> str:
+def summary(found: Sequence[Claim]) -> str:
     """How the thesis' claims fared, in a sentence or two."""
     told = []
     for what, mode in (("in the real rules", REAL), ("in thesis mode", OTHER)):
-        shares = [sum(c.modes[mode]) / len(c.modes[mode]) for c in found if c.of_the_paper and mode in c.modes]
+        shares = [share_of(c.modes[mode]) for c in found if c.of_the_paper and mode in c.modes]
         yes, no = sum(s >= MOST for s in shares), sum(s <= FEW for s in shares)
         told.append(
             f"{what} {yes} of {len(shares)} hold and {no} do not"
@@ -351,7 +299,7 @@ def summary(found: Sequence[Finding]) -> str:
     )
 
 
-def paragraph(figure: str, r: Results, found: Sequence[Finding]) -> str:
+def paragraph(figure: str, r: Results, found: Sequence[Claim]) -> str:
     """What stands beside a figure: which of the thesis' conclusions hold in the correct game."""
     here = [claim for claim in found if claim.source == figure]
     if figure == "exploitability":
@@ -363,7 +311,7 @@ def paragraph(figure: str, r: Results, found: Sequence[Finding]) -> str:
             parts.append(f"{'these ' * (not parts)}{word}: {'; '.join(texts)}")
     text = f"Of the thesis' conclusions from {figure}, in the correct game {'. Others '.join(parts)}."
     here = [c for c in here if OTHER in c.modes]
-    other = [f"“{c.text}”" for c in here if _stands(c.modes[OTHER]) is not c.stands]
+    other = [f"“{c.text}”" for c in here if stands([share_of(c.modes[OTHER])]) is not c.stands]
     if here:
         text += f" In thesis mode the verdict is another on {'; '.join(other)}." if other else ""
         text += " In thesis mode all verdicts are the same." if not other else ""
@@ -371,12 +319,7 @@ def paragraph(figure: str, r: Results, found: Sequence[Finding]) -> str:
     return f"{text} {more(r)}" if more else text
 
 
-def _stands(held: Sequence[bool]) -> bool | None:
-    share = sum(held) / len(held)
-    return share >= MOST if share >= MOST or share <= FEW else None
-
-
-def _counts(claim: Finding) -> str:
+def _counts(claim: Claim) -> str:
     """11 of 15, in thesis mode 0 of 15; or how it is, where that needs no repetitions."""
     if claim.exactly:
         return claim.exactly
@@ -427,7 +370,7 @@ def _figure_5(r: Results) -> str:
     return f"{'. '.join(told)}."
 
 
-def _exploited(r: Results, found: Sequence[Finding]) -> str:
+def _exploited(r: Results, found: Sequence[Claim]) -> str:
     told = []
     for mode, word in ((True, "in the real rules"), (False, "in thesis mode")):
         t = r.trained[mode]

@@ -1,51 +1,35 @@
-"""The runs behind `kibitz paper le2021`: MCCFR on small games of Toepen, from many seeds, measured exactly.
-
-A Course is a game under an abstraction, laid out once. Runs on it differ by their seed alone, share the layout and go
-side by side in threads: compiled walks and measures need no interpreter. Strategies stay in rows; what a real infoset
-plays is read through an index, so that looking at a run costs a pass over the game and no more.
-"""
+"""The runs behind `kibitz paper le2021`: MCCFR on small games of Toepen, from many seeds, measured exactly."""
 
 from __future__ import annotations
 
-import importlib
-import os
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kibitz.abstractions import Abstraction, abstract_game, abstraction, numbered
+from kibitz.abstractions import abstract_game, abstraction
 from kibitz.errors import SolverError
 from kibitz.evaluate import measure
-from kibitz.form.rows import check_rows, row_map
-from kibitz.form.sequence import SequenceForm, form_of
-from kibitz.games.toepen.arrays import Labels, deals_of, keys_of_states, rules_of
+from kibitz.form.sequence import form_of
+from kibitz.games.toepen.arrays import deals_of, rules_of
 from kibitz.games.toepen.rules import Toepen
-from kibitz.papers.common import OnStart
-from kibitz.solvers import Task
-from kibitz.solvers.mccfr import Mccfr, mccfr
-from kibitz.tree import Tree, tree_of
+from kibitz.papers.experiment import Plan
+from kibitz.papers.le2021_course import BASELINE, LARGEST, Course, Floats, Laid, gap_of, worth
+from kibitz.papers.runs import Answers, Run, go_on, shared
+from kibitz.tree import tree_of
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-T = TypeVar("T")
-X = TypeVar("X")
-GoOn: TypeAlias = Callable[[], None]
-
-BASELINE = "isomorphic"
-THESIS = ("naive", "simple-history", "simple-hand", "advanced-hand", "advanced-history", "advanced-combined")
-BY_STRENGTH = ("strength", "strength-history")
-ABSTRACTIONS = (*THESIS, *BY_STRENGTH)
-LARGEST = "maximal"  # the largest isomorphism
+PLAN = Plan(starts=15, until=1e-2, iterations=100_000)
+QUICK = Plan(starts=3, until=0.2, iterations=2_000)
 KINDS = ("null", BASELINE, LARGEST)
-BUCKETS, STRENGTH_DEALS = 8, 200_000
+MODES = (True, False)  # whether suit must be followed: the real rules, and thesis mode
+REAL, OTHER = "real rules", "thesis mode"
+MODE_NAMES = {True: REAL, False: OTHER}
 SEEDS_APART = 1_000_003  # between runs of one repetition that must not share their random numbers
+ANSWERED = 3  # repetitions in which the thesis' best response is trained against the large game's last strategy
+STRENGTH, STRENGTH_QUICK = 200_000, 20_000  # iterations of the strategy that hands are clustered by
+EVALUATION = 10_000  # iterations of the thesis' best responses in Figures 4.1 and 4.2; as many as were trained later on
 
 
 class Setting(NamedTuple):
@@ -67,7 +51,22 @@ class Setting(NamedTuple):
         return f"{self.suits}/{self.ranks}/{self.hand}{'' if self.betting else ', no betting'}"
 
 
-# Counts
+LARGE = Setting(3, 3, 3, True)
+SIZES = ((2, 2, 2), (2, 3, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
+GAMES = tuple(Setting(*size, betting) for size in SIZES for betting in (False, True))
+SMALL = ((False, True), (True, True), (True, False))  # (betting, follow_suit) of the games of Table 4.1
+
+
+def is_quick(plan: Plan) -> bool:
+    return plan.iterations < PLAN.iterations
+
+
+def iterations_of(plan: Plan) -> tuple[int, int]:
+    """Of training and of the thesis' best responses, for the small games."""
+    return max(1, plan.iterations // 2), max(1, min(EVALUATION, plan.iterations))
+
+
+# Counts and values
 
 
 def count(rules: Toepen, kind: str) -> tuple[int, int]:
@@ -82,150 +81,20 @@ def count(rules: Toepen, kind: str) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
-# A game under an abstraction
+def counted(game: tuple[int, int, int, bool]) -> dict[str, list[tuple[int, int]]]:
+    """Infosets by lossless abstraction: in the real rules, and in thesis mode."""
+    return {kind: [count(Setting(*game).rules(mode), kind) for mode in MODES] for kind in KINDS}
 
 
-class Gap(NamedTuple):
-    """What a profile is worth in the real game."""
+def exact_value(game: tuple[int, int, int, bool]) -> tuple[float, str]:
+    """Player 1's value by the linear programme, and as a fraction where one with a small denominator is as close."""
+    from kibitz.evaluate import value
+    from kibitz.run import solve
 
-    gap: float  # nash_conv, the thesis' exploitability
-    value: float  # of player 1
-    best: tuple[float, float]  # what a best response of each player gets
-
-
-class Course:
-    """A game under an abstraction, ready for MCCFR. C columns of rows, S sequences.
-
-    answers: the seat that learns, where the other is frozen; None: both learn.
-    """
-
-    def __init__(self, tree: Tree, row: Ints, answers: int | None = None) -> None:
-        self.form, self.tree, self.answers = form_of(tree), tree, answers
-        infosets, moves, base = self.form.infosets, None, None
-        if answers is not None:
-            moves = np.zeros(int(row.max()) + 1, bool)
-            moves[row[infosets.seat_start[answers] : infosets.seat_start[answers + 1]]] = True
-            base = self.form.uniform()  # a strategy takes its place in `answered`
-        self._holds(
-            mccfr()(Task(tree, self.form, row_map(self.form, row, moves, base, by_position=True)), "mccfr"), row
-        )
-        self.frozen = np.repeat(np.zeros(self.rows, bool) if moves is None else ~moves, self.width)  # [C]
-
-    def _holds(self, solver: Mccfr, row: Ints) -> None:
-        self.solver, self.row, self.rows = solver, row, int(row.max()) + 1
-        self.reads = solver.column[self.form.reads].astype(np.uint32)  # [S]  sequence -> column
-        self.first, self.width = solver.row_first[:-1], np.diff(solver.row_first)  # [rows]
-        if self.answers is None:
-            solver.regret[:] = -0.0  # no sum of regrets gives minus zero: so it marks what was never visited
-
-    def regrouped(self, row: Ints) -> Course:
-        """The same game under another abstraction; it shares what it can."""
-        made = copy(self)
-        made._holds(self.solver.regrouped(row), row)
-        made.frozen = np.zeros(len(made.solver.regret), bool)
-        return made
-
-    def fresh(self, seed: int) -> Mccfr:
-        return self.solver.fresh(seed)
-
-    def average(self, run: Mccfr) -> Floats:
-        """The average strategy by column of rows; uniform where a row was never played."""
-        totals = np.add.reduceat(run.average, self.first)
-        shares = np.divide(1.0, np.where(totals > 0.0, totals, self.width))
-        weights = np.where(np.repeat(totals > 0.0, self.width), run.average, 1.0)
-        result: Floats = weights * np.repeat(shares, self.width)
-        return result
-
-    def reached(self, run: Mccfr) -> int:
-        """Rows that any walk has come to."""
-        touched = (run.average > 0.0) | (run.regret != 0.0) | ~np.signbit(run.regret)
-        return int(np.logical_or.reduceat(touched, self.first).sum())
-
-    def plan(self, strategy: Floats) -> Floats:
-        """[S]  realisation weights of both players."""
-        from kibitz.kernels.sequence.evaluate import all_plans
-
-        by_sequence = strategy.take(self.reads)
-        by_sequence[self.form.seat_sequence[:-1]] = 1.0
-        plan = np.empty(self.form.sequences)
-        all_plans(self.form.packed, by_sequence, plan)
-        return plan
-
-    def gap(self, strategy: Floats) -> Gap:
-        """Exactly, in the real game."""
-        return gap_of(self.form, self.reads, strategy)
-
-    def even_gap(self, strategy: Floats, largest: Abstraction) -> float:
-        """The gap if cards that are the same to a seat are played equally often; `largest` knows which are."""
-        return measure(self.form, largest.even_out(strategy[self.solver.column])).nash_conv
-
-    def answered(self, strategy: Floats, iterations: int, seed: int) -> float:
-        """What the learning seat gets after so many iterations against the other's strategy, which does not change.
-
-        That is the thesis' approximation of a best response [Sec. 4.1.1]; its value is computed exactly.
-        """
-        assert self.answers is not None
-        run = self.fresh(seed)
-        run.regret[self.frozen] = strategy[self.frozen]
-        run.step(iterations)
-        plan = self.plan(np.where(self.frozen, strategy, self.average(run)))
-        mine = slice(self.form.seat_sequence[self.answers], self.form.seat_sequence[self.answers + 1])
-        return float(plan[mine] @ worth(self.form, plan)[mine])
-
-
-def gap_of(form: SequenceForm, reads: NDArray[np.uint32], strategy: Floats) -> Gap:
-    from kibitz.kernels.sequence import evaluate
-
-    result, choice = np.empty((2, 2)), np.empty(form.points, np.int32)
-    strategy = strategy.view()
-    strategy.flags.writeable = False
-    gap = float(evaluate.measure(form.packed, reads, strategy, choice, result))
-    return Gap(gap, float(result[0, 0]), (float(result[1, 0]), float(result[1, 1])))
-
-
-def worth(form: SequenceForm, plan: Floats) -> Floats:
-    """[S]  what each sequence earns against the other player's plan: a profile's payoff is its plan times this."""
-    from kibitz.kernels.sequence.evaluate import seat_gradient
-
-    result = np.empty(form.sequences)
-    for seat in range(2):
-        seat_gradient(form.packed, seat, plan, result)
-    return result
-
-
-# Side by side
-
-
-class Stopped(Exception):
-    """The report was given up."""
-
-
-def side_by_side(
-    work: Callable[[X, GoOn], T], items: Sequence[X], jobs: int | None, what: str, on_start: OnStart | None
-) -> list[T]:
-    """work(item, go_on) for each, in threads; go_on() is called now and then and ends a thread when others failed."""
-    # Modules with compiled code come before the threads that want it: importing and compiling have a lock each.
-    for name in ("evaluate", "layout", "rows", "sampling", "toepen_keys", "toepen_lay", "toepen_walk"):
-        importlib.import_module(f"kibitz.kernels.{name}")
-    told = on_start or (lambda what, done, of: None)
-    told(what, 0, len(items))
-    stop = threading.Event()
-
-    def go_on() -> None:
-        if stop.is_set():
-            raise Stopped
-
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(min(jobs or cores, len(items))) as pool:
-        try:
-            waiting = [pool.submit(work, item, go_on) for item in items]
-            for done, future in enumerate(as_completed(waiting), 1):
-                future.result()
-                told(what, done, len(items))
-            return [future.result() for future in waiting]
-        finally:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
+    tree = tree_of(Setting(*game).rules())
+    found = float(value(tree, solve(tree, "lp"))[0])
+    near = Fraction(found).limit_denominator(2520)
+    return found, str(near) if abs(found - near) < 1e-8 else ""
 
 
 # Figures 4.1 and 4.2: exploitability
@@ -259,43 +128,66 @@ def looks_at(iterations: int, first: int) -> tuple[int, ...]:
     return tuple(sorted({n for n in steps if first <= n < tenth} | tenths | {iterations}))
 
 
-def converge(
-    rules: Toepen, iterations: int, evaluation: int, seeds: Iterable[int], jobs: int | None, on_start: OnStart | None
-) -> Converged:
-    """Runs of MCCFR from each seed; the thesis' best responses take `evaluation` iterations."""
-    tree = tree_of(rules)
-    row, largest = abstraction(tree, BASELINE).row, abstraction(tree, LARGEST)
-    course, answers = Course(tree, row), [Course(tree, row, seat) for seat in range(2)]
-    abstract = abstract_game(tree, row)
-    seen_form = form_of(abstract.tree)
-    # A column of the abstract game is a column of rows, in another order.
-    order = np.empty(int(abstract.tree.infosets.first[-1]), np.int64)
-    order[abstract.column] = course.solver.column
-    seen_reads = order[seen_form.reads].astype(np.uint32)
+class Small:
+    """A game of Table 4.1, laid out with all that its repetitions share."""
+
+    def __init__(self, rules: Toepen) -> None:
+        tree = tree_of(rules)
+        row, self.largest = abstraction(tree, BASELINE).row, abstraction(tree, LARGEST)
+        self.course, self.answers = Course(tree, row), [Course(tree, row, seat) for seat in range(2)]
+        abstract = abstract_game(tree, row)
+        self.seen_form = form_of(abstract.tree)
+        # A column of the abstract game is a column of rows, in another order.
+        order = np.empty(int(abstract.tree.infosets.first[-1]), np.int64)
+        order[abstract.column] = self.course.solver.column
+        self.seen_reads = order[self.seen_form.reads].astype(np.uint32)
+        self.uniform = measure(self.course.form, self.course.form.uniform()).nash_conv
+
+
+@shared
+def small(game: Setting, mode: bool) -> Small:
+    return Small(game.rules(mode))
+
+
+def few_of(looks: Sequence[int]) -> list[int]:
+    """The looks at which the thesis' best response is trained."""
+    return sorted({nearest(looks, at) for at in (100, 1_000, 10_000, looks[-1])})
+
+
+def nearest(looks: Sequence[int], at: float) -> int:
+    return min(looks, key=lambda n: abs(float(np.log(n / at))))
+
+
+def converged_from(
+    game: tuple[int, int, int, bool], mode: bool, iterations: int, evaluation: int, seed: int
+) -> dict[str, Any]:
+    """A run of MCCFR from a seed; the thesis' best responses take `evaluation` iterations."""
+    given = small(Setting(*game), mode)
     looks = looks_at(iterations, min(10, iterations))
-    few = sorted({min(looks, key=lambda n: abs(np.log(n / at))) for at in (100, 1_000, 10_000, iterations)})
+    few = few_of(looks)
+    course, answers = given.course, given.answers
+    run, real, even, seen, approximate = course.fresh(seed), [], [], [], []
+    for look in looks:
+        go_on()
+        run.step(look - run.iteration)
+        strategy = course.average(run)
+        real.append(course.gap(strategy).gap)
+        even.append(course.even_gap(strategy, given.largest))
+        seen.append(gap_of(given.seen_form, given.seen_reads, strategy).gap)
+        if look in few:
+            gains = (answers[s].answered(strategy, evaluation, seed + (s + 1) * SEEDS_APART) for s in range(2))
+            approximate.append(sum(gains))
+    return {"uniform": given.uniform, "real": real, "even": even, "seen": seen, "approximate": approximate}
 
-    def work(seed: int, go_on: GoOn) -> Any:
-        run, real, even, seen, approximate = course.fresh(seed), [], [], [], []
-        for look in looks:
-            go_on()
-            run.step(look - run.iteration)
-            strategy = course.average(run)
-            real.append(course.gap(strategy).gap)
-            even.append(course.even_gap(strategy, largest))
-            seen.append(gap_of(seen_form, seen_reads, strategy).gap)
-            if look in few:
-                gains = (answers[s].answered(strategy, evaluation, seed + (s + 1) * SEEDS_APART) for s in range(2))
-                approximate.append(sum(gains))
-        return real, even, seen, approximate
 
-    mode = "" if rules.follow_suit else ", thesis mode"
-    name = f"{rules.suits}/{rules.ranks}/{rules.hand}{'' if rules.betting else ', no betting'}{mode}"
-    found = side_by_side(work, list(seeds), jobs, f"exploitability of {name}", on_start)
-    real, even, seen, approximate = (np.array(part) for part in zip(*found, strict=True))
+def converged(iterations: int, found: Sequence[dict[str, Any]]) -> Converged:
+    """The runs from all seeds, put together."""
+    looks = looks_at(iterations, min(10, iterations))
+    few = few_of(looks)
+    real, even, seen, approximate = (np.array([each[what] for each in found]) for what in WHAT)
     at = [looks.index(look) for look in few]
     return Converged(
-        measure(course.form, course.form.uniform()).nash_conv,
+        found[0]["uniform"],
         Curve(looks, real),
         Curve(looks, even),
         Curve(looks, seen),
@@ -303,6 +195,8 @@ def converge(
         Curve(tuple(few), real[:, at]),
     )
 
+
+WHAT = ("real", "even", "seen", "approximate")
 
 # Figures 4.3 to 4.5: abstractions
 
@@ -322,118 +216,162 @@ class Trained:
     uniform: float
 
 
-def strength_rows(tree: Tree, rules: Toepen, iterations: int, deals: int = STRENGTH_DEALS) -> dict[str, Ints]:
-    """Rows of the abstractions by strength, after a blueprint of so many iterations; the same for all repetitions."""
-    from kibitz.solvers.blueprint import Blueprint
-    from kibitz.solvers.strength import strength_buckets
-
-    solved = Blueprint.empty(rules, "maximal", memory=40 << 20)
-    solved.train(iterations=iterations)
-    bucket = strength_buckets(solved, BUCKETS, deals)
-    labels = tree.infosets.labels
-    assert isinstance(labels, Labels)
-    states = labels.examples
-    rows = {name: numbered(tree.infosets, keys_of_states(rules, states, name, bucket)) for name in BY_STRENGTH}
-    for row in rows.values():
-        check_rows(tree.infosets, row, np.zeros(int(tree.infosets.first[-1]), bool), by_position=True)
-    return rows
+@shared
+def laid(game: Setting, mode: bool, strength: int) -> Laid:
+    return Laid(game.rules(mode), strength)
 
 
-class Laid:
-    """A game laid out, with all its abstractions. strength: iterations behind those by strength."""
-
-    def __init__(self, rules: Toepen, strength: int) -> None:
-        self.rules, self.tree = rules, tree_of(rules)
-        self.form = form_of(self.tree)
-        self.largest = abstraction(self.tree, LARGEST)
-        rows = {name: abstraction(self.tree, name).row for name in (BASELINE, *THESIS)}
-        rows |= strength_rows(self.tree, rules, strength)
-        base = Course(self.tree, rows[BASELINE])
-        self.course = {name: base if name == BASELINE else base.regrouped(row) for name, row in rows.items()}
-
-    @property
-    def mode(self) -> str:
-        return "real rules" if self.rules.follow_suit else "thesis mode"
-
-
-def train(
-    laid: Laid,
-    iterations: int,
-    seeds: Sequence[int],
-    until: float,
-    jobs: int | None = None,
-    on_start: OnStart | None = None,
-    answered: int = 3,
-    every: int = 1,
-) -> Trained:
-    """All abstractions and the baseline from each seed, in step with one another.
-
-    answered: from how many seeds the baseline gets the thesis' approximate best response at the end, of as many
-    iterations as were trained [Sec. 4.2.2]. every: only each so many-th look is taken, and the last.
-    """
+def solved(game: tuple[int, int, int, bool], mode: bool, strength: int, until: float) -> dict[str, Any]:
+    """What is known of the large game by solving it, and the sizes of its abstractions."""
     from kibitz.run import solve
 
-    told = on_start or (lambda what, done, of: None)
-    told(f"solving the game to {until:g}, {laid.mode}", 0, 1)
-    form, course = laid.form, laid.course
-    bound = measure(form, solve(laid.tree, "pcfr+", until=until).probabilities)
+    given = laid(Setting(*game), mode, strength)
+    bound = measure(given.form, solve(given.tree, "pcfr+", until=until).probabilities)
+    return {
+        "sizes": {name: course.rows for name, course in given.course.items()},
+        "value": [-float(bound.best[1]), float(bound.best[0])],
+        "gap": bound.nash_conv,
+        "uniform": measure(given.form, given.form.uniform()).nash_conv,
+    }
+
+
+def looks_of(iterations: int, every: int) -> tuple[tuple[int, ...], list[int]]:
+    """Of scores, and the fewer at which exploitability is measured. Only each `every`-th is taken, and the last."""
     looks = looks_at(iterations, min(100, iterations))[::-every][::-1]
-    gaps = sorted({min(looks, key=lambda n: abs(np.log(n / at))) for at in np.geomspace(looks[0], iterations, 7)})
+    return looks, sorted({nearest(looks, at) for at in np.geomspace(looks[0], iterations, 7)})
 
-    def work(seed: int, go_on: GoOn) -> Any:
-        # Each has random numbers of its own: otherwise all would see the same deals.
-        runs = {name: c.fresh(seed + k * SEEDS_APART) for k, (name, c) in enumerate(course.items())}
-        score, reached, gap = ({name: list[float]() for name in course} for _ in range(3))
-        against = np.empty(0)
-        for look in looks:
-            for name, run in runs.items():
-                go_on()
-                run.step(look - run.iteration)
-                strategy = course[name].average(run)
-                plan = course[name].plan(strategy)
-                if name == BASELINE:
-                    against = worth(form, plan)
-                score[name].append(0.5 * float(plan @ against))
-                reached[name].append(course[name].reached(run))
-                if look in gaps:
-                    gap[name].append(course[name].gap(strategy).gap)
-        last = {name: course[name].average(run) for name, run in runs.items()}
-        even = {name: course[name].even_gap(strategy, laid.largest) for name, strategy in last.items()}
-        return score, reached, gap, last[BASELINE], even
 
-    found = side_by_side(work, list(seeds), jobs, f"abstractions, {laid.mode}", on_start)
+def trained_from(
+    game: tuple[int, int, int, bool],
+    mode: bool,
+    strength: int,
+    iterations: int,
+    every: int,
+    answered: bool,
+    seed: int,
+) -> dict[str, Any]:
+    """All abstractions and the baseline from a seed, in step with one another.
 
-    def gather(part: int, at: Sequence[int]) -> dict[str, Curve]:
-        return {name: Curve(tuple(at), np.array([answer[part][name] for answer in found])) for name in course}
-
-    answers = [Course(laid.tree, course[BASELINE].row, seat) for seat in range(2)] if answered else []
-
-    def answer(item: tuple[int, int], go_on: GoOn) -> float:
-        k, seat = item
+    answered: whether the baseline gets the thesis' approximate best response at the end, of as many iterations as
+    were trained [Sec. 4.2.2].
+    """
+    given = laid(Setting(*game), mode, strength)
+    form, course = given.form, given.course
+    looks, gaps = looks_of(iterations, every)
+    # Each has random numbers of its own: otherwise all would see the same deals.
+    runs = {name: c.fresh(seed + k * SEEDS_APART) for k, (name, c) in enumerate(course.items())}
+    score, reached, gap = ({name: list[float]() for name in course} for _ in range(3))
+    against = np.empty(0)
+    for look in looks:
+        for name, run in runs.items():
+            go_on()
+            run.step(look - run.iteration)
+            strategy = course[name].average(run)
+            plan = course[name].plan(strategy)
+            if name == BASELINE:
+                against = worth(form, plan)
+            score[name].append(0.5 * float(plan @ against))
+            reached[name].append(course[name].reached(run))
+            if look in gaps:
+                gap[name].append(course[name].gap(strategy).gap)
+    last = {name: course[name].average(run) for name, run in runs.items()}
+    even = {name: course[name].even_gap(strategy, given.largest) for name, strategy in last.items()}
+    gains = []
+    for seat in range(2 if answered else 0):
         go_on()
-        return answers[seat].answered(found[k][3], iterations, seeds[k] + (20 + seat) * SEEDS_APART)
+        gains.append(given.answers[seat].answered(last[BASELINE], iterations, seed + (20 + seat) * SEEDS_APART))
+    return {"score": score, "reached": reached, "gap": gap, "even": even, "gains": gains}
 
-    items = [(k, seat) for k in range(min(answered, len(seeds))) for seat in range(2)]
-    gains = side_by_side(answer, items, jobs, f"the thesis' best responses, {laid.mode}", on_start) if items else []
+
+def trained(iterations: int, every: int, bound: dict[str, Any], found: Sequence[dict[str, Any]]) -> Trained:
+    """The runs from all seeds, put together."""
+    looks, gaps = looks_of(iterations, every)
+
+    def curves(what: str, at: Sequence[int]) -> dict[str, Curve]:
+        return {name: Curve(tuple(at), np.array([each[what][name] for each in found])) for name in bound["sizes"]}
+
+    low, high = bound["value"]
     return Trained(
-        {name: c.rows for name, c in course.items()},
-        gather(0, looks),
-        gather(1, looks),
-        gather(2, gaps),
-        {name: tuple(answer[4][name] for answer in found) for name in course},
-        (-float(bound.best[1]), float(bound.best[0])),
-        bound.nash_conv,
-        tuple(gains[k] + gains[k + 1] for k in range(0, len(gains), 2)),
-        measure(form, form.uniform()).nash_conv,
+        bound["sizes"],
+        curves("score", looks),
+        curves("reached", looks),
+        curves("gap", gaps),
+        {name: tuple(each["even"][name] for each in found) for name in bound["sizes"]},
+        (low, high),
+        bound["gap"],
+        tuple(sum(each["gains"]) for each in found if each["gains"]),
+        bound["uniform"],
     )
 
 
-def exact_value(rules: Toepen) -> tuple[float, str]:
-    """Player 1's value by the linear programme, and as a fraction where one with a small denominator is as close."""
-    from kibitz.evaluate import value
-    from kibitz.run import solve
+# All of it
 
-    tree = tree_of(rules)
-    found = float(value(tree, solve(tree, "lp"))[0])
-    near = Fraction(found).limit_denominator(2520)
-    return found, str(near) if abs(found - near) < 1e-8 else ""
+
+@dataclass(frozen=True)
+class Results:
+    """All that was measured."""
+
+    iterations: int
+    small: Mapping[tuple[bool, bool], Mapping[str, Converged]]  # (betting, follow_suit) -> deck
+    trained: Mapping[bool, Trained]
+    counted: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]
+    values: Mapping[Setting, tuple[float, str]]  # of player 1, with a fraction where there is one
+
+
+def small_games(betting: bool) -> list[Setting]:
+    return [Setting(*size, betting) for size in SIZES[1:4]]
+
+
+def valued_games() -> list[Setting]:
+    return [*(game for game in GAMES if not game.betting), Setting(2, 2, 2, True)]
+
+
+def every_of(plan: Plan) -> int:
+    return 4 if is_quick(plan) else 1
+
+
+def runs(plan: Plan) -> list[Run]:
+    """plan.iterations is for abstractions; exploitability curves take half as many."""
+    half, evaluation = iterations_of(plan)
+    strength, answered = (STRENGTH_QUICK, 0) if is_quick(plan) else (STRENGTH, ANSWERED)
+    result = [Run("counting infosets", counted, [(game,) for game in GAMES])]
+    for betting, mode in SMALL:
+        for game in small_games(betting):
+            pieces = [(game, mode, half, evaluation, seed) for seed in plan.seeds]
+            result.append(Run(converging(game, mode), converged_from, pieces, "threads"))
+    for mode in MODES:
+        given = LARGE, mode, strength
+        repeated = [(*given, plan.iterations, every_of(plan), k < answered, seed) for k, seed in enumerate(plan.seeds)]
+        result += [
+            Run(f"solving {LARGE}, {MODE_NAMES[mode]}", solved, [(*given, plan.until)]),
+            Run(f"abstractions, {MODE_NAMES[mode]}", trained_from, repeated, "threads"),
+        ]
+    return [*result, Run("values", exact_value, [(game,) for game in valued_games()])]
+
+
+def converging(game: Setting, mode: bool) -> str:
+    return f"exploitability of {game}{'' if mode else f', {OTHER}'}"
+
+
+def gather(plan: Plan, found: Answers) -> Results:
+    half, _ = iterations_of(plan)
+    counts = zip(GAMES, found["counting infosets"], strict=True)
+    return Results(
+        plan.iterations,
+        {
+            (betting, mode): {
+                game.deck: converged(half, found[converging(game, mode)]) for game in small_games(betting)
+            }
+            for betting, mode in SMALL
+        },
+        {
+            mode: trained(plan.iterations, every_of(plan), found[f"solving {LARGE}, {name}"][0],
+                          found[f"abstractions, {name}"])
+            for mode, name in MODE_NAMES.items()
+        },
+        {
+            str(game): {kind: {m: (a, b) for m, (a, b) in zip(MODES, pairs, strict=True)} for kind, pairs in of.items()}
+            for game, of in counts
+        },
+        {game: (value, text) for game, (value, text) in zip(valued_games(), found["values"], strict=True)},
+    )  # fmt: skip

@@ -7,7 +7,9 @@ played in the whole game, where best responses see every card. If the classes ar
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from math import comb
 from typing import Any
 
@@ -20,12 +22,14 @@ from kibitz.form.poker.deal import deal
 from kibitz.form.poker.form import PokerForm, poker_form
 from kibitz.form.poker.programme import payoff_entries
 from kibitz.games import game
-from kibitz.papers.common import OURS, Claim, OnStart, Plan, Sheet
-from kibitz.papers.curves import Curves, Line, Panel
-from kibitz.papers.sandholm_common import SLIDES, Part
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Curves, Line, Panel, Sheet
+from kibitz.papers.runs import Answers, Run, tuples
 from kibitz.run import solve
 from kibitz.solvers import Task, make
 
+SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
 ROWS, SHRUNK_ROWS, NON_ZEROS = 91_224_226, 1_237_238, 50_000_000  # of linear programmes, in the slides
 # Games that are solved exactly within each reading's classes; the first is Leduc.
@@ -50,6 +54,15 @@ class Inside:
     value: float  # within the classes, for the first seat
     true: float  # of the whole game, exactly or as well as it is known
 
+    @classmethod
+    def read(cls, data: dict[str, Any]) -> Inside:
+        return cls(**tuples(data))
+
+
+@cache
+def shrunk_of(name: str, reading: str) -> Shrunk:
+    return shrink(_cards(name), reading)
+
 
 def _cards(name: str) -> Cards:
     return Cards.of(poker_form(game(name)).definition)
@@ -63,7 +76,7 @@ def within(form: PokerForm, shrunk: Shrunk) -> PokerForm:
 def solve_exactly(name: str, reading: str) -> Inside:
     """The linear programme within the classes and that of the whole game."""
     form = poker_form(game(name))
-    shrunk = shrink(Cards.of(form.definition), reading)
+    shrunk = shrunk_of(name, reading)
     small = within(form, shrunk)
     solver = make("lp", Task(None, small))
     solver.step(1)
@@ -114,43 +127,148 @@ def one_seat(name: str, shrunk: Shrunk, seat: int, iterations: int, true: tuple[
     return Alone(name, seat, float(-best[1 - seat]), float(best[seat]), true)
 
 
-def recompute(plan: Plan, told: OnStart) -> Part:
-    form = poker_form(game(GAME))
-    told("gameshrink: compiling", 0, 1)
-    for reading in READINGS:
-        shrink(_cards(EXACT[0]), reading)
-    shrunk: dict[str, Shrunk] = {}
-    seconds: dict[str, float] = {}
-    for reading in READINGS:
-        told(f"gameshrink, {reading}", 0, 1)
+# Runs
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The game as it is: hands told apart by round, and its betting."""
+
+    deals: list[int]
+    suits: list[int]  # up to the names of suits
+    per_hand: list[list[int]]  # sequences and infosets of a hand, by round
+    signals: int  # nodes of the signal tree
+
+
+def sizes(name: str) -> dict[str, Any]:
+    form = poker_form(game(name))
+    whole, deals = [], form.cards.hands
+    cards_left = form.definition.ranks * form.definition.suits - form.definition.hole
+    for dealt in form.definition.board:
+        deals *= comb(cards_left, dealt)
+        cards_left -= dealt
+        whole.append(deals)
+    suits = [cards.classes for cards in deal(form.definition, alike=False).rounds]
+    return asdict(Whole(whole, suits, list(form.per_hand), Cards.of(form.definition).signal_nodes))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a reading makes of the game, and how long that takes."""
+
+    classes: list[int]
+    rows: int
+    non_zeros: int
+    seconds: float
+
+
+def shrink_whole(name: str, reading: str) -> dict[str, Any]:
+    form = poker_form(game(name))
+    shrink(_cards(EXACT[0]), reading)  # compiles
+    began = time.perf_counter()
+    shrunk = shrink(Cards.of(form.definition), reading)
+    spent = time.perf_counter() - began
+    return asdict(Found(shrunk.classes, shrunk.lp_size(*form.per_hand), entries(form, shrunk), spent))
+
+
+def exactly(name: str, reading: str) -> dict[str, Any]:
+    return asdict(solve_exactly(name, reading))
+
+
+def by_cfr(name: str, reading: str, iterations: int) -> dict[str, Any]:
+    return asdict(solve_in(name, shrunk_of(name, reading), iterations))
+
+
+def _value(name: str, iterations: int) -> list[float]:
+    """What best responses get against a solution of the whole game: bounds of its value."""
+    solver: Any = make(SOLVER, Task(None, poker_form(game(name)), threads=2))
+    solver.step(iterations)
+    best: list[float] = solver.measure().best.tolist()
+    return best
+
+
+def both_alone(name: str, iterations: int) -> list[dict[str, Any]]:
+    """Each seat by itself within win-count classes."""
+    best = _value(name, iterations)
+    bounds = (-best[1], best[0]), (-best[0], best[1])
+    shrunk = shrunk_of(name, "win-count")
+    return [asdict(one_seat(name, shrunk, seat, iterations, bounds[seat])) for seat in (0, 1)]
+
+
+def lossy(name: str, thresholds: Sequence[int], iterations: int) -> list[dict[str, Any]]:
+    """The win-count reading with thresholds; those that give the same classes once."""
+    true = solve(name, SOLVER, iterations=2 * iterations).meta["value"][0]
+    found, seen = [], set()
+    for threshold in thresholds:
+        shrunk = shrink(_cards(name), "win-count", threshold)
+        if tuple(shrunk.classes) in seen:
+            continue
+        seen.add(tuple(shrunk.classes))
+        found.append(asdict(solve_in(name, shrunk, iterations, true, looks=1)) | {"name": f"threshold {threshold}"})
+    return found
+
+
+def programme(name: str, iterations: int) -> dict[str, Any]:
+    """The linear programme of a shrunken deck against first-order solvers."""
+    form = poker_form(game(name))
+    solvers = {}
+    for solver in ("lp", "cfr+", "dcfr", "dcfr+", "pcfr+"):
         began = time.perf_counter()
-        shrunk[reading] = shrink(Cards.of(form.definition), reading)
-        seconds[reading] = time.perf_counter() - began
-    exact = []
+        found = solve(form, solver, iterations=None if solver == "lp" else iterations).meta
+        solvers[solver] = {"value": found["value"][0], "gap": found["nash_conv"], "iterations": found["iterations"],
+                           "seconds": time.perf_counter() - began}  # fmt: skip
+    return {"game": name, "rows": form.programme_size[1], "solvers": solvers}
+
+
+def runs(plan: Plan) -> list[Run]:
+    """All take every core, or are timed: so one after another."""
     quick = plan.iterations < 100
     names = EXACT[:1] if quick else EXACT
-    for k, name in enumerate(names):
-        told("linear programmes within classes", k, len(names))
-        exact += [solve_exactly(name, reading) for reading in READINGS]
-    curves = []
-    for k, reading in enumerate(READINGS):
-        told("cfr within classes of rhode island", k, len(READINGS))
-        curves.append(solve_in(GAME, shrunk[reading], plan.iterations))
-    alone: list[Alone] = []
-    for name, iterations in ((EXACT[0], 10 * plan.iterations), (GAME, plan.iterations))[: 1 if quick else 2]:
-        told("one seat alone within classes", len(alone), 4)
-        best = _value(name, iterations)
-        found = shrunk["win-count"] if name == GAME else shrink(_cards(name), "win-count")
-        for seat in (0, 1):
-            true = (-best[1], best[0]) if seat == 0 else (-best[0], best[1])
-            alone.append(one_seat(name, found, seat, iterations, true))
-    told("lossy classes", 0, 1)
-    lossy = _lossy(max(50, plan.iterations))
-    programme = _programme("rhode_island(ranks=2, suits=2)" if quick else EXACT[1], plan)
-    sequences, infosets = form.per_hand
-    suits = [cards.classes for cards in deal(form.definition, alike=False).rounds]
-    non_zeros = {reading: entries(form, found) for reading, found in shrunk.items()}
-    return Part(
+    alone = [(EXACT[0], 10 * plan.iterations), (GAME, plan.iterations)]
+    return [
+        Run("gameshrink: sizes", sizes, [(GAME,)]),
+        Run("gameshrink", shrink_whole, [(GAME, reading) for reading in READINGS]),
+        Run("linear programmes within classes", exactly, [(name, reading) for name in names for reading in READINGS]),
+        Run("cfr within classes of rhode island", by_cfr, [(GAME, reading, plan.iterations) for reading in READINGS]),
+        Run("one seat alone within classes", both_alone, alone[: 1 if quick else 2]),
+        Run("lossy classes", lossy, [(LOSSY, THRESHOLDS, max(50, plan.iterations))]),
+        Run("linear programme and first-order solvers", programme,
+            [("rhode_island(ranks=2, suits=2)" if quick else EXACT[1], 10 * plan.iterations)]),
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Results:
+    whole: Whole
+    shrunk: dict[str, Found]  # by reading
+    exact: list[Inside]
+    curves: list[Inside]
+    alone: list[Alone]
+    lossy: list[Inside]
+    programme: dict[str, Any]
+
+
+def gather(plan: Plan, found: Answers) -> Results:
+    (whole,), (few,), (solved,) = (
+        found[name] for name in ("gameshrink: sizes", "lossy classes", "linear programme and first-order solvers")
+    )
+    return Results(
+        Whole(**whole),
+        {reading: Found(**each) for reading, each in zip(READINGS, found["gameshrink"], strict=True)},
+        [Inside.read(each) for each in found["linear programmes within classes"]],
+        [Inside.read(each) for each in found["cfr within classes of rhode island"]],
+        [Alone(**tuples(seat)) for both in found["one seat alone within classes"] for seat in both],
+        [Inside.read(each) for each in few],
+        solved,
+    )
+
+
+# The page
+
+
+def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
+    solvers = r.programme["solvers"]
+    return Page(
         about=(
             "GameShrink merges signals that lead to the same ends. Two readings of its definition are run on the "
             "signal tree of Rhode Island hold'em, which knows nothing of suits: by the numbers of wins and losses "
@@ -163,34 +281,34 @@ def recompute(plan: Plan, told: OnStart) -> Part:
             "`kibitz/abstractions/gameshrink.py`.",
         ),
         sheets=(
-            _classes_sheet(form, shrunk, seconds, non_zeros, suits),
-            _lossless_sheet([*exact, *curves]),
-            _alone_sheet(alone),
-            _lossy_sheet(lossy),
-            programme[0],
+            _classes_sheet(r),
+            _lossless_sheet([*r.exact, *r.curves]),
+            _alone_sheet(r.alone),
+            _lossy_sheet(r.lossy),
+            _programme_sheet(r.programme),
         ),
-        claims=tuple(_claims(form, shrunk, seconds, exact, curves, alone, suits)),
-        pictures=(_picture(curves),),
+        pictures=(_picture(r.curves),),
         figures={
-            "classes": {reading: found.classes for reading, found in shrunk.items()},
-            "rows": {reading: found.lp_size(sequences, infosets) for reading, found in shrunk.items()},
-            "non_zeros": non_zeros,
-            "seconds": seconds,
-            "solutions": [_data(each) for each in (*exact, *curves)],
-            "alone": [asdict(each) for each in alone],
-            "lossy": [_data(each) for each in lossy],
-            "programme": programme[1],
+            "classes": {reading: found.classes for reading, found in r.shrunk.items()},
+            "rows": {reading: found.rows for reading, found in r.shrunk.items()},
+            "non_zeros": {reading: found.non_zeros for reading, found in r.shrunk.items()},
+            "seconds": {reading: found.seconds for reading, found in r.shrunk.items()},
+            "solutions": [_data(each) for each in (*r.exact, *r.curves)],
+            "alone": [asdict(each) for each in r.alone],
+            "lossy": [_data(each) for each in r.lossy],
+            "programme": {
+                "game": r.programme["game"],
+                "rows": r.programme["rows"],
+                "lp": solvers["lp"]["value"],
+                **{
+                    name: {"value": found["value"], "gap": found["gap"]}
+                    for name, found in solvers.items()
+                    if name != "lp"
+                },
+            },
         },
-        summary=_summary(exact, curves, alone, non_zeros["win-count"]),
-    )  # fmt: skip
-
-
-def _value(name: str, iterations: int) -> list[float]:
-    """What best responses get against a solution of the whole game: bounds of its value."""
-    solver: Any = make(SOLVER, Task(None, poker_form(game(name)), threads=2))
-    solver.step(iterations)
-    best: list[float] = solver.measure().best.tolist()
-    return best
+        summary=_summary(r),
+    )
 
 
 def _alone_sheet(found: list[Alone]) -> Sheet:
@@ -222,28 +340,21 @@ def entries(form: PokerForm, shrunk: Shrunk) -> int:
     return payoff_entries(small) + small.sequences + small.points
 
 
-def _classes_sheet(
-    form: PokerForm, shrunk: dict[str, Shrunk], seconds: dict[str, float], non_zeros: dict[str, int], suits: list[int]
-) -> Sheet:
-    whole, deals = [], form.cards.hands
-    cards_left = form.definition.ranks * form.definition.suits - form.definition.hole
-    for dealt in form.definition.board:
-        deals *= comb(cards_left, dealt)
-        cards_left -= dealt
-        whole.append(deals)
+def _classes_sheet(r: Results) -> Sheet:
+    whole, suits, per_hand = r.whole.deals, r.whole.suits, r.whole.per_hand
     rows: list[tuple[str, ...]] = [
-        ("all hands and boards", _by_round(whole), f"{lp_size(whole, *form.per_hand):,}", "", "", f"{ROWS:,} rows"),
-        ("up to the names of suits", _by_round(suits), f"{lp_size(suits, *form.per_hand):,}", "", "", ""),
+        ("all hands and boards", _by_round(whole), f"{lp_size(whole, *per_hand):,}", "", "", f"{ROWS:,} rows"),
+        ("up to the names of suits", _by_round(suits), f"{lp_size(suits, *per_hand):,}", "", "", ""),
     ]
     paper = {"win-count": f"{SHRUNK_ROWS:,} rows, {NON_ZEROS:,} non-zeros, one second", "strict": ""}
-    for reading, found in shrunk.items():
-        rows.append((f"GameShrink, {reading}", _by_round(found.classes), f"{found.lp_size(*form.per_hand):,}",
-                     f"{non_zeros[reading]:,}", f"{seconds[reading]:.1f}", paper[reading]))  # fmt: skip
+    for reading, found in r.shrunk.items():
+        rows.append((f"GameShrink, {reading}", _by_round(found.classes), f"{found.rows:,}", f"{found.non_zeros:,}",
+                     f"{found.seconds:.1f}", paper[reading]))  # fmt: skip
     return Sheet(
         "Rhode Island hold'em: classes of hands by round, and the linear programme within them",
         ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"),
         rows,
-        f"The signal tree has {Cards.of(form.definition).signal_nodes:,} nodes. The slides print sizes of "
+        f"The signal tree has {r.whole.signals:,} nodes. The slides print sizes of "
         "programmes, not classes: that the published classes are those of the win-count reading is inferred from "
         "the sizes.",
     )
@@ -267,23 +378,6 @@ def _lossless_sheet(found: list[Inside]) -> Sheet:
     )
 
 
-def _lossy(iterations: int) -> list[Inside]:
-    true = solve(LOSSY, SOLVER, iterations=2 * iterations).meta["value"][0]
-    found, seen = [], set()
-    for threshold in THRESHOLDS:
-        shrunk = shrink(_cards(LOSSY), "win-count", threshold)
-        if tuple(shrunk.classes) in seen:
-            continue
-        seen.add(tuple(shrunk.classes))
-        each = solve_in(LOSSY, shrunk, iterations, true, looks=1)
-        found.append(Inside(f"threshold {threshold}", each.reading, *_rest(each)))
-    return found
-
-
-def _rest(each: Inside) -> tuple[Any, ...]:
-    return each.classes, each.iterations, each.inside, each.outside, each.value, each.true
-
-
 def _lossy_sheet(found: list[Inside]) -> Sheet:
     rows: list[tuple[str, ...]] = [
         (each.name, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
@@ -298,29 +392,17 @@ def _lossy_sheet(found: list[Inside]) -> Sheet:
     )
 
 
-def _programme(name: str, plan: Plan) -> tuple[Sheet, dict[str, Any]]:
-    """The linear programme of a shrunken deck against first-order solvers."""
-    form = poker_form(game(name))
-    began = time.perf_counter()
-    exact = solve(form, "lp").meta
-    spent = time.perf_counter() - began
-    first = ("lp (HiGHS)", f"{exact['value'][0]:.6f}", f"{exact['nash_conv']:.1e}", f"{spent:.1f}")
-    rows: list[tuple[str, ...]] = [first]
-    data: dict[str, Any] = {"game": name, "rows": form.programme_size[1], "lp": exact["value"][0]}
-    for solver in ("cfr+", "dcfr", "dcfr+", "pcfr+"):
-        began = time.perf_counter()
-        found = solve(form, solver, iterations=10 * plan.iterations).meta
-        spent = time.perf_counter() - began
-        rows.append((f"{solver}, {found['iterations']:,} iterations", f"{found['value'][0]:.6f}",
-                     f"{found['nash_conv']:.1e}", f"{spent:.1f}"))  # fmt: skip
-        data[solver] = {"value": found["value"][0], "gap": found["nash_conv"]}
-    sheet = Sheet(
-        f"{name}: the linear programme ({form.programme_size[1]:,} rows) and first-order solvers",
+def _programme_sheet(found: dict[str, Any]) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for solver, each in found["solvers"].items():
+        label = "lp (HiGHS)" if solver == "lp" else f"{solver}, {each['iterations']:,} iterations"
+        rows.append((label, f"{each['value']:.6f}", f"{each['gap']:.1e}", f"{each['seconds']:.1f}"))
+    return Sheet(
+        f"{found['game']}: the linear programme ({found['rows']:,} rows) and first-order solvers",
         ("solver", "value", "gap", "seconds"),
         rows,
         "A value is within its gap of the exact one.",
     )
-    return sheet, data
 
 
 def _picture(curves: list[Inside]) -> Curves:
@@ -341,34 +423,30 @@ def _agree(each: Inside) -> bool:
     return abs(each.outside[-1] - each.inside[-1]) <= 1e-6 + 1e-3 * each.inside[-1]
 
 
-def _claims(
-    form: PokerForm, shrunk: dict[str, Shrunk], seconds: dict[str, float], exact: list[Inside], curves: list[Inside],
-    alone: list[Alone], suits: list[int],
-) -> list[Claim]:  # fmt: skip
-    size = shrunk["win-count"].lp_size(*form.per_hand)
-    everything = [*exact, *curves]
+def claims(r: Results) -> list[Claim]:
+    everything = [*r.exact, *r.curves]
 
     def lossless(reading: str) -> bool:
         return all(_agree(each) for each in everything if each.reading == reading)
 
     return [
         Claim(f"after GameShrink the programme has {SHRUNK_ROWS:,} rows and columns (win-count)", SLIDES,
-              (size == SHRUNK_ROWS,)),
-        Claim("GameShrink runs in one second (win-count)", SLIDES, (seconds["win-count"] <= 1.5,)),
+              (r.shrunk["win-count"].rows == SHRUNK_ROWS,)),
+        Claim("GameShrink runs in one second (win-count)", SLIDES, (r.shrunk["win-count"].seconds <= 1.5,)),
         Claim("an equilibrium within the classes is one of the whole game (win-count, which has the published size)",
               SLIDES, (lossless("win-count"),)),
         Claim("a seat that sees win-count classes only cannot secure the value of the game", OURS,
-              tuple(each.most < each.true[0] for each in alone)),
+              tuple(each.most < each.true[0] for each in r.alone)),
         Claim("an equilibrium within strict classes is one of the whole game", OURS, (lossless("strict"),)),
         Claim("strict classes are fewer than hands up to the names of suits", OURS,
-              (shrunk["strict"].classes[-1] < suits[-1],)),
+              (r.shrunk["strict"].classes[-1] < r.whole.suits[-1],)),
     ]  # fmt: skip
 
 
-def _summary(exact: list[Inside], curves: list[Inside], alone: list[Alone], non_zeros: int) -> str:
-    by = {(each.name, each.reading): each for each in (*exact, *curves)}
-    leduc, whole, strict = by[EXACT[0], "win-count"], by[GAME, "win-count"], by[GAME, "strict"]
-    proof = [each for each in alone if each.most < each.true[0]]
+def _summary(r: Results) -> str:
+    leduc = next(each for each in r.exact if each.name == EXACT[0] and each.reading == "win-count")
+    whole, strict = (next(each for each in r.curves if each.reading == reading) for reading in READINGS)
+    non_zeros, proof = r.shrunk["win-count"].non_zeros, [each for each in r.alone if each.most < each.true[0]]
     proved = ""
     if proof:
         each = proof[-1]
@@ -395,3 +473,6 @@ def _data(each: Inside) -> dict[str, Any]:
         "inside": list(each.inside), "outside": list(each.outside), "value": each.value,
         "true": None if np.isnan(each.true) else each.true,
     }  # fmt: skip
+
+
+PART = Experiment("gameshrink", "GameShrink", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)

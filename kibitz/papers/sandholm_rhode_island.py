@@ -10,17 +10,20 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from kibitz.errors import SolverError
 from kibitz.form.poker.form import poker_form
 from kibitz.games import game
-from kibitz.papers.common import OURS, Claim, OnStart, Plan, Sheet
-from kibitz.papers.curves import Curves, Line, Panel
-from kibitz.papers.sandholm_common import SLIDES, Part
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Curves, Line, Panel, Sheet
+from kibitz.papers.runs import Answers, Run, tuples
 
+SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
 SMALL_BET = 10
 BEST = "dcfr+"  # goes on to the plan's gap; the others stop at the first target
@@ -33,7 +36,7 @@ CPLEX = "8 days, 25 GB"
 
 
 @dataclass(frozen=True)
-class Run:
+class Solved:
     """How one solver did."""
 
     solver: str
@@ -57,7 +60,7 @@ class Run:
         return 1e3 * self.seconds[-1] / max(1, self.iteration[-1])
 
 
-def run_solver(solver: str, until: float, seconds: float, name: str) -> Run:
+def run_solver(solver: str, until: float, seconds: float, name: str) -> Solved:
     """Solve the game in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "looks.jsonl"
@@ -72,27 +75,60 @@ def run_solver(solver: str, until: float, seconds: float, name: str) -> Run:
             found = json.loads(out.read())
         looks = [json.loads(line) for line in log.read_text().splitlines()]
     best = found["best_response"]
-    return Run(
+    return Solved(
         solver, tuple(look["iteration"] for look in looks), tuple(look["seconds"] for look in looks),
         tuple(look["gap"] for look in looks), found["value"][0], (-best[1], best[0]), found["peak_bytes"],
     )  # fmt: skip
 
 
-def recompute(plan: Plan, told: OnStart) -> Part:
-    whole = poker_form(game(GAME))
-    told("rhode island: compiling", 0, 1)
-    run_solver(BEST, 1.0, 600.0, "poker(file=kuhn)")
-    solvers = (BEST, *OTHERS)
-    runs = []
-    for k, solver in enumerate(solvers):
-        told("solving rhode island", k, len(solvers))
-        first = solver == BEST
-        until = plan.until if first else max(plan.until, 0.01)
-        runs.append(run_solver(solver, until, LONG if first else PATIENCE, GAME))
-    best = runs[0]
+def solved(solver: str, until: float, seconds: float, name: str) -> dict[str, Any]:
+    return asdict(run_solver(solver, until, seconds, name))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The sizes of the game."""
+
+    histories: int
+    programme: tuple[int, int]  # rows of the linear programme: of the whole game, and up to the names of suits
+    classes: tuple[int, ...]  # of hands on boards, by round
+
+
+def sizes(name: str) -> dict[str, Any]:
+    whole = poker_form(game(name))
+    classes = tuple(cards.classes for cards in whole.cards.rounds)
+    return asdict(Whole(whole.histories, whole.programme_size, classes))
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Each is timed, and has a process of its own on all cores: so one after another."""
+    others = [(solver, max(plan.until, 0.01), PATIENCE, GAME) for solver in OTHERS]
+    return [
+        Run("rhode island: sizes", sizes, [(GAME,)]),
+        Run("rhode island: compiling", solved, [(BEST, 1.0, 600.0, "poker(file=kuhn)")]),
+        Run("solving rhode island", solved, [(BEST, plan.until, LONG, GAME), *others]),
+    ]
+
+
+@dataclass(frozen=True)
+class Results:
+    whole: Whole
+    runs: list[Solved]
+
+    @property
+    def best(self) -> Solved:
+        return self.runs[0]
+
+
+def gather(plan: Plan, found: Answers) -> Results:
+    (whole,) = found["rhode island: sizes"]
+    return Results(Whole(**tuples(whole)), [Solved(**tuples(each)) for each in found["solving rhode island"]])
+
+
+def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
+    whole, best = results.whole, results.best
     low, high = best.interval
-    plain, renamed = whole.programme_size
-    return Part(
+    return Page(
         about=(
             "Rhode Island hold'em is solved whole: betting times cards, boards and hands up to the names of suits, "
             "without a payoff matrix and without losing anything. Each solver has a process of its own on all cores; "
@@ -102,24 +138,24 @@ def recompute(plan: Plan, told: OnStart) -> Part:
             "The slides solve the linear programme of the game that GameShrink made, by CPLEX's barrier method; here "
             "the whole game is solved to a small gap, by first-order methods.",
         ),
-        sheets=(_slides_sheet(whole, best, plain, renamed), _solver_sheet(runs)),
-        claims=tuple(_claims(best, plain)),
-        pictures=(_curves(runs),),
+        sheets=(_slides_sheet(whole, best), _solver_sheet(results.runs)),
+        pictures=(_curves(results.runs),),
         figures={
             "value": [low, high],
             "histories": whole.histories,
-            "programme": [plain, renamed],
-            "runs": [_data(run) for run in runs],
+            "programme": list(whole.programme),
+            "runs": [_data(run) for run in results.runs],
         },
         summary=(
             f"The value of Rhode Island hold'em for the first seat lies between {low:.4f} and {high:.4f} chips: a gap "
             f"of {best.gap[-1]:.4f} after {best.seconds[-1]:.0f} s in {best.rss / 1e9:.2f} GB."
         ),
-    )  # fmt: skip
+    )
 
 
-def _slides_sheet(whole: Any, best: Run, plain: int, renamed: int) -> Sheet:
-    cards = " / ".join(f"{r.classes:,}" for r in whole.cards.rounds)
+def _slides_sheet(whole: Whole, best: Solved) -> Sheet:
+    plain, renamed = whole.programme
+    cards = " / ".join(f"{classes:,}" for classes in whole.classes)
     rows: list[tuple[str, ...]] = [
         ("nodes of the game tree", f"{NODES / 1e9:g} billion", f"{whole.histories:,}"),
         ("linear programme of the whole game, rows", f"{ROWS:,}", f"{plain:,}"),
@@ -141,7 +177,7 @@ def _slides_sheet(whole: Any, best: Run, plain: int, renamed: int) -> Sheet:
     )
 
 
-def _solver_sheet(runs: list[Run]) -> Sheet:
+def _solver_sheet(runs: list[Solved]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for run in runs:
         cells = []
@@ -159,7 +195,7 @@ def _solver_sheet(runs: list[Run]) -> Sheet:
     )
 
 
-def _curves(runs: list[Run]) -> Curves:
+def _curves(runs: list[Solved]) -> Curves:
     lines = []
     for run in runs:
         kept = [k for k, seconds in enumerate(run.seconds) if run.iteration[k] > 0 and seconds > 0]
@@ -173,7 +209,8 @@ def _curves(runs: list[Run]) -> Curves:
     )  # fmt: skip
 
 
-def _claims(best: Run, plain: int) -> list[Claim]:
+def claims(results: Results) -> list[Claim]:
+    best, (plain, _) = results.best, results.whole.programme
     return [
         Claim(f"without abstraction the linear programme has {ROWS:,} rows and columns", SLIDES, (plain == ROWS,)),
         Claim("a gap of 0.01 chips in the whole game in under 90 s", OURS, (_within(best, 0.01, 90.0),)),
@@ -182,13 +219,16 @@ def _claims(best: Run, plain: int) -> list[Claim]:
     ]
 
 
-def _within(run: Run, gap: float, seconds: float) -> bool:
+def _within(run: Solved, gap: float, seconds: float) -> bool:
     found = run.reached(gap)
     return found is not None and found[1] <= seconds
 
 
-def _data(run: Run) -> dict[str, Any]:
+def _data(run: Solved) -> dict[str, Any]:
     return {
         "solver": run.solver, "iteration": list(run.iteration), "seconds": list(run.seconds), "gap": list(run.gap),
         "value": run.value, "interval": list(run.interval), "rss": run.rss,
     }  # fmt: skip
+
+
+PART = Experiment("rhode-island", "Rhode Island hold'em", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)

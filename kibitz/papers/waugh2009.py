@@ -9,10 +9,8 @@ Departs from the paper: CFR+ from random starts, to a gap, instead of a billion 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,26 +21,11 @@ from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstra
 from kibitz.evaluate.crosstable import crosstable
 from kibitz.form.sequence import form_of
 from kibitz.games import game as make_game
-from kibitz.papers.build import Builder
-from kibitz.papers.common import (
-    OURS,
-    WEIGHT,
-    Claim,
-    Dot,
-    Heat,
-    OnStart,
-    Outcome,
-    Plan,
-    Scatter,
-    Sheet,
-    Spread,
-    across,
-    compare,
-    mean_range,
-    over_starts,
-    weighing,
-    weight_sheet,
-)
+from kibitz.papers.claims import OURS, WEIGHT, Claim, across, compare
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Dot, Heat, Scatter, Sheet, Spread
+from kibitz.papers.runs import Answers, Run, shared
+from kibitz.papers.stitching import QUICK, Builder, by_weight, over_starts, weighing, weight_sheet
 from kibitz.profile import Profile
 from kibitz.stitch.experts import experts
 from kibitz.stitch.partition import Partition, partition
@@ -103,20 +86,17 @@ def build(given: Layout, maker: Builder) -> dict[str, Profile]:
     return {name: built[name] for name in NAMES}
 
 
-@cache
-def shared() -> Layout:
+@shared
+def plain_layout() -> Layout:
     """What all starts of a process share."""
     return layout()
 
 
-def one_start(plan: Plan, seed: int) -> dict[float, dict[str, Any]]:
-    """The tournament from one start, at each of its weights."""
-    return {weight: tournament(Builder(shared().tree, plan, seed, weight)) for weight in plan.weights}
-
-
-def tournament(maker: Builder) -> dict[str, Any]:
-    """Winnings in chips, and the place of each strategy in the run-off."""
-    table = crosstable(maker.tree, build(shared(), maker))
+def one_start(until: float, iterations: int, weight: float, seed: int) -> dict[str, Any]:
+    """The tournament from one start: winnings in chips, and the place of each strategy in the run-off."""
+    given = plain_layout()
+    maker = Builder(given.tree, Plan(until=until, iterations=iterations), seed, weight)
+    table = crosstable(maker.tree, build(given, maker))
     return {
         "matrix": table.matrix,
         "average": table.field,
@@ -127,6 +107,15 @@ def tournament(maker: Builder) -> dict[str, Any]:
         "gap": maker.gap,
         "games": maker.games,
     }
+
+
+def sizes() -> dict[str, int]:
+    """Sizes of all computations, on the game with suits."""
+    return layout(suits=True).sizes()
+
+
+def runs(plan: Plan) -> list[Run]:
+    return [Run("sizes", sizes), over_starts("tournament", one_start, plan)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +133,10 @@ class Results:
     games: int
 
 
-def play(plan: Plan, on_start: OnStart | None = None) -> dict[float, Results]:
+def gather(plan: Plan, found: Answers) -> dict[float, Results]:
     """The tournament from every start, by the weight of the start."""
-    size = layout(suits=True).sizes()
-    found = over_starts(partial(one_start, plan), plan, "tournament", on_start)
-    return {weight: results(size, [start[weight] for start in found]) for weight in plan.weights}
+    (size,) = found["sizes"]
+    return {w: results(size, starts) for w, starts in by_weight(plan, found["tournament"]).items()}
 
 
 def results(size: dict[str, int], found: Sequence[dict[str, Any]]) -> Results:
@@ -159,7 +147,7 @@ def results(size: dict[str, int], found: Sequence[dict[str, Any]]) -> Results:
 
     return Results(
         size,
-        np.stack([MILLIBETS * f["matrix"] for f in found]),
+        np.stack([MILLIBETS * np.array(f["matrix"]) for f in found]),
         spread("average", MILLIBETS),
         spread("exploit", MILLIBETS),
         spread("wins"),
@@ -170,7 +158,12 @@ def results(size: dict[str, int], found: Sequence[dict[str, Any]]) -> Results:
     )
 
 
-def claims(r: Results) -> Iterator[Claim]:
+def claims(weighed: Mapping[float, Results]) -> Iterator[Claim]:
+    """All claims, at all weights."""
+    return across(claims_at(weighed[WEIGHT]), {weight: claims_at(r) for weight, r in weighed.items()})
+
+
+def claims_at(r: Results) -> Iterator[Claim]:
     """Everything the paper says of its two tables, and three of our own, start by start."""
     number = {name: k for k, name in enumerate(NAMES)}
     earns, exploit, wins = r.average, r.exploit, r.wins
@@ -216,10 +209,7 @@ def sheets(weighed: Mapping[float, Results]) -> tuple[Sheet, ...]:
     first = Sheet(
         "Table 1: winnings of the row against the column, mb/h, mean over starts",
         ("strategy", *(str(k) for k in range(1, len(NAMES) + 1)), "average ± sd"),
-        [
-            (f"{k + 1} {name}", *cells[k], f"{r.average[name].mean:.1f} ± {r.average[name].sd:.1f}")
-            for k, name in enumerate(NAMES)
-        ],
+        [(f"{k + 1} {name}", *cells[k], r.average[name].text()) for k, name in enumerate(NAMES)],
         f"The standard deviation of an entry over starts is {float(np.median(sd)):.1f} (median), at most {worst:.1f}.",
         table=1,
     )
@@ -232,7 +222,7 @@ def sheets(weighed: Mapping[float, Results]) -> tuple[Sheet, ...]:
                 f"{r.size[name]}",
                 _count(r.wins[name]),
                 _count(r.losses[name]),
-                mean_range(r.exploit[name]),
+                r.exploit[name].text_with_range(),
                 _count(r.runoff[name]),
             )
             for name in NAMES
@@ -255,10 +245,8 @@ def _count(spread: Spread) -> str:
     )
 
 
-def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
+def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) -> Page:
     """Tables 1 and 2."""
-    began = time.perf_counter()
-    weighed = play(plan, on_start)
     r, games = weighed[WEIGHT], sum(each.games for each in weighed.values())
     mean = r.matrix.mean(axis=0)
     dots = tuple(
@@ -266,9 +254,7 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
         for base in BASES
         for name in (f"{base} {PREFLOP}", f"{base} {FLOP}", base)
     )
-    return Outcome(
-        name="waugh2009",
-        title=TITLE,
+    return Page(
         about=(
             "Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
             "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
@@ -281,9 +267,7 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
             "each is a claim below.",
         ),
         notes=(weighing(plan),),
-        plan=plan,
         sheets=sheets(weighed),
-        claims=tuple(across(claims(r), {weight: claims(each) for weight, each in weighed.items()})),
         pictures=(
             Heat(
                 "crosstable",
@@ -322,5 +306,7 @@ def recompute(plan: Plan, on_start: OnStart | None = None) -> Outcome:
             "largest_gap_chips": max(each.gap for each in weighed.values()),
             "games_solved": games,
         },
-        seconds=time.perf_counter() - began,
     )
+
+
+EXPERIMENT = Experiment("waugh2009", TITLE, Plan(), QUICK, runs, gather, claims, page, tables=("1", "2"))

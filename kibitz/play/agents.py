@@ -26,8 +26,9 @@ from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.games.machine import Machine
 from kibitz.games.machine import View as Keys
-from kibitz.games.views import View
 from kibitz.machine import machine_of
+from kibitz.play.compiled import Compiled
+from kibitz.play.search import Search, offered
 from kibitz.profile import Profile
 from kibitz.recall import recalled
 from kibitz.solvers import tables
@@ -40,47 +41,6 @@ AGENTS: dict[str, str] = {
     "PATH": "a saved strategy: a blueprint or a profile, by its path",
     "search(PATH, seconds=1)": "that strategy, and solutions of what is left of a hand",
 }
-
-
-class Compiled:
-    """An agent whose strategy is a table of rows, or a rule: the compiled match plays it at full speed."""
-
-    def __init__(self, machine: Machine, player: Any, name: str, view: Keys | None = None, base: Keys | None = None):
-        self.machine, self.player, self.name = machine, player, name
-        self.game = machine.rules
-        self.view, self.base = view, base
-
-    def begin(self, seat: int) -> None:
-        pass
-
-    def act(self, view: View) -> list[float]:
-        return self.strategy(view.seat, view.infoset, view.actions)
-
-    def end(self, view: View, payoff: float) -> None:
-        pass
-
-    def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]:
-        """What it does in an infoset."""
-        from kibitz.kernels.walk.hash import look_up
-        from kibitz.kernels.walk.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
-
-        kind, width = int(self.player.kind), len(actions)
-        if kind == UNIFORM:
-            return [1.0 / width] * width
-        if kind == RULE:
-            best = self.machine.advice(seat, infoset, actions)
-            return [float(a == best) for a in range(width)]
-        if kind != AVERAGE or self.view is None:
-            raise GameError(f"{self.name} plays in compiled matches alone")
-        view, rows = self.view, self.player.store
-        if int(self.player.part) != ALL_PARTS and self.machine.part_of(seat, infoset) != int(self.player.part):
-            assert self.base is not None
-            view, rows = self.base, self.player.base_store
-        found = np.zeros((1, self.machine.actions))
-        keys = self.machine.keys_of(view, seat, [infoset], [width])
-        look_up(rows, keys, np.array([width], np.int64), found)
-        result: list[float] = found[0, :width].tolist()
-        return result
 
 
 def agent(source: Any, game: Any) -> Agent:
@@ -116,6 +76,8 @@ def agents_of(machine: Machine) -> Mapping[str, tuple[Callable[..., Agent], str]
     """Players that need a strategy to play from: those of the game, and search where it is offered."""
     own = getattr(machine.rules, "agents", None)
     found: dict[str, tuple[Callable[..., Agent], str]] = dict(own()) if own is not None else {}
+    if "search" not in found and offered(machine):
+        found["search"] = (Search, "the strategy, and from some point on a solution of what is left")
     return found
 
 
@@ -190,15 +152,18 @@ def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
 
 
 def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
-    """One who plays a profile: its rows go into a hash table under the keys of the game's null abstraction."""
+    """One who plays a profile: its rows go into a hash table."""
     from kibitz.kernels.walk.players import AVERAGE
 
-    view, keys = machine.profile_keys(profile, name)
-    infosets = profile.infosets
-    width = np.asarray(infosets.width)
-    value = np.zeros((len(width), 2 * machine.actions), np.float32)
-    filled = np.arange(machine.actions) < width[:, None]
-    value[:, machine.actions :][filled] = profile.probabilities
+    compact = profile.infosets.compact
+    if compact is not None and machine.compiled:
+        kind, keys, value = compact.seated(machine, profile.probabilities)
+        view = machine.view(kind)
+    else:
+        view, keys = machine.profile_keys(profile, name)
+        value = np.zeros((len(keys), 2 * machine.actions), np.float32)
+        filled = np.arange(machine.actions) < np.asarray(profile.infosets.width)[:, None]
+        value[:, machine.actions :][filled] = profile.probabilities
     _, first = np.unique(keys, return_index=True)
     table = tables.packed(np.ascontiguousarray(keys[first]), np.ascontiguousarray(value[first]))
     return _compiled_of(machine, player(machine, AVERAGE, view, table), name, view)

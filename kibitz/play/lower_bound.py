@@ -18,7 +18,8 @@ import numpy as np
 
 from kibitz.errors import SolverError
 from kibitz.evaluate.match import Result, match
-from kibitz.play.agents import Compiled, blueprint_agent
+from kibitz.play.agents import blueprint_agent
+from kibitz.play.compiled import Compiled
 from kibitz.solvers.blueprint import Blueprint, walked
 
 BLOCK = 500  # iterations between looks at the clock

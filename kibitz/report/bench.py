@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +25,9 @@ from kibitz.report.bench_cards import cards_figure, cards_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
 from kibitz.report.bench_threads import threads_figure
 from kibitz.report.peers import Work
+from kibitz.report.provenance import machine
 from kibitz.report.results import Row, number, times
-from kibitz.report.toepen import toepen_figure
+from kibitz.report.toepen import toepen_figure, toepen_markdown
 
 # Our spec of each game that the peers are measured on.
 SPECS = {
@@ -40,6 +39,7 @@ SPECS = {
     "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
 }
 ALONE = ("threads", "large", "start", "toepen", "cards", "poker")  # figures without peers, or with peers of their own
+FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -243,12 +243,22 @@ def bench(
     only: str | None = None,
     peers_python: str | None = None,
     say: Callable[[str], None] | None = None,
+    show: Callable[[list[str]], None] | None = None,
 ) -> dict[str, Any]:
-    """Run the benchmark; returns what the JSON file holds."""
+    """Run the benchmark; returns what the JSON file holds.
+
+    say: prints a line. show: prints lines of Markdown; as they are unless given.
+    """
     say = say or partial(print, flush=True)
+    tell = show or (lambda lines: say("\n".join(lines)))
     figures = [f for f in peers.FIGURES if only is None or only == f]
-    if only is not None and only not in (*peers.FIGURES, *ALONE):
-        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE))}")
+    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL):
+        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL))}")
+    if only == FULL:
+        from kibitz.report.toepen_full import bench_full
+
+        told = say
+        return bench_full(quick, json_path, markdown_path, lambda what, done, of: told(f"{what} {done}/{of}"))
     seconds = 0.3 if quick else seconds
     python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
     result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}
@@ -257,48 +267,29 @@ def bench(
     result["rows"] = [asdict(row) | {"verdict": row.verdict} for row in rows]
     if only in (None, "start"):
         result["start"] = start_figure()
-        say(f"start      {result['start']}")
+        tell(results.start_markdown(result["start"]))
     if only in (None, "large"):
         result["large"] = large_figure("leduc(ranks=6, suits=3)" if quick else LARGE, 20 if quick else 200)
-        say(f"large      {result['large']}")
+        tell(results.large_markdown(result["large"]))
     if only in (None, "threads"):
         for figure, solver, games in THREADED:
             result[figure] = [
                 threads_figure(partial(stepping, solver, game), game, max(4 * seconds, 2.0))
                 for game in (games[-3:-1] if quick else games)
             ]
-            say(f"{figure:10} {result[figure]}")
+            tell(results.threads_markdown(figure, result[figure]))
     if only in (None, "toepen"):
         result["toepen"] = toepen_figure(quick)
-        say(f"toepen     {result['toepen']}")
+        tell(toepen_markdown(result["toepen"]))
     if only in (None, "cards"):
         result["cards"] = cards_figure(seconds, quick, python)
-        say("\n".join(cards_markdown(result["cards"])))
+        tell(cards_markdown(result["cards"]))
     if only in (None, "poker"):
         result["poker"] = poker_figure(quick)
-        say("\n".join(poker_markdown(result["poker"])))
+        tell(poker_markdown(result["poker"]))
     held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, held)
     if markdown_path is not None:
         store.write_text(markdown_path, results.markdown(held))
     return held[result["machine"]["architecture"]]
-
-
-def machine() -> dict[str, str]:
-    """What the figures were measured on."""
-    names = ("numpy", "numba", "scipy")
-    model = ""
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
-    return {
-        "processor": model or platform.processor() or platform.machine(),
-        "architecture": platform.machine(),
-        "cores": str(os.cpu_count()),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "kibitz": metadata.version("kibitz"),
-        **{name: metadata.version(name) for name in names},
-        "date": time.strftime("%Y-%m-%d"),
-    }

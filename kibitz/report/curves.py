@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
-from kibitz.papers.curves import Curves, Line, Panel
-from kibitz.report.plot import BLUE, GREY, ORANGE
+from kibitz.papers.figures import Curves, Line, Panel
+from kibitz.report.axes import End, name_ends, set_log_ticks, short
+from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
 PANEL, NAMES, HEIGHT = 3.7, 1.6, 4.3  # inches of a panel, of the names beside it, of the figure
-APART = 0.17  # inches between names
 FLOOR = 1e-5  # the lowest height on a scale of logarithms
 
 
 def curves_plot(picture: Curves) -> Any:
     """Panels side by side on one scale."""
-    from kibitz.report.heat import _figure
-
     shown = (line.name for panel in picture.panels for line in panel.lines if not line.like)
     names = list(dict.fromkeys([*picture.palette, *shown]))
     colour = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
     left, top, bottom = 0.75, 0.75, 0.62 + 0.18 * bool(picture.note)
     full = left + len(picture.panels) * (PANEL + NAMES)
-    figure = _figure(full, HEIGHT)
+    figure = empty_figure(full, HEIGHT)
     first = None
     for k, panel in enumerate(picture.panels):
         place = ((left + k * (PANEL + NAMES)) / full, bottom / HEIGHT, PANEL / full, 1 - (top + bottom) / HEIGHT)
@@ -46,27 +43,29 @@ def curves_plot(picture: Curves) -> Any:
 
 
 def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> None:
-    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter
 
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
     if picture.log_x:
         axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        at = [x for each in panel.lines for x in each.at if x > 0] or [1.0]
+        set_log_ticks(axes.xaxis, min(at), max(at))
     if picture.log_y:
         axes.set_yscale("log")
         means = [y for each in picture.panels for line in each.lines for y in line.mean if y > FLOOR]
+        means += [height for each in picture.panels for _, height in each.levels if height > FLOOR]
         low, high = min(means, default=FLOOR), max(means, default=1.0)
         axes.set_ylim(0.6 * low, 1.6 * high)  # a band may go down to zero; its line is what must be seen
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 300 * low else (1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}" if y >= 1e-4 else f"{y:.0e}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    if not picture.log_y and any(abs(y) >= 10_000 for each in panel.lines for y in each.mean):
-        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+        set_log_ticks(axes.yaxis, 0.6 * low, 1.6 * high)
+    elif any(abs(y) >= 10_000 for each in panel.lines for y in each.mean):
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: short(y)))
     for each in panel.lines:
         _line(axes, each, colour[each.like or each.name], picture.log_y)
     for name, height in panel.levels:
         axes.axhline(height, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-        below = sum(line.mean[0] > height for line in panel.lines) > len(panel.lines) / 2  # where there is room
+        above = sum(line.mean[0] > height for line in panel.lines) > len(panel.lines) / 2
+        far = picture.log_y and all(line.mean[0] > 2 * height for line in panel.lines)
+        below = above and not far  # where there is room
         axes.annotate(name, (0.02, height), xycoords=("axes fraction", "data"), xytext=(0, -10 if below else 3),
                       textcoords="offset points", fontsize=8, color=GREY)  # fmt: skip
     axes.set_title(panel.title, loc="left", fontsize=10)
@@ -108,42 +107,8 @@ def _line(axes: Any, line: Line, colour: str, log_y: bool) -> None:
 
 
 def _names(axes: Any, panel: Panel, colour: dict[str, str], inches: float) -> None:
-    """Names at the ends of lines, moved apart where they would cover one another."""
+    """Names at the ends of lines."""
     axes.get_xlim(), axes.get_ylim()  # settles the scales
+    floor = FLOOR if axes.get_yscale() == "log" else -float("inf")
     shown = [line for line in panel.lines if not line.like]
-    to_axes = axes.transData + axes.transAxes.inverted()
-
-    def height_of(line: Line) -> float:
-        y = max(line.mean[-1], FLOOR) if axes.get_yscale() == "log" else line.mean[-1]
-        return float(to_axes.transform((line.at[-1], y))[1])
-
-    ends = sorted(((height_of(line), line) for line in shown), key=lambda end: end[0])
-    heights = spaced([end for end, _ in ends], APART / inches)
-    for height, (_, line) in zip(heights, ends, strict=True):
-        x, y = line.at[-1], line.mean[-1]
-        colour_of = colour[line.name]
-        axes.annotate(
-            line.name,
-            (x, max(y, FLOOR) if axes.get_yscale() == "log" else y),
-            xytext=(1.06, height),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=8.5,
-            color=colour_of,
-            annotation_clip=False,
-            parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": colour_of, "linewidth": 0.6, "relpos": (0.0, 0.5),
-                        "shrinkA": 1, "shrinkB": 1},
-        )  # fmt: skip
-
-
-def spaced(heights: Sequence[float], step: float) -> list[float]:
-    """Ascending heights, moved as little as need be to stand a step apart: groups that touch keep their middle."""
-    groups: list[tuple[float, int]] = []  # middle, how many
-    for height in heights:
-        middle, many = height, 1
-        while groups and middle - groups[-1][0] < step * (many + groups[-1][1]) / 2:
-            other, more = groups.pop()
-            middle, many = (middle * many + other * more) / (many + more), many + more
-        groups.append((middle, many))
-    return [middle + step * (k - (many - 1) / 2) for middle, many in groups for k in range(many)]
+    name_ends(axes, [End(x.at[-1], max(x.mean[-1], floor), x.name, colour[x.name]) for x in shown], inches)

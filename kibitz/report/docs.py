@@ -24,6 +24,10 @@ HEAD = """# The command line
 
 - Games and solvers are named by *specs*: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
 - `--json` prints one JSON object on stdout and nothing else.
+- Long work shows its progress and the time left on stderr. Where that is a file or a pipe, it is a plain line after 5
+  seconds and then at growing distances; `KIBITZ_PROGRESS=SECONDS` says when the first comes, 0 for none. With `--json`
+  or `--quiet` there is none.
+- Tables are as wide as the terminal, or `COLUMNS`; 80 characters in a file. A table that is wider comes in pieces.
 - What you can mend is told in one sentence on stderr, with exit code 2; Ctrl-C gives 130; all is well with 0. A fault
   of kibitz's own gives 70, and `KIBITZ_DEBUG=1` in front shows where.
 """

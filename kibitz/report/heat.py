@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.errors import ArtefactError
-from kibitz.papers.common import Dot, Heat, Scatter
-from kibitz.papers.curves import Curves
-from kibitz.report.plot import BLUE, GREY, ORANGE
+from kibitz.papers.figures import Curves, Dot, Heat, Scatter
+from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
 COLOURS = (BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -34,15 +33,6 @@ def draw(picture: Heat | Scatter | Curves, path: Path) -> None:
         raise ArtefactError(f"cannot write the plot {path}: {error.strerror or error}") from None
 
 
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=150)
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def heat_map(heat: Heat) -> Any:
     """Rows against columns: blue wins, red loses, with the figure in each cell and others beside the rows."""
     import numpy as np
@@ -56,7 +46,7 @@ def heat_map(heat: Heat) -> Any:
     shown = np.ma.masked_array(matrix, mask=~off)
     cell = 0.62 if m <= 10 else 0.5
     longest = max(map(len, heat.names))
-    figure = _figure(cell * m + 0.085 * longest + 0.9 * len(heat.side) + 0.8, cell * m + 1.6)
+    figure = empty_figure(cell * m + 0.085 * longest + 0.9 * len(heat.side) + 0.8, cell * m + 1.6)
     axes = figure.add_axes((0.085 * longest / figure.get_figwidth(), 0.02, cell * m / figure.get_figwidth(),
                             cell * m / figure.get_figheight()))  # fmt: skip
     colours = _diverging()
@@ -113,7 +103,7 @@ def size_plot(scatter: Scatter) -> Any:
     columns = int((full - LEFT) / NAME)
     deep = BELOW + LINE * -(-len(lines) // columns)
     high = ABOVE + TALL + deep
-    figure = _figure(full, high)
+    figure = empty_figure(full, high)
     first, at = None, LEFT
     for k, group in enumerate(groups):
         axes = figure.add_axes((at / full, deep / high, (widths[k] - 0.12) / full, TALL / high), sharey=first)

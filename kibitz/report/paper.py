@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import html as escape
 import json
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kibitz import store
-from kibitz.papers.common import Claim, Outcome, Sheet
-from kibitz.report.bench import machine
+from kibitz.papers.claims import Claim
+from kibitz.papers.experiment import Outcome
+from kibitz.papers.figures import Sheet
+from kibitz.report.provenance import machine
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
@@ -20,7 +24,7 @@ table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabula
 th { text-align: left; border-bottom: 2px solid #999; font-weight: 600; vertical-align: bottom; }
 th, td { padding: .2rem .8rem .2rem 0; } td { border-bottom: 1px solid #eee; }
 td.figure, th.figure { text-align: right; } td.figure { white-space: nowrap; }
-img { max-width: 100%; margin: .5rem 0; } .note { color: #666; }
+.wide { overflow-x: auto; } img { max-width: 100%; margin: .5rem 0; } .note { color: #666; }
 .yes { color: #00673e; } .no { color: #a63603; } .open { color: #8a6100; }
 """
 
@@ -41,6 +45,24 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
     for path, text in texts.items():
         store.write_text(path, text)
     return [*texts, *pictures]
+
+
+def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[Path]:
+    """All of them as one page, with its pictures in a directory beside it that is called like it."""
+    from kibitz.report.heat import draw
+
+    pictures: dict[str, list[str]] = {}
+    written = [path]
+    for outcome in outcomes:
+        pictures[outcome.name] = []
+        for picture in outcome.pictures:
+            place = path.parent / path.stem / f"{outcome.name}-{picture.name}.png"
+            draw(picture, place)
+            written.append(place)
+            pictures[outcome.name].append(f"{path.stem}/{place.name}")
+    command = shlex.join(["kibitz", *sys.argv[1:]])
+    store.write_text(path, page(outcomes, machine(), pictures, head, command))
+    return written
 
 
 def page(
@@ -70,7 +92,7 @@ def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "
 
 def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
     """A paper's part of a page."""
-    lines = [f"## {outcome.title}", "", outcome.about, "", "Departs from the paper:", ""]
+    lines = [f"## {outcome.title}", "", outcome.about, "", f"{outcome.limits}:", ""]
     lines += [f"- {text}" for text in outcome.departs] + [""]
     lines += [line for text in outcome.notes for line in (text, "")]
     for sheet in outcome.sheets:
@@ -124,13 +146,13 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
     def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         top = "".join(cell("th", text, k) for k, text in enumerate(head))
         body = "".join("<tr>" + "".join(cell("td", t, k) for k, t in enumerate(row)) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div class='wide'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
 
     parts = [f"<h1>{escape.escape(outcome.title)}</h1>", f"<p>{escape.escape(outcome.about)}</p>"]
     parts += [f"<p>{escape.escape(text)}</p>" for text in outcome.notes]
     for sheet in outcome.sheets:
         parts += [f"<h2>{escape.escape(sheet.title)}</h2>", table(sheet.head, sheet.rows)]
-        parts.append(f"<p class='note'>{escape.escape(sheet.note)}</p>")
+        parts += [f"<p class='note'>{escape.escape(sheet.note)}</p>"] if sheet.note else []
     for picture, path in zip(outcome.pictures, pictures, strict=True):
         data = base64.b64encode(path.read_bytes()).decode()
         title = escape.escape(picture.title)
@@ -141,16 +163,17 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
     rows = "".join(_claim_row(claim, cells) for claim, cells in zip(outcome.claims, counts, strict=True))
     starts = "".join(f"<th class='figure'>{head}</th>" for head in heads)
     parts.append(
-        f"<table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
+        f"<div class='wide'><table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
     )
-    parts.append(
-        "<h2>Departs from the paper</h2><ul>" + "".join(f"<li>{escape.escape(t)}</li>" for t in outcome.departs)
-    )
+    departs = "".join(f"<li>{escape.escape(text)}</li>" for text in outcome.departs)
+    parts.append(f"<h2>{escape.escape(outcome.limits)}</h2><ul>{departs}")
     parts.append(f"</ul><p class='note'>{escape.escape(provenance([outcome], on))}</p>")
     title = escape.escape(outcome.title)
     return (
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<meta name='viewport' content='width=device-width, initial-scale=1'><title>{title}</title>"
+        f"<style>{STYLE}</style>"
         f"</head><body>{''.join(parts)}</body></html>\n"
     )
 

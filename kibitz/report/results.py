@@ -20,6 +20,7 @@ from kibitz.report.toepen import toepen_markdown
 
 # Seconds to a gap of 0.01 chips in the whole of Rhode Island hold'em.
 POKER_GOALS = {"aarch64": 15.0, "x86_64": 30.0}
+THREADED = {"threads": "CFR+", "sampling": "external-sampling MCCFR"}  # figures of threads, and of which solver
 Result = dict[str, Any]
 
 
@@ -127,11 +128,16 @@ def _section(result: Result) -> list[str]:
                 f"| {goal} | {row.verdict} |"
             )
         lines.append("")
-    for title, key in (("CFR+", "threads"), ("external-sampling MCCFR", "sampling")):
+    for key in THREADED:
         if key in result:
-            lines += _threads(f"Two threads against one: {title} iterations per second", result[key])
-    for key, more in (("large", _large), ("start", _start), ("toepen", toepen_markdown), ("cards", cards_markdown),
-                      ("poker", poker_markdown)):  # fmt: skip
+            lines += ["#" + line if line.startswith("## ") else line for line in threads_markdown(key, result[key])]
+    for key, more in (
+        ("large", large_markdown),
+        ("start", start_markdown),
+        ("toepen", toepen_markdown),
+        ("cards", cards_markdown),
+        ("poker", poker_markdown),
+    ):
         if key in result:
             lines += ["#" + line if line.startswith("## ") else line for line in more(result[key])]
     return lines
@@ -179,8 +185,9 @@ def _met(yes: bool) -> str:
     return "met" if yes else "not met"
 
 
-def _threads(title: str, rows: list[dict[str, Any]]) -> list[str]:
-    lines = [f"### {title}", "", "Both on the same two cores; then beside a process that never rests."]
+def threads_markdown(key: str, rows: list[dict[str, Any]]) -> list[str]:
+    lines = [f"## Two threads against one: {THREADED[key]} iterations per second", ""]
+    lines += ["Both on the same two cores; then beside a process that never rests."]
     lines += ["", "| game | one | two | ratio | one, busy | two, busy | ratio |", "|---|---|---|---|---|---|---|"]
     for t in rows:
         busy = [number(t.get("busy_one")), number(t.get("busy_two"))]
@@ -190,7 +197,7 @@ def _threads(title: str, rows: list[dict[str, Any]]) -> list[str]:
     return [*lines, ""]
 
 
-def _large(g: dict[str, Any]) -> list[str]:
+def large_markdown(g: dict[str, Any]) -> list[str]:
     return [
         "## A large game",
         "",
@@ -202,7 +209,7 @@ def _large(g: dict[str, Any]) -> list[str]:
     ]
 
 
-def _start(s: dict[str, Any]) -> list[str]:
+def start_markdown(s: dict[str, Any]) -> list[str]:
     return [
         "## Start-up",
         "",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from rich.text import Text
 
-    from kibitz.games.protocol import Action
     from kibitz.profile import Profile
 
-MOST_COLUMNS = 6  # a seat with more distinct actions than this gets one column that lists them
-SELDOM = 0.0005  # actions taken more seldom than this are not listed
+SELDOM = 0.0005  # a probability below this prints as <0.1%
 BAR = 8  # characters of a bar of 100%
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -93,47 +90,3 @@ def head(profile: Profile) -> str:
     if isinstance(meta.get("nash_conv"), float):
         parts.append(f"gap {gap(meta['nash_conv'])}")
     return plain(", ".join(parts))
-
-
-def strategy(rows: Sequence[tuple[str, Mapping[Action, float]]], wide: bool) -> Table:
-    """Infosets and their action probabilities, with bars where the page is `wide`.
-
-    Few actions get a column each, blank where an action is not legal; many are listed in one column, and those
-    that are hardly ever taken are counted.
-    """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    # The longest lists first: where fold is not legal, it still comes before call.
-    columns = list(dict.fromkeys(action for _, p in sorted(rows, key=lambda row: -len(row[1])) for action in p))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("infoset", overflow="fold")
-    if len(columns) > MOST_COLUMNS:
-        table.add_column("actions", overflow="fold")
-        for label, p in rows:
-            table.add_row(Text(plain(label)), _listed(p))
-        return table
-    for action in columns:
-        table.add_column(Text(plain(str(action))), justify="left" if wide else "right", no_wrap=True)
-    for label, p in rows:
-        cells = [_cell(p[action], wide) if action in p else Text("") for action in columns]
-        table.add_row(Text(plain(label)), *cells)
-    return table
-
-
-def _cell(p: float, wide: bool) -> Text:
-    from rich.text import Text
-
-    style = "dim" if p == 0.0 else "bold" if p > 1.0 - SELDOM else ""
-    if not wide:
-        return Text(percent(p), style)
-    return Text.assemble((bar(p), "cyan"), " ", (percent(p).rjust(6), style))
-
-
-def _listed(p: Mapping[Action, float]) -> Text:
-    from rich.text import Text
-
-    taken = [f"{plain(str(action))}\u00a0{percent(share)}" for action, share in p.items() if share >= SELDOM]
-    others = len(p) - len(taken)
-    return Text.assemble("  ".join(taken), (f"  ({others} others below 0.1%)" if others else "", "dim"))

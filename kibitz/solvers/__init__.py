@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import spec as specs
 from kibitz.errors import SolverError
-from kibitz.form.rows import RowMap
+from kibitz.form.protocol import Form, MovingRows
 from kibitz.tree import Tree
-
-if TYPE_CHECKING:
-    from kibitz.form import Form
 
 __all__ = ["SOLVERS", "Solver", "Task", "make"]
 
@@ -40,9 +37,9 @@ SOLVERS: dict[str, tuple[str, str]] = {
 class Task:
     """What a solver is given: a game in its forms, rows, a start, a seed and threads."""
 
-    tree: Tree | None  # None on a poker form: only walking solvers need it
+    tree: Tree | None  # None on a form without one: only walking solvers need it
     form: Form
-    rows: RowMap | None = None  # None: each infoset has a row of its own, and all may move
+    rows: MovingRows | None = None  # None: each infoset has a row of its own, and all may move
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1

@@ -1,4 +1,4 @@
-"""solver="auto": the exact programme where it is quick, otherwise CFR+, and for poker forms its discounted kin."""
+"""solver="auto": the exact programme where it is quick, otherwise the variant of CFR that its form names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from kibitz.errors import SolverError
-from kibitz.form.kinds import is_poker_form
 from kibitz.solvers import Solver, Task
 
 # HiGHS solves a form of this many payoff entries in a second or two (Leduc 13 thousand, Goofspiel-5 39, Leduc with ten
@@ -25,8 +24,7 @@ def _choose(task: Task, spec: str) -> Solver:
     from kibitz.solvers import make
     from kibitz.solvers.lp import refusal
 
-    # On Rhode Island hold'em dcfr+ needed the fewest iterations of those tried (`kibitz paper sandholm`).
-    other = "dcfr+" if is_poker_form(task.form) else "cfr+"
+    other = task.form.best_cfr
     if refusal(task) or task.form.entries > MOST_ENTRIES:
         return make(other, task)
     if _far_apart(task):

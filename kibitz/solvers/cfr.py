@@ -13,7 +13,7 @@ from kibitz.errors import SpecError
 from kibitz.solvers import Task
 
 if TYPE_CHECKING:
-    from kibitz.form.sequence import Measure
+    from kibitz.form.protocol import Measure
     from kibitz.kernels.sequence.cfr import Rule
 
 Floats = NDArray[np.float64]

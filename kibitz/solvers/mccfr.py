@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError, SpecError
+from kibitz.form.rows import RowMap
 from kibitz.form.sequence import normalise
 from kibitz.machine.trees import most_decisions, tree_game
 from kibitz.solvers import Task
@@ -60,6 +61,7 @@ class Mccfr:
             mode = MODES["chance"] if mode == MODES["external"] else mode
         self.mode, self.linear, self.explore = mode, linear, explore
         infosets, rows = task.form.infosets, task.rows
+        assert rows is None or isinstance(rows, RowMap)  # a form with a tree has no others
         width = infosets.width
         row = np.arange(len(width)) if rows is None else rows.row
         self._number(row)

@@ -11,27 +11,23 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction, same_infosets
+from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
 from kibitz.errors import GameError, SolverError
 from kibitz.evaluate import nash_conv
-from kibitz.form.kinds import is_poker_form
-from kibitz.form.poker.rows import PokerRows
+from kibitz.form.protocol import CompactForm, FrozenRows
 from kibitz.form.sequence import normalise
 from kibitz.games.protocol import CHANCE
 from kibitz.profile import SUM_TOLERANCE, Profile
 from kibitz.run import solve_through, whole
-from kibitz.stitch import poker
+from kibitz.stitch.compact import lifted_rows, solve_rows
 from kibitz.stitch.ground import AnyGame, begin, checked, ground_of, parts_of, rules_of, seen, tree_for
 from kibitz.stitch.partition import Partition
 from kibitz.tree import Tree
-
-if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,7 +35,7 @@ AnyAbstraction = Any  # a name, a function, a table or an Abstraction
 DEFAULT_UNTIL = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expert:
     """One computation: part j solved for seats S. `size` is what it takes: its infosets that may move."""
 
@@ -47,13 +43,16 @@ class Expert:
     name: str
     seats: tuple[int, ...]  # S
     keeps: tuple[int, ...]  # the seats whose part j the stitched profile takes from here
-    game: AbstractGame | PokerRows
+    game: AbstractGame | FrozenRows  # on a tree, or on a form without one
+
+    def __repr__(self) -> str:
+        return f"<Expert {self.part} ({self.name}) for seats {self.seats}: {self.size:,} infosets>"
 
     @property
     def size(self) -> int:
-        if isinstance(self.game, PokerRows):
-            return int(self.game.moves.sum())
-        return len(self.game.tree.infosets.labels)
+        if isinstance(self.game, AbstractGame):
+            return len(self.game.tree.infosets.labels)
+        return int(self.game.moves.sum())
 
 
 def experts(
@@ -78,7 +77,7 @@ def experts(
     ground, sets = begin(game, base, partition, seats, inside, outside, opponents)
     parts = parts_of(game, ground, partition)
     base = checked(game, ground, base)
-    views = None if is_poker_form(ground) else _views(game, base, sets, inside, outside, opponents)
+    views = _views(game, base, sets, inside, outside, opponents) if isinstance(ground, Tree) else None
     found: list[Expert] = []
     for part in range(1, parts.parts + 1):
         deciding = parts.seats_in(part)
@@ -132,14 +131,14 @@ def _outside(
 
 
 def _expert_game(
-    tree: Tree | PokerForm, base: Profile, parts: Partition, part: int, group: tuple[int, ...], views: Views | None
-) -> AbstractGame | PokerRows:
+    tree: Tree | CompactForm, base: Profile, parts: Partition, part: int, group: tuple[int, ...], views: Views | None
+) -> AbstractGame | FrozenRows:
     infosets = tree.infosets
     seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
     moving = np.isin(seat, group)
     here = parts.part == part
     if not isinstance(tree, Tree):
-        return PokerRows(tree, here | ~moving, base.probabilities)
+        return tree.freeze(here | ~moving, base.probabilities)
     assert views is not None
     within = views.inside
     choice = np.select([moving & here, ~moving & here, ~moving], [0, 1, 2], 3)  # 3: frozen
@@ -187,8 +186,8 @@ def static(
     ground, sets = begin(game, base, partition, seats, inside, outside, opponents)
     parts = parts_of(game, ground, partition)
     base = checked(game, ground, base)
-    if is_poker_form(ground):  # one after the other, each on all cores: their arrays are large
-        free = None if all(len(group) == 2 for group, _ in sets) else "null"
+    if not isinstance(ground, Tree):  # one after the other, each on all cores: their arrays are large
+        free = None if all(len(group) == ground.seats for group, _ in sets) else "null"
         names, jobs = {"inside": "null", "outside": free, "opponents": free}, 1
         built = experts(ground, base, parts, seats, "null", "null", "null")
     else:
@@ -200,7 +199,7 @@ def static(
 
     def work(numbered: tuple[int, Expert]) -> Profile:
         number, expert = numbered
-        each: Any = poker.solve_rows if isinstance(expert.game, PokerRows) else solve_abstract
+        each: Any = solve_abstract if isinstance(expert.game, AbstractGame) else solve_rows
         answer: Profile = each(expert.game, solver, iterations, until, seed_of(seed, number), start)
         if on_expert is not None:
             on_expert(expert, answer)
@@ -211,9 +210,9 @@ def static(
     for expert, answer in zip(built, answers, strict=True):
         where = columns_of(parts, expert.part, expert.keeps)
         play = (
-            poker.lifted(expert.game, answer.probabilities)
-            if isinstance(expert.game, PokerRows)
-            else lifted(expert.game, answer.probabilities, base)
+            lifted(expert.game, answer.probabilities, base)
+            if isinstance(expert.game, AbstractGame)
+            else lifted_rows(expert.game, answer.probabilities)
         )
         result[where] = play[where]
     kind = (
@@ -272,7 +271,7 @@ def _solving(solver: str, iterations: int | None, until: float | None, seed: int
 
 
 def _stitched(
-    ground: Tree | PokerForm, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]
+    ground: Tree | CompactForm, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]
 ) -> Profile:
     """A profile of the real game that remembers what it was stitched from."""
     digest = ground.digest if isinstance(ground, Tree) else ground.tree_digest
@@ -291,7 +290,7 @@ def _from_base(base: Profile) -> dict[str, Any]:
 def join(base: Profile, parts: Partition, chosen: Mapping[tuple[int, int], Profile]) -> Profile:
     """The base with part j of seat i taken from chosen[i, j]: probabilities are copied, nothing is solved."""
     for what, infosets in [("partition", parts.infosets), *(("expert", p.infosets) for p in chosen.values())]:
-        if not same_infosets(infosets, base.infosets):
+        if not infosets.same(base.infosets):
             raise GameError(f"the {what} was made for another game than the base")
     result = base.probabilities.copy()
     for (seat, part), profile in chosen.items():
@@ -425,9 +424,9 @@ def rebuild_base(
     if iterations is None and until is None:
         iterations, until = 20_000, DEFAULT_UNTIL
     if not isinstance(ground, Tree):
-        rows = PokerRows(ground, parts.part == 0, stitched.probabilities)
-        found = poker.solve_rows(rows, solver, iterations, until, seed, start)
-        return _stitched(ground, stitched, poker.lifted(rows, found.probabilities), {
+        rows = ground.freeze(parts.part == 0, stitched.probabilities)
+        found = solve_rows(rows, solver, iterations, until, seed, start)
+        return _stitched(ground, stitched, lifted_rows(rows, found.probabilities), {
             "kind": "rebuilt base", "partition": parts.name, "outside": "null", "size": int(rows.moves.sum()),
             **_solving(solver, iterations, until, seed, start),
         })  # fmt: skip

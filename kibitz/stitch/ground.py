@@ -1,54 +1,58 @@
-"""What is stitched on: the game's tree, or its poker form; and whether base, partition and seats fit it."""
+"""What is stitched on: the game's tree, or its form without one; and whether base, partition and seats fit it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from kibitz.abstractions import same_infosets
-from kibitz.abstractions.poker import on_tree
+from kibitz.abstractions.compact import on_tree
 from kibitz.errors import GameError, SolverError
-from kibitz.form.kinds import is_poker, is_poker_form, is_poker_infosets
+from kibitz.form.choice import needs_tree
+from kibitz.form.protocol import CompactForm, Form
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import SUM_TOLERANCE, Profile
-from kibitz.stitch import poker
+from kibitz.stitch.compact import HINT, checked_base, form_for, form_given
 from kibitz.stitch.partition import Partition
 from kibitz.stitch.partition import partition as make_partition
 from kibitz.tree import Tree, tree_of
 
-if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
-
-AnyGame = Any  # a Game, its name, its Tree, or the poker form of a poker game
+AnyGame = Any  # a Game, its name, its Tree, or its form without a tree
 
 
-def rules_of(game: AnyGame) -> Game | Tree | PokerForm:
+def rules_of(game: AnyGame) -> Game | Tree | CompactForm:
     """The game as an object: as long as it lives its tree is laid out once."""
-    return game if isinstance(game, Tree) or is_poker_form(game) else make_game(game)
+    if isinstance(game, Tree):
+        return game
+    if not isinstance(game, Form):
+        return make_game(game)
+    if game.compact is None:
+        raise GameError("a sequence form does not know its tree: give the game itself, or its tree")
+    return game.compact
 
 
 def tree_for(game: AnyGame) -> Tree:
-    if is_poker_form(game):
-        game = game.game
     if isinstance(game, Tree):
         return game
+    given = form_given(game)
+    if given is not None:
+        game = given.game
     rules = make_game(game)
     try:
         return tree_of(rules)
     except GameError as error:
-        if not is_poker(rules):
+        if needs_tree(rules):
             raise
-        raise GameError(f"{error}{poker.HINT}") from None
+        raise GameError(f"{error}{HINT}") from None
 
 
-def ground_of(game: Game | Tree | PokerForm, base: Profile, given: Any, *views: Any) -> Tree | PokerForm:
-    """What is stitched on: the poker form where base, partition and abstractions allow it, else the tree."""
-    if isinstance(given, Partition) and not is_poker_infosets(given.infosets):
+def ground_of(game: Game | Tree | CompactForm, base: Profile, given: Any, *views: Any) -> Tree | CompactForm:
+    """What is stitched on: a form without a tree where base, partition and abstractions allow it, else the tree."""
+    if isinstance(given, Partition) and given.infosets.compact is None:
         return tree_for(game)
-    form = poker.form_for(game, base, views)
+    form = form_for(game, base, views)
     return tree_for(game) if form is None else form
 
 
@@ -61,11 +65,11 @@ def seen(base: Profile, inside: Any, outside: Any, opponents: Any, everybody: bo
 
 
 def parts_of(
-    game: Game | Tree | PokerForm, ground: Tree | PokerForm, given: Partition | str | Callable[[int, str], int]
+    game: Game | Tree | CompactForm, ground: Tree | CompactForm, given: Partition | str | Callable[[int, str], int]
 ) -> Partition:
     if not isinstance(given, Partition):
-        return make_partition(ground if is_poker_form(ground) else game, given)
-    if not same_infosets(given.infosets, ground.infosets):
+        return make_partition(game if isinstance(ground, Tree) else ground, given)
+    if not given.infosets.same(ground.infosets):
         raise GameError(f"the partition {given.name} was made for another game, or on another form of it")
     return given
 
@@ -96,8 +100,14 @@ def seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int,
 
 
 def begin(
-    game: Game | Tree | PokerForm, base: Profile, partition: Any, seats: Any, inside: Any, outside: Any, opponents: Any
-) -> tuple[Tree | PokerForm, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
+    game: Game | Tree | CompactForm,
+    base: Profile,
+    partition: Any,
+    seats: Any,
+    inside: Any,
+    outside: Any,
+    opponents: Any,
+) -> tuple[Tree | CompactForm, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
     """What is stitched on, and the families of experts."""
     players = game.players
     sets = seat_sets(seats, players)
@@ -105,14 +115,14 @@ def begin(
     return ground_of(game, base, partition, *seen(base, inside, outside, opponents, everybody)), sets
 
 
-def checked(game: Game | Tree | PokerForm, ground: Tree | PokerForm, base: Profile) -> Profile:
+def checked(game: Game | Tree | CompactForm, ground: Tree | CompactForm, base: Profile) -> Profile:
     """The base, as a profile of what is stitched on, if it is one of the game."""
     if not isinstance(base, Profile):
         raise GameError(f"the base must be a profile of the game, not {base!r}: solve for one or load it")
     if isinstance(ground, Tree):
         base = _of_tree(game, ground, base)
     else:
-        base = poker.checked(ground, base)
+        base = checked_base(ground, base)
     infosets, p = base.infosets, base.probabilities
     sums = np.add.reduceat(np.where(p >= 0.0, p, np.nan), infosets.first[:-1]) if len(p) else np.zeros(0)
     wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
@@ -121,13 +131,12 @@ def checked(game: Game | Tree | PokerForm, ground: Tree | PokerForm, base: Profi
     return base
 
 
-def _of_tree(game: Game | Tree | PokerForm, tree: Tree, base: Profile) -> Profile:
-    rules: Any = None if isinstance(game, Tree) else game.game if is_poker_form(game) else game
+def _of_tree(game: Game | Tree | CompactForm, tree: Tree, base: Profile) -> Profile:
+    given = form_given(game)
+    rules: Any = None if isinstance(game, Tree) else game if given is None else given.game
     base = on_tree(tree, base, rules)
     infosets = base.infosets
-    if infosets is not tree.infosets and (
-        base.meta.get("tree") != tree.digest or not same_infosets(infosets, tree.infosets)
-    ):
+    if infosets is not tree.infosets and (base.meta.get("tree") != tree.digest or not infosets.same(tree.infosets)):
         lacking = set(tree.infosets.labels) - set(base.infosets.labels)
         why = f"it lacks infoset {sorted(lacking)[0]!r}" if lacking else "it was made for another game"
         raise GameError(f"the base does not fit the game: {why}")

@@ -9,26 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import html
 from kibitz.errors import GameError, SpecError
-from kibitz.form.kinds import is_poker_form
+from kibitz.form.protocol import CompactForm, Form
 from kibitz.form.sequence import SequenceForm, form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.tree import Infosets, Tree, tree_of
 
-if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
-
 Ints = NDArray[np.int64]
 _CALL = re.compile(r"\s*(prefix|private)\s*\(([^()]*)\)\s*")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """Parts 0..p of every seat's infosets."""
 
@@ -36,6 +33,15 @@ class Partition:
     infosets: Infosets
     part: Ints  # [I]
     names: tuple[str, ...]  # of the parts; names[0] is "base"
+
+    def __repr__(self) -> str:
+        return f"<Partition {self.name}: {self.parts} parts of {len(self.part):,} infosets>"
+
+    def _repr_html_(self) -> str:
+        start, seats = self.infosets.seat_start, range(self.infosets.seats)
+        counts = [np.bincount(self.part[start[s] : start[s + 1]], minlength=len(self.names)) for s in seats]
+        rows = [(str(j), name, *(f"{of[j]:,}" for of in counts)) for j, name in enumerate(self.names)]
+        return html.table(("part", "name", *(f"infosets of seat {s}" for s in seats)), rows, repr(self), 2)
 
     @property
     def parts(self) -> int:
@@ -48,8 +54,8 @@ class Partition:
         return [s for s in range(self.infosets.seats) if (self.part[start[s] : start[s + 1]] == part).any()]
 
 
-def partition(game: Game | Tree | PokerForm | str, source: str | Callable[[int, str], int]) -> Partition:
-    """A grafting partition of a game, of the infosets of its tree or of its poker form.
+def partition(game: Game | Tree | CompactForm | str, source: str | Callable[[int, str], int]) -> Partition:
+    """A grafting partition of a game, of the infosets of its tree or of its form without one.
 
     "prefix(r, cr, ccr)"      part j: the players' actions, chance left out, begin with the j-th list. Letters that
                               begin the names of actions ("cr"), or whole names ("raise", "call.raise").
@@ -57,8 +63,8 @@ def partition(game: Game | Tree | PokerForm | str, source: str | Callable[[int, 
                               part for each; private(J, Q, K, round=2) only from the second round on.
     a function                (seat, infoset) -> number of the part
     """
-    if is_poker_form(game):
-        return _of_poker(game, source)
+    if not isinstance(game, Tree | str) and isinstance(game, Form) and game.compact is not None:
+        return _of_form(game.compact, source)
     rules = None if isinstance(game, Tree) else make_game(game)
     tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
     form = form_of(tree)
@@ -87,22 +93,20 @@ def _read(source: str) -> tuple[str, list[str]]:
     return found[1], [w.strip() for w in found[2].split(",") if w.strip()]
 
 
-def _of_poker(form: PokerForm, source: str | Callable[[int, str], int]) -> Partition:
-    """The same of a poker form's infosets."""
-    from kibitz.stitch import poker_parts
-
+def _of_form(form: CompactForm, source: str | Callable[[int, str], int]) -> Partition:
+    """The same of the infosets of a form without a tree."""
     name = source if isinstance(source, str) else getattr(source, "__name__", "function")
     if isinstance(source, str):
         kind, words = _read(source)
         if kind == "prefix":
-            known = {action for actions in form.betting.actions for action in actions}
+            known = {str(action) for actions in form.infosets.actions for action in actions}
             lists = _steps(words, known, source)
-            part = poker_parts.by_betting(form, [[_fitting(step, known) for step in steps] for steps in lists])
+            part = form.parts_by_actions([[_fitting(step, known) for step in steps] for steps in lists])
             _check_filled(part, words)
             names = words
         else:
             from_round = _from_round(words, source)
-            held, what, at = poker_parts.by_private(form)
+            held, what, at = form.parts_by_private()
             names = _holdings(words, held, source)
             number = np.array([names.index(h) + 1 if h in names else 0 for h in held], np.int64)
             part = np.where(at >= from_round, number[what], 0)
@@ -113,7 +117,7 @@ def _of_poker(form: PokerForm, source: str | Callable[[int, str], int]) -> Parti
     else:
         raise SpecError("a partition is prefix(...), private(...), or a function (seat, infoset) -> part")
     result = Partition(name, form.infosets, part, ("base", *names))
-    poker_parts.check(form, result.name, result.names, part)
+    form.check_parts(result.name, result.names, part)
     return result
 
 

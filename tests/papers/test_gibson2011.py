@@ -7,27 +7,22 @@ Pre-flop than All.
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import subprocess
-import sys
-import time
 from dataclasses import replace
-from functools import partial
 from itertools import permutations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kibitz
 from kibitz.cli import app
-from kibitz.errors import SolverError, SpecError
 from kibitz.evaluate.crosstable import mix
-from kibitz.papers import PAPERS, Plan, build, gibson2011, leduc, recompute, waugh2009
-from kibitz.papers.build import Builder
-from kibitz.papers.common import ACROSS, OURS, WEIGHT, Claim, Outcome, Spread, across, over_starts, weight_sheet
-from kibitz.papers.leduc import ALL, BASE, BASES, COARSE, DYNAMIC, EACH, HYBRID, PAPER_ROWS, PREFLOP
+from kibitz.papers import Plan, gibson2011, recompute, stitching
+from kibitz.papers import gibson2011_runs as leduc
+from kibitz.papers.claims import WEIGHT
+from kibitz.papers.figures import Spread
+from kibitz.papers.gibson2011_runs import ALL, BASE, BASES, COARSE, DYNAMIC, EACH, HYBRID, PAPER_ROWS, PREFLOP
+from kibitz.papers.runs import carry_out
+from kibitz.papers.stitching import Builder, by_weight, over_starts, weight_sheet
 from kibitz.profile import Profile
 from kibitz.tree import tree_of
 
@@ -36,7 +31,9 @@ FEW = (0.0, 0.01, WEIGHT)  # without the weight that takes longest
 
 @pytest.fixture(scope="module")
 def weighed():
-    return leduc.play(2, Plan(starts=3, jobs=1, weights=FEW))
+    plan = Plan(starts=3, weights=FEW)
+    answers = carry_out([over_starts("2 players", leduc.one_start, plan, 2)], jobs=1)["2 players"]
+    return {w: leduc.results(2, leduc.sizes(2), starts) for w, starts in by_weight(plan, answers).items()}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +43,7 @@ def two(weighed):
 
 @pytest.fixture(scope="module")
 def three():
-    return leduc.play(3, Plan(starts=1, iterations=60))[WEIGHT]
+    return leduc.results(3, leduc.sizes(3), [leduc.one_start(3, 1e-4, 60, WEIGHT, 0)])
 
 
 def assert_robust(r, claims):
@@ -85,7 +82,7 @@ def test_bases_are_as_exploitable_as_they_must_be(two):
 
 
 def test_claims_that_hold_from_every_start(weighed, two, three):
-    found = {claim.text: claim for claim in gibson2011.claims(weighed, three)}
+    found = {claim.text: claim for claim in gibson2011.claims((weighed, three))}
     assert_robust(two, found)
     for base in COARSE:  # and at every weight
         for better in (DYNAMIC, EACH):
@@ -96,10 +93,10 @@ def test_claims_that_hold_from_every_start(weighed, two, three):
 
 
 def test_every_claim_is_counted(weighed, two, three):
-    found = list(gibson2011.claims(weighed, three))
+    found = list(gibson2011.claims((weighed, three)))
     assert len({claim.text for claim in found}) == len(found)
     for claim in found:
-        assert len(claim.held) == (3 if claim.text.startswith("2p") else 1) and 0 <= claim.count <= len(claim.held)
+        assert len(claim.held) == (3 if claim.text.startswith("2p") else 1)
     text = f"2p JQ-K: {PREFLOP} earns more than {ALL}"
     claim = next(claim for claim in found if claim.text == text)
     pairs = zip(two.earns["JQ-K"][PREFLOP].values, two.earns["JQ-K"][ALL].values, strict=True)
@@ -113,63 +110,14 @@ def test_every_claim_is_counted(weighed, two, three):
         assert claim.at[weight] == tuple(a > b for a, b in pairs)
 
 
-def test_verdicts():
-    for held, verdict in (
-        ([1, 1, 1, 1], "holds in every start"), ([1, 1, 1, 0], "holds in most starts"),
-        ([1, 0, 1, 0], "holds in some starts"), ([0, 0, 0, 1], "holds in few starts"), ([0, 0], "holds in no start"),
-    ):  # fmt: skip
-        assert Claim("x", "y", tuple(map(bool, held))).verdict == verdict
-
-
-def tried(*counts, of=4):
-    return Claim("x", "y", (True,), {w: (True,) * n + (False,) * (of - n) for w, n in enumerate(counts)})
-
-
-def test_verdicts_over_weights():
-    holds, depends, is_open, fails = ACROSS
-    for counts, verdict, stands in (
-        ((4, 4, 3, 4), holds, True), ((0, 1, 0, 0), fails, False), ((4, 0, 0, 0), depends, None),
-        ((4, 4, 4, 2), depends, None), ((0, 0, 2, 0), depends, None), ((3, 2, 3, 3), is_open, None),
-        ((2, 2, 2, 2), is_open, None), ((1, 2, 1, 1), is_open, None),
-    ):  # fmt: skip
-        assert (tried(*counts).verdict, tried(*counts).stands) == (verdict, stands)
-    assert tried(3).verdict == "holds in most starts"  # one weight: nothing to compare
-
-
-def test_claims_are_put_together_by_their_text():
-    one, two, alone = (Claim(text, "y", (True, False)) for text in ("one", "two", "alone"))
-    other = [Claim("two", "y", (False, False)), Claim("one", "y", (True, True))]
-    found = list(across([one, two, alone], {WEIGHT: [one, two], 0.0: other}))
-    assert [claim.text for claim in found] == ["one", "two", "alone"]
-    assert [dict(claim.at) for claim in found] == [
-        {0.0: (True, True), WEIGHT: (True, False)}, {0.0: (False, False), WEIGHT: (True, False)},
-        {WEIGHT: (True, False)},
-    ]  # fmt: skip
-    assert list(found[0].at) == [0.0, WEIGHT]
-    assert found[0].data()["weights"] == {"0": [True, True], "0.1": [True, False]}
-
-
-def test_the_verdict_on_a_paper_counts_claims_by_how_they_were_tried():
-    ours = Claim("x", OURS, (True,))
-
-    def told(*claims):
-        return Outcome("x", "x", "", (), Plan(), (), (*claims, ours), (), {}).verdict
-
-    assert told(tried(4, 4), tried(4, 4), tried(0, 4)) == (
-        "The paper makes 3 claims about it: of these 2 hold at every weight, 1 depends on the weight of the start."
-    )
-    assert told(tried(4, 4), Claim("x", "y", (True,)), Claim("x", "y", (True, False))) == (
-        "The paper makes 3 claims about it: of the 1 that were tried at several weights of the start 1 holds at every "
-        "weight; of the 2 that were tried at one weight 1 holds in every start, 1 holds in some starts."
-    )
-
-
 def test_weights_start_from_the_same_profiles(weighed, monkeypatch):
     given, starts = leduc.layout(2), {}
-    real = build.make
+    real = stitching.make
     for weight in FEW:
         seen = starts[weight] = []
-        monkeypatch.setattr(build, "make", lambda name, task, seen=seen: seen.append(task.start) or real(name, task))
+        monkeypatch.setattr(
+            stitching, "make", lambda name, task, seen=seen: seen.append(task.start) or real(name, task)
+        )
         maker = Builder(given.tree, Plan(until=10.0), 7, weight)
         leduc.build(given, "JQ-K", maker)
         leduc.build(given, "J-QK", maker)
@@ -236,7 +184,7 @@ def test_nothing_is_lost_without_suits():
 
 def test_the_builder_stitches_as_the_library_does(monkeypatch):
     """From a uniform start instead of a random one both make the same bytes."""
-    monkeypatch.setattr(build, "normalise", lambda weights, infosets: 1.0 / infosets.width[infosets.row_of_column])
+    monkeypatch.setattr(stitching, "normalise", lambda weights, infosets: 1.0 / infosets.width[infosets.row_of_column])
     given, until = leduc.layout(2), 1e-2
     tree, parts, coarse, fine = given.tree, given.everywhere, given.bases["J-QK"], given.expert
     maker = Builder(tree, Plan(until=until), 0, weight=0.0)
@@ -249,78 +197,6 @@ def test_the_builder_stitches_as_the_library_does(monkeypatch):
         assert mine.sha256 == kibitz.stitch.static(tree, base, parts, seats, fine, coarse, until=until).sha256
         rebuilt = maker.rebuild(mine, parts, coarse)
         assert rebuilt.sha256 == kibitz.stitch.rebuild_base(tree, mine, parts, coarse, until=until).sha256
-
-
-@pytest.mark.slow
-def test_results_do_not_depend_on_processes():
-    plan = Plan(starts=2, until=1e-2, weights=FEW)
-    told = []
-    apart = over_starts(partial(waugh2009.one_start, plan), plan, "x", lambda *now: told.append(now))
-    alone = over_starts(partial(waugh2009.one_start, plan), replace(plan, jobs=1), "x", None)
-    assert told == [("x", 0, 2), ("x", 1, 2), ("x", 2, 2)]
-    for one, other in zip(apart, alone, strict=True):
-        assert one.keys() == other.keys() == set(FEW)
-        assert all(np.array_equal(one[w][name], other[w][name]) for w in one for name in one[w])
-    assert not np.array_equal(alone[0][WEIGHT]["matrix"], alone[1][WEIGHT]["matrix"])
-    assert not np.array_equal(alone[0][WEIGHT]["matrix"], alone[0][0.0]["matrix"])
-
-
-def test_what_goes_wrong_in_a_process_is_told():
-    with pytest.raises(TypeError):
-        over_starts(partial(waugh2009.one_start, None, None), Plan(starts=2, jobs=2), "", None)
-    with pytest.raises(SolverError, match="a process that worked on a start ended early"):
-        over_starts(os._exit, Plan(starts=2, jobs=2), "", None)
-    assert not multiprocessing.active_children()
-
-
-ORPHANS = """
-import os, time
-from kibitz.papers.common import Plan, over_starts
-def work(seed):
-    with open(f"new{seed}", "w") as file:
-        file.write(str(os.getpid()))
-    os.rename(f"new{seed}", f"pid{seed}")
-    time.sleep(600)
-if __name__ == "__main__":
-    over_starts(work, Plan(starts=2, jobs=2), "", None)
-"""
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def within(seconds, true):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def test_processes_end_with_their_parent(tmp_path):
-    (tmp_path / "orphans.py").write_text(ORPHANS)
-    files = [tmp_path / f"pid{seed}" for seed in (0, 1)]
-    with subprocess.Popen([sys.executable, "orphans.py"], cwd=tmp_path) as parent:
-        within(600, lambda: all(file.exists() for file in files))
-        pids = [int(file.read_text()) for file in files]
-        assert all(map(alive, pids))
-        parent.kill()
-    within(600, lambda: not any(map(alive, pids)))
-
-
-def test_plans_are_checked():
-    for wrong in ({"starts": 0}, {"until": 0.0}, {"iterations": 0}, {"seed": -1}, {"jobs": 0}, {"weights": (0.0,)},
-                  {"weights": (WEIGHT, WEIGHT)}, {"weights": (WEIGHT, -1.0)}):  # fmt: skip
-        with pytest.raises(SpecError):
-            Plan(**wrong)
-    with pytest.raises(SpecError, match="there is no paper 'x'"):
-        recompute("x")
-    assert Spread((1.0,)).sd == 0.0 and Spread((1.0, 3.0)).mean == 2.0
 
 
 # The command
@@ -338,8 +214,8 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three):
     """The command's output, without doing the work again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    ready = {2: weighed, 3: {WEIGHT: three}}
-    monkeypatch.setattr(gibson2011, "play", lambda players, plan, on_start=None: ready[players])
+    ready = replace(gibson2011.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: (weighed, three))
+    monkeypatch.setattr(gibson2011, "EXPERIMENT", ready)
     code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--starts", "3", "--markdown", "all.md")
     assert (code, err) == (0, "")
     for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "weight 0.01", "holds at every weight",
@@ -382,11 +258,6 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
         code, out, err = call(capsys, "paper", *words)
         assert code == 2 and out == "" and err.startswith("error: ") and part in err, err
     assert sorted(tmp_path.iterdir()) == [tmp_path / "file"]
-
-
-def test_every_paper_has_a_line_in_the_documents():
-    page = (Path(kibitz.__file__).parent.parent / "docs" / "papers.md").read_text()
-    assert all(f"kibitz paper {name}" in page for name in PAPERS)
 
 
 @pytest.mark.slow

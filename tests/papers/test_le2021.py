@@ -14,21 +14,13 @@ from kibitz.cli import app
 from kibitz.errors import SolverError
 from kibitz.evaluate import measure
 from kibitz.form.rows import row_map
-from kibitz.papers import Plan, le2021, plan_of
-from kibitz.papers.le2021_claims import OTHER, REAL, Finding
-from kibitz.papers.le2021_runs import (
-    ABSTRACTIONS,
-    BASELINE,
-    THESIS,
-    Course,
-    Laid,
-    Setting,
-    looks_at,
-    side_by_side,
-    worth,
-)
+from kibitz.papers import Plan, le2021, le2021_runs, plan_of
+from kibitz.papers.claims import Claim
+from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, THESIS, Course, worth
+from kibitz.papers.le2021_runs import OTHER, REAL, Setting, looks_at
+from kibitz.papers.runs import Run, carry_out
 from kibitz.profile import Profile
-from kibitz.report.curves import spaced
+from kibitz.report.axes import spaced
 from kibitz.report.paper import write
 from kibitz.solvers import Task, make
 from kibitz.tree import tree_of
@@ -50,11 +42,15 @@ COUNTS = {
 TINY = Plan(starts=2, until=0.1, iterations=300, jobs=1)
 
 
+def measured(plan):
+    return le2021_runs.gather(plan, carry_out(le2021_runs.runs(plan), plan.jobs))
+
+
 @pytest.fixture(scope="module")
 def results():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(le2021, "LARGE", Setting(2, 2, 2, True))
-        return le2021.measured(TINY)
+        patch.setattr(le2021_runs, "LARGE", Setting(2, 2, 2, True))
+        return measured(TINY)
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +64,8 @@ def lifted(course, strategy):
     return Profile(course.form.infosets, strategy[course.solver.column], {"tree": course.tree.digest})
 
 
-def test_counts():
-    found = le2021.counts()
+def test_counts(results):
+    found = results.counted
     for name, kinds in COUNTS.items():
         for kind, (thesis, real) in zip(("null", BASELINE, "maximal"), kinds, strict=True):
             counted = found[name][kind]
@@ -111,14 +107,14 @@ def test_rows_are_read_as_the_real_game_plays_them(course):
 
 
 def test_runs_share_a_layout_and_nothing_else(course):
-    def run(seed, go_on):
+    def run(seed):
         made = course.fresh(seed)
         made.step(200)
         return made.average
 
-    alone = [run(seed, None) for seed in (5, 6, 5)]
+    alone = [run(seed) for seed in (5, 6, 5)]
     assert np.array_equal(alone[0], alone[2]) and not np.array_equal(alone[0], alone[1])
-    together = side_by_side(run, (5, 6, 5), 3, "", None)
+    together = carry_out([Run("x", run, [(5,), (6,), (5,)], "threads")], jobs=3)["x"]
     assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True))
     # Regrets that begin at minus zero are as good as those that begin at zero.
     rows = row_map(course.form, course.row, by_position=True)
@@ -145,16 +141,17 @@ def test_regrouped_is_another_abstraction(course, name):
 
 def test_rows_reached(course):
     """A row is reached if a walk visits it, be there something to regret or not."""
-    run = course.fresh(0)
+    run, untouched = course.fresh(0), course.fresh(0)
     assert course.reached(run) == 0
+    row_of_column = [row for row, width in enumerate(course.width) for _ in range(width)]
     found = []
     for _ in range(4):
         run.step(50)
-        visited = np.zeros(course.rows, bool)
-        changed = (run.average > 0) | ~np.signbit(run.regret) | (run.regret != 0)
-        visited[np.repeat(np.arange(course.rows), course.width)[changed]] = True
+        # A visit leaves other bytes than those of a run that has not begun.
+        pairs = ((run.regret, untouched.regret), (run.average, untouched.average))
+        changed = np.logical_or(*(now.view(np.uint64) != then.view(np.uint64) for now, then in pairs))
         found.append(course.reached(run))
-        assert found[-1] == visited.sum()
+        assert found[-1] == len({row_of_column[column] for column in np.flatnonzero(changed)})
     assert 0 < found[0] < found[1] < found[2] < found[3] < course.rows
     run.step(20_000)
     seen = np.logical_or.reduceat((run.average > 0) | (run.regret != 0), course.first)
@@ -198,26 +195,28 @@ def test_all_abstractions_are_trained(results):
 
 
 def test_best_responses_to_the_baseline():
-    laid = Laid(Setting(2, 2, 2, True).rules(), 100)
-    trained = le2021.train(laid, 200, range(3), 0.5, 1, answered=2, every=4)
+    game = Setting(2, 2, 2, True)
+    bound = le2021_runs.solved(game, True, 100, 0.5)
+    found = [le2021_runs.trained_from(game, True, 100, 200, 4, k < 2, k) for k in range(3)]
+    trained = le2021_runs.trained(200, 4, bound, found)
     assert len(trained.approximate) == 2
-    for k, found in enumerate(trained.approximate):
-        assert found <= trained.gap[BASELINE].values[k, -1] + 1e-9
+    for k, answered in enumerate(trained.approximate):
+        assert 0 < answered <= trained.gap[BASELINE].values[k, -1] + 1e-9
     assert trained.score[BASELINE].looks[-1] == trained.gap[BASELINE].looks[-1] == 200
     assert len(trained.score[BASELINE].looks) == 3
 
 
 def test_the_same_seeds_give_the_same_figures(results, monkeypatch):
-    monkeypatch.setattr(le2021, "LARGE", Setting(2, 2, 2, True))
-    monkeypatch.setattr(le2021, "counts", dict)
-    monkeypatch.setattr(le2021, "exact_value", lambda rules: (0.0, ""))
-    again = le2021.measured(replace(TINY, jobs=2))
+    monkeypatch.setattr(le2021_runs, "LARGE", Setting(2, 2, 2, True))
+    monkeypatch.setattr(le2021_runs, "counted", lambda game: {})
+    monkeypatch.setattr(le2021_runs, "exact_value", lambda game: (0.0, ""))
+    again = measured(replace(TINY, jobs=2))
     for mode in (True, False):
         one, other = results.trained[mode], again.trained[mode]
         for name in one.score:
             assert np.array_equal(one.score[name].values, other.score[name].values)
             assert np.array_equal(one.gap[name].values, other.gap[name].values)
-        assert one.approximate == other.approximate and one.sizes == other.sizes
+        assert one.sizes == other.sizes and one.value == other.value
     for key, games in results.small.items():
         for deck, found in games.items():
             assert np.array_equal(found.real.values, again.small[key][deck].real.values)
@@ -236,18 +235,19 @@ def test_small_games(results):
 
 def test_verdicts():
     both = {REAL: (True, True, True, True), OTHER: (True, False, False, False)}
-    found = Finding("a", "Fig. 4.1", both[REAL], modes=both)
+    found = Claim("a", "Fig. 4.1", both[REAL], modes=both, unit="repetition")
     assert found.verdict == "holds in every repetition; in thesis mode it holds in few repetitions"
     assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
     assert found.data()["modes"] == {mode: list(held) for mode, held in both.items()}
-    exact = Finding("b", "Sec. 1", (False,), modes={REAL: (False,)}, exactly="it is 5")
+    exact = Claim("b", "Sec. 1", (False,), modes={REAL: (False,)}, exactly="it is 5")
     assert exact.verdict == "false: it is 5" and exact.cell((False,)) == "false" and exact.stands is False
 
 
 def test_the_report(results, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr(le2021, "measured", lambda plan, on_start=None: results)
+    ready = replace(le2021.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: results)
+    monkeypatch.setattr(le2021, "EXPERIMENT", ready)
     with pytest.raises(SystemExit) as end:
         app(["paper", "le2021", "--quick", "--table", "3.1", "--markdown", "page.md"], prog_name="kibitz")
     out, err = capsys.readouterr()
@@ -295,7 +295,7 @@ def test_names_at_lines_stand_apart():
 def test_the_large_game(tmp_path):
     """Sizes and values of 3/3/3 with betting, and what any run of a few hundred iterations shows."""
     plan = replace(le2021.QUICK, iterations=1_000, starts=2, until=0.05)
-    results = le2021.measured(plan)
+    results = measured(plan)
     for mode, sizes, value in (
         (True, (195_862, 4, 156, 116_863, 178_581, 94_160, 85_298), (0.308269, 0.308663)),
         (False, (376_958, 4, 166, 209_829, 333_449, 176_448, 155_586), (0.22304, 0.22520)),
@@ -305,4 +305,4 @@ def test_the_large_game(tmp_path):
         assert trained.value[0] <= value[0] and value[1] <= trained.value[1]
         assert (trained.score["simple-hand"].values[:, 0] > 0).all()
         assert all((curve.values > 0.4).all() for curve in trained.gap.values())
-    assert len(write(le2021.outcome(plan, results, 0.0), tmp_path)) == 9
+    assert len(write(le2021.EXPERIMENT.outcome(plan, results, 0.0), tmp_path)) == 9

@@ -11,7 +11,7 @@ from kibitz.abstractions.poker import shrunk_buckets
 from kibitz.abstractions.signals import Cards
 from kibitz.form.poker.form import poker_form
 from kibitz.papers import sandholm, sandholm_gameshrink, sandholm_rhode_island
-from kibitz.papers.common import Plan
+from kibitz.papers.experiment import Plan
 from kibitz.report.paper import write
 
 LEDUC = "poker(file=leduc)"
@@ -89,7 +89,7 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_gameshrink, "THRESHOLDS", (0, 4))
     told = []
     plan = Plan(starts=1, iterations=60, until=1.0, part="gameshrink")
-    outcome = sandholm.recompute(plan, lambda what, done, of: told.append(what))
+    outcome = sandholm.EXPERIMENT.recompute(plan, lambda what, done, of: told.append(what))
     assert told and set(outcome.figures) == {"gameshrink"}
     figures = outcome.figures["gameshrink"]
     by = {(each["game"], each["reading"]): each for each in figures["solutions"]}
@@ -110,7 +110,7 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
 def test_the_part_rhode_island(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_rhode_island, "GAME", SMALL)
     monkeypatch.setattr(sandholm_rhode_island, "OTHERS", ("cfr+",))
-    outcome = sandholm.recompute(Plan(starts=1, iterations=10, until=0.1, part="rhode-island"))
+    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, iterations=10, until=0.1, part="rhode-island"))
     runs = outcome.figures["rhode-island"]["runs"]
     assert [run["solver"] for run in runs] == ["dcfr+", "cfr+"]
     assert all(run["gap"][-1] <= 0.1 and run["rss"] > 5e7 for run in runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,14 +12,16 @@ import kibitz
 from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
 from kibitz.papers import Plan, recompute, waugh2009
-from kibitz.papers.build import Builder
-from kibitz.papers.common import WEIGHT
+from kibitz.papers.claims import WEIGHT
+from kibitz.papers.runs import carry_out
+from kibitz.papers.stitching import Builder
 from kibitz.papers.waugh2009 import BASES, FLOP, NAMES, PREFLOP
 
 
 @pytest.fixture(scope="module")
 def weighed():
-    return waugh2009.play(Plan(starts=3, jobs=1, weights=(0.0, WEIGHT)))
+    plan = Plan(starts=3, weights=(0.0, WEIGHT))
+    return waugh2009.gather(plan, carry_out(waugh2009.runs(plan), jobs=1))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +43,7 @@ def assert_robust(claims):
 
 @pytest.mark.parametrize("weight", [0.0, WEIGHT])
 def test_claims_that_hold_from_every_start(weighed, weight):
-    found = list(waugh2009.claims(weighed[weight]))
+    found = list(waugh2009.claims_at(weighed[weight]))
     assert len({claim.text for claim in found}) == len(found) == 31
     assert_robust({claim.text: claim for claim in found})
 
@@ -103,7 +106,8 @@ def test_theorem_one():
 def test_the_report(tmp_path, monkeypatch, capsys, weighed):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr(waugh2009, "play", lambda plan, on_start=None: weighed)
+    ready = replace(waugh2009.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: weighed)
+    monkeypatch.setattr(waugh2009, "EXPERIMENT", ready)
     for number, there, absent in (("1", "Table 1:", "Table 2:"), ("2", "Table 2:", "Table 1:")):
         with pytest.raises(SystemExit) as end:
             app(["paper", "waugh2009", "--table", number, "--starts", "3"], prog_name="kibitz")

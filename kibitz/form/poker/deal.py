@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import GameError
 from kibitz.games.poker.acpc import Definition
+from kibitz.games.poker.cards import cards_of, text_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -73,8 +74,6 @@ class Deal:
 
     def text(self, level: int, board: int, hand: NDArray[np.uint8]) -> str:
         """A hand and a board as labels have them: cards that came together high to low."""
-        from kibitz.games.poker.rules import text_of
-
         groups, at = [hand.tolist()], 0
         for cards in self.definition.board[: level + 1]:
             if cards:
@@ -84,8 +83,6 @@ class Deal:
 
     def find(self, level: int, text: str) -> int:
         """The class of a hand and boards, by whatever names of suits."""
-        from kibitz.games.poker.rules import cards_of
-
         try:
             groups = [sorted(cards_of(word)) for word in text.split()]
         except KeyError:  # not cards at all

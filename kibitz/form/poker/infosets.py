@@ -6,17 +6,17 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
+from kibitz.form.poker.layout import PokerLayout
+from kibitz.form.protocol import ProfileInfosets
+from kibitz.games import Game
 from kibitz.games.poker import acpc
 from kibitz.tree import Infosets
-
-if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
 
 Ints = NDArray[np.int64]
 
@@ -24,11 +24,11 @@ Ints = NDArray[np.int64]
 class PokerInfosets(Infosets):
     """Infosets of a seat in the order of the form: by segment, board (without buckets), node and class of hands."""
 
-    _form: PokerForm
+    _form: PokerLayout
     _nodes: list[list[list[int]]]  # seat, segment -> the seat's nodes of the betting tree
     _start: Ints  # [2 * segments + 1]  first infoset of a seat's segment
 
-    def __init__(self, form: PokerForm) -> None:
+    def __init__(self, form: PokerLayout) -> None:
         nodes = [[_deciding(form, segment, seat) for segment in range(len(form.segments.node))] for seat in (0, 1)]
         counts = np.array([[len(deciding) for deciding in of_seat] for of_seat in nodes], np.int64)
         sizes = (counts * form.table.rows[:, form.levels]).ravel()
@@ -49,11 +49,44 @@ class PokerInfosets(Infosets):
         """The .game file of the game: with it an artefact can make these infosets again."""
         return acpc.write(self._form.definition)
 
-    def same(self, other: Infosets) -> bool:
+    @property
+    def compact(self) -> PokerInfosets:
+        return self
+
+    @property
+    def form(self) -> Any:
+        """The form that they are infosets of."""
+        return self._form
+
+    def seated(
+        self, machine: Any, probabilities: NDArray[np.float64]
+    ) -> tuple[str, NDArray[np.uint64], NDArray[np.float32]]:
+        """A profile as rows of a table: (the abstraction they are of, keys, values)."""
+        from kibitz.form.poker.seated import VIEW, seated_rows
+
+        return VIEW, *seated_rows(machine, self, probabilities)
+
+    def same(self, other: ProfileInfosets) -> bool:
         """Are these the infosets of one game, in one form?"""
         if not isinstance(other, PokerInfosets):
             return False
         return self is other or self._form.tree_digest == other._form.tree_digest
+
+    def same_shape(self, other: ProfileInfosets) -> bool:
+        """Do probabilities of the one fit the other? The digest says all of a shape but how many there are."""
+        return self.columns == other.columns
+
+    def of_game(self, game: Game | None) -> bool:
+        """Are these the infosets of a game, with nothing merged that the game tells apart?"""
+        definition = getattr(game, "definition", None)
+        return self.plain and isinstance(definition, acpc.Definition) and acpc.write(definition) == self.definition
+
+    def stored_arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def stored_meta(self) -> dict[str, Any]:
+        """The definition says all."""
+        return {"poker": self.definition, "actions": []}
 
     @property
     def columns(self) -> int:
@@ -196,7 +229,7 @@ class PokerInfosets(Infosets):
         return {self._form.betting.text[node]: int(node) for node in deciding}
 
 
-def _deciding(form: PokerForm, segment: int, seat: int) -> list[int]:
+def _deciding(form: PokerLayout, segment: int, seat: int) -> list[int]:
     return [int(node) for node in form.segments.node[segment] if form.betting.turn[node] == seat]
 
 

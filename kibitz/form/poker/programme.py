@@ -5,15 +5,13 @@ Nothing here uses the compiled operator, so the two can be held against each oth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-
-if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
+from kibitz.form.poker.layout import PokerLayout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +21,7 @@ MOST_ENTRIES = 200_000_000
 class _Last:
     """The last sequence of a seat at the root of each segment, by class of the round."""
 
-    def __init__(self, form: PokerForm, seat: int) -> None:
+    def __init__(self, form: PokerLayout, seat: int) -> None:
         self.form, self.seat = form, seat
         self.known: dict[int, Ints] = {}
         segments = form.segments
@@ -54,11 +52,11 @@ class _Last:
         return found[classes] if form.buckets is None else found[form.buckets[self.seat][level][classes]]
 
 
-def _boards(form: PokerForm, level: int) -> int:
+def _boards(form: PokerLayout, level: int) -> int:
     return len(form.cards.rounds[level].boards)
 
 
-def _meetings(form: PokerForm, level: int, board: int) -> tuple[Floats, Floats]:
+def _meetings(form: PokerLayout, level: int, board: int) -> tuple[Floats, Floats]:
     """[classes, classes]  pairs of hands of two classes that can meet on a board, and wins less losses of the first."""
     cards = form.cards.rounds[level]
     lo, hi = int(cards.board_hand[board]), int(cards.board_hand[board + 1])
@@ -72,7 +70,7 @@ def _meetings(form: PokerForm, level: int, board: int) -> tuple[Floats, Floats]:
     return member.T @ apart @ member, member.T @ sign @ member
 
 
-def payoff_entries(form: PokerForm) -> int:
+def payoff_entries(form: PokerLayout) -> int:
     """How many entries of the payoff matrix are not zero, without writing it.
 
     At an end of betting the matrix is that of the cards: which classes (or buckets) can meet, or beat each other more
@@ -100,7 +98,7 @@ def payoff_entries(form: PokerForm) -> int:
     return found
 
 
-def payoff_matrix(form: PokerForm) -> Any:
+def payoff_matrix(form: PokerLayout) -> Any:
     """Payoffs to seat 0 by the sequences of both seats, as a sparse matrix."""
     from scipy.sparse import csc_matrix
 
@@ -150,7 +148,7 @@ def _add(matrix: Any, rows: list[Ints], columns: list[Ints], entries: list[Float
     return matrix + csc_matrix((np.concatenate(entries), where), shape=shape)
 
 
-def constraints(form: PokerForm, seat: int) -> tuple[Any, Floats]:
+def constraints(form: PokerLayout, seat: int) -> tuple[Any, Floats]:
     """E and e of a seat: the empty sequence has plan 1, and the actions of a row add up to the sequence before it."""
     from scipy.sparse import csc_matrix
 

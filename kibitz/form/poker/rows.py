@@ -11,16 +11,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.form.sequence import Measure
-
-if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
+from kibitz.form.poker.operator import PokerOperator
+from kibitz.form.protocol import Measure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +31,7 @@ RENEW = 16  # frozen regrets are renewed after so many iterations, as discounts 
 class Treeplex:
     """The decisions of a seat of a poker form without buckets, all boards of a round at once."""
 
-    def __init__(self, form: PokerForm, seat: int) -> None:
+    def __init__(self, form: PokerOperator, seat: int) -> None:
         self.form, self.seat = form, seat
         self.root: list[Ints] = [np.zeros(0, np.int64)] * len(form.segments.node)  # last sequence before a segment
         self.root[0] = np.full(form.cards.rounds[0].classes, int(form.seat_sequence[seat]))
@@ -77,7 +75,7 @@ class Treeplex:
 class PokerRows:
     """Which infosets of a poker form may move; the others are frozen at a base. I infosets, K columns, S sequences."""
 
-    def __init__(self, form: PokerForm, moves: Bools, base: Floats) -> None:
+    def __init__(self, form: PokerOperator, moves: Bools, base: Floats) -> None:
         if form.buckets is not None:
             raise SolverError("rows of buckets are not frozen one by one: freeze those of the game itself")
         if moves.shape != (form.points,) or base.shape != (form.columns,):
@@ -158,7 +156,7 @@ class PokerRows:
         return found
 
 
-def _meets(form: PokerForm, level: int, classes: Bools) -> Bools:
+def _meets(form: PokerOperator, level: int, classes: Bools) -> Bools:
     """[C] whether a hand of each class can meet one of some classes: on its board, with none of its own cards."""
     cards = form.cards.rounds[level]
     board = np.repeat(np.arange(len(cards.boards)), np.diff(cards.board_hand))

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import ArtefactError
-from kibitz.form.poker.rows import RENEW
+from kibitz.form.poker.operator import PokerOperator
+from kibitz.form.poker.rows import RENEW, PokerRows
+from kibitz.form.protocol import Measure
 from kibitz.threads import Pace, together
 
 if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
-    from kibitz.form.poker.rows import PokerRows
-    from kibitz.form.sequence import Measure
     from kibitz.kernels.sequence.cfr import Rule
 
 Floats = NDArray[np.float64]
@@ -33,7 +32,7 @@ class PokerSpace:
     """
 
     def __init__(
-        self, form: PokerForm, start: Floats | None, dtype: Any = np.float32, rows: PokerRows | None = None
+        self, form: PokerOperator, start: Floats | None, dtype: Any = np.float32, rows: PokerRows | None = None
     ) -> None:
         self.form, self.dtype, self.rows = form, dtype, rows
         self._pace: Pace | None = None

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +29,11 @@ from kibitz.errors import GameError, SpecError
 from kibitz.games.poker import acpc, betting
 from kibitz.games.poker.acpc import Definition
 from kibitz.games.poker.betting import Bets, BettingTree
+from kibitz.games.poker.cards import Cards, cards_of, text_of
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
-Cards = tuple[int, ...]
+if TYPE_CHECKING:
+    from kibitz.games.machine import Machine
 
 
 class Hand(NamedTuple):
@@ -59,6 +61,11 @@ class Poker:
     @property
     def players(self) -> int:
         return self.definition.players
+
+    @property
+    def form(self) -> str:
+        """What solvers take: betting times cards, for two with hands of one card or two; else the tree."""
+        return "poker" if self.players == 2 and self.definition.hole <= 2 else "tree"
 
     @cached_property
     def betting(self) -> BettingTree:
@@ -214,6 +221,12 @@ class Poker:
         won = winnings(paid, folded, values)
         return [took - gave for took, gave in zip(won, paid, strict=True)]
 
+    def machine(self) -> Machine:
+        """The compiled rules, for walks and matches; refused where the betting is too large for a tree."""
+        from kibitz.games.poker.machine import PokerMachine
+
+        return PokerMachine(self, self.betting)
+
 
 def poker(file: str) -> Poker:
     """The game of a .game file, or one that comes with kibitz: poker(file=holdem.limit.2p)."""
@@ -227,17 +240,6 @@ def rhode_island(ranks: int = 13, suits: int = 4) -> Poker:
     whole = acpc.read("rhode_island")
     changed = {key: value for key, value in [("ranks", ranks), ("suits", suits)] if value != getattr(whole, key)}
     return Poker(replace(whole, ranks=ranks, suits=suits), str(specs.Spec("rhode_island", changed)))
-
-
-def text_of(cards: Sequence[int]) -> str:
-    """Cards that came together, high to low: "AhKd"."""
-    return "".join(playing.NAMES[card] for card in sorted(cards, reverse=True))
-
-
-@lru_cache(maxsize=1 << 16)
-def cards_of(text: str) -> Cards:
-    """The other way."""
-    return tuple(playing.NUMBERS[text[k : k + 2]] for k in range(0, len(text), 2))
 
 
 def strength(cards: ArrayLike) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.games.toepen.words import words_of
-from kibitz.play.agents import Compiled
+from kibitz.play.compiled import Compiled
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]

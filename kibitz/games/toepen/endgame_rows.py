@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.games.toepen.endgame_deck import MOST_CARDS
-
-if TYPE_CHECKING:
-    from kibitz.games.toepen.endgame import Endgame
+from kibitz.games.toepen.endgame_layout import EndgameLayout
 
 Ints = NDArray[np.int64]
 
@@ -70,7 +68,7 @@ class RowList:
         return Rows(*(x.astype(t, copy=False) for x, t in zip(joined, (*types, np.int8), strict=True)))
 
 
-def rows_of(endgame: Endgame) -> Rows:
+def rows_of(endgame: EndgameLayout) -> Rows:
     """A description of every row with a choice; see `Rows`."""
     deck, k = endgame._deck, endgame.cards_each
     out = RowList()
@@ -101,7 +99,7 @@ def rows_of(endgame: Endgame) -> Rows:
     return out.table()
 
 
-def add_batch(endgame: Endgame, batch: list[int], out: RowList) -> None:
+def add_batch(endgame: EndgameLayout, batch: list[int], out: RowList) -> None:
     """The rows of a batch of last tricks."""
     leader, _, may, may_other, count, _, column, parent, path, begin = batch
     column += endgame._cut

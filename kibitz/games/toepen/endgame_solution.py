@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.errors import GameError, SolverError
+from kibitz.games.toepen.endgame_passes import EndgamePasses
 
 if TYPE_CHECKING:
-    from kibitz.games.toepen.endgame import Endgame
     from kibitz.kernels.toepen.endgame_plan import Lower, Upper
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 class Solution:
     """What `Endgame.solve` found. `probabilities` has all columns of both seats."""
 
-    endgame: Endgame
+    endgame: EndgamePasses
     ranges: Floats  # [2, hands], as used
     declines: int  # the seat that may decline to enter, -1 if none
     gadget: Floats | None
@@ -122,7 +122,7 @@ class Solution:
 
 
 def begin(
-    endgame: Endgame, ranges: Floats, declines: int, gadget: Floats | None, start: Solution | ArrayLike | None,
+    endgame: EndgamePasses, ranges: Floats, declines: int, gadget: Floats | None, start: Solution | ArrayLike | None,
     confidence: float, gamma: float, threads: int,
 ) -> Solution:  # fmt: skip
     """A solution with no iteration done, or with those of the one it goes on from; see `Endgame.solve`."""
@@ -159,7 +159,7 @@ def begin(
     return solution
 
 
-def bet_with_winners(endgame: Endgame, lower: NDArray[Any]) -> None:
+def bet_with_winners(endgame: EndgamePasses, lower: NDArray[Any]) -> None:
     """To bet with the card that wins the last trick is never worse than to check: solving takes it for granted."""
     lanes = endgame._deck.lanes
     for batch in endgame._plan.batch.tolist():

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from kibitz.errors import GameError
+from kibitz.games.toepen.endgame_layout import EndgameLayout
 from kibitz.games.toepen.endgame_rows import ANSWER, BEFORE, PLAY, PLAY_RAISED
-from kibitz.games.toepen.rules import NAMES, NUMBERS
-
-if TYPE_CHECKING:
-    from kibitz.games.toepen.endgame import Endgame
+from kibitz.games.toepen.states import NAMES, NUMBERS
 
 
 class Spot:
     """A public situation in an endgame; `take` goes on to the next."""
 
-    def __init__(self, endgame: Endgame) -> None:
+    def __init__(self, endgame: EndgameLayout) -> None:
         self.endgame = endgame
         self.history: list[str] = []
         self.seat = endgame.leader  # who is to move

@@ -44,12 +44,12 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from kibitz.games.protocol import Buckets
-from kibitz.games.toepen.rules import Table, Toepen, maximal_key, thesis_key, thesis_names
+from kibitz.games.toepen.states import Table, ToepenRules, maximal_key, thesis_key, thesis_names
 
-Key: TypeAlias = Callable[[Toepen, Table], Hashable]
+Key: TypeAlias = Callable[[ToepenRules, Table], Hashable]
 
 
-def buckets(rules: Toepen) -> Mapping[str, Buckets]:
+def buckets(rules: ToepenRules) -> Mapping[str, Buckets]:
     """The table of a game's method `buckets`."""
 
     def of(key: Key) -> Callable[[int, str], Hashable]:
@@ -63,7 +63,7 @@ def buckets(rules: Toepen) -> Mapping[str, Buckets]:
     return found
 
 
-def ties(rules: Toepen, seat: int, infoset: str) -> list[int]:
+def ties(rules: ToepenRules, seat: int, infoset: str) -> list[int]:
     """For each action the first one that is the same to the seat but for the name of a suit."""
     _, kinds = rules.kinds(seat, infoset)
     actions = list(rules.actions(rules.read(seat, infoset)))
@@ -71,52 +71,52 @@ def ties(rules: Toepen, seat: int, infoset: str) -> list[int]:
     return [first[action] for action in actions]
 
 
-def compiled_ties(rules: Toepen, labels: Sequence[str]) -> Any:
+def compiled_ties(rules: ToepenRules, labels: Sequence[str]) -> Any:
     """The same for all infosets at once, [I, 4], if the state machine has laid the tree out."""
     from kibitz.games.toepen.arrays import Labels, ties_of_states
 
     return ties_of_states(rules, labels.examples) if isinstance(labels, Labels) else None
 
 
-def compiled_keys(rules: Toepen, labels: Sequence[str], name: str, bucket: Any = None) -> Any:
+def compiled_keys(rules: ToepenRules, labels: Sequence[str], name: str, bucket: Any = None) -> Any:
     """The keys of all infosets by the compiled twin, [I]; None unless the state machine has laid the tree out.
 
-    bucket: of hands, for the abstractions by strength (kibitz.solvers.strength).
+    bucket: of hands, for the abstractions by strength (kibitz.games.toepen.strength).
     """
     from kibitz.games.toepen.arrays import Labels, keys_of_states
 
     return keys_of_states(rules, labels.examples, name, bucket) if isinstance(labels, Labels) else None
 
 
-def naive(rules: Toepen, state: Table) -> Hashable:
+def naive(rules: ToepenRules, state: Table) -> Hashable:
     return len(rules.actions(state))
 
 
-def isomorphic(rules: Toepen, state: Table) -> Hashable:
+def isomorphic(rules: ToepenRules, state: Table) -> Hashable:
     return thesis_key(state, state.turn)
 
 
-def maximal(rules: Toepen, state: Table) -> Hashable:
+def maximal(rules: ToepenRules, state: Table) -> Hashable:
     return maximal_key(state, state.turn)
 
 
-def simple_history(rules: Toepen, state: Table) -> Hashable:
+def simple_history(rules: ToepenRules, state: Table) -> Hashable:
     return _hand(state), len(rules.actions(state))
 
 
-def simple_hand(rules: Toepen, state: Table) -> Hashable:
+def simple_hand(rules: ToepenRules, state: Table) -> Hashable:
     return _history(state), len(rules.actions(state))
 
 
-def advanced_hand(rules: Toepen, state: Table) -> Hashable:
+def advanced_hand(rules: ToepenRules, state: Table) -> Hashable:
     return _figures(rules, state), _history(state), len(rules.actions(state))
 
 
-def advanced_history(rules: Toepen, state: Table) -> Hashable:
+def advanced_history(rules: ToepenRules, state: Table) -> Hashable:
     return _hand(state), _played(state), state.ante, len(rules.actions(state))
 
 
-def advanced_combined(rules: Toepen, state: Table) -> Hashable:
+def advanced_combined(rules: ToepenRules, state: Table) -> Hashable:
     return _figures(rules, state), _played(state), state.ante, len(rules.actions(state))
 
 
@@ -148,7 +148,7 @@ def _played(state: Table) -> str:
     return " ".join(called[card] for card in state.plays)
 
 
-def _figures(rules: Toepen, state: Table) -> tuple[int, int, int]:
+def _figures(rules: ToepenRules, state: Table) -> tuple[int, int, int]:
     """(sum of ranks, ranks above the deck's average, suits) of the hand held."""
     ranks = [card % 8 for card in state.held[state.turn]]
     suits = {card // 8 for card in state.held[state.turn]}

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from kibitz.errors import SolverError
 from kibitz.games.machine import Hand, Machine, View, Words
 from kibitz.games.toepen.arrays import rules_of
-from kibitz.games.toepen.rules import NAMES, NUMBERS
+from kibitz.games.toepen.states import NAMES, NUMBERS
 
 if TYPE_CHECKING:
-    from kibitz.games.toepen.rules import Toepen
+    from kibitz.games.toepen.states import ToepenRules
 
 MOST_CARDS = 4  # in a hand, as kibitz.kernels.toepen.rules
 DEPTH = 40  # decisions of a seat on one history
@@ -43,9 +43,11 @@ class ToepenMachine(Machine):
     advises = True
     abstractions = ABOUT
 
-    def __init__(self, rules: Toepen) -> None:
+    def __init__(self, rules: ToepenRules) -> None:
         from kibitz.kernels.toepen.machine import duel, train
-        self.rules, self.game = rules, rules_of(rules)
+
+        self.rules: Any = rules
+        self.game = rules_of(rules)
         self.train, self.duel = train, duel
         self.parts = [f"trick {k}" for k in range(1, rules.hand + 1)]
 
@@ -108,14 +110,14 @@ class ToepenMachine(Machine):
         from kibitz.games.toepen.words import mask_of, words_of
         from kibitz.kernels.toepen.play import advised
 
-        state = self.rules.read(seat, infoset)  # type: ignore[attr-defined]
+        state = self.rules.read(seat, infoset)
         return int(advised(self.game, seat, words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))))
 
     def keys_at(self, view: View, infosets: Any) -> Words:
         from kibitz.games.toepen.arrays import arrays_of
         from kibitz.kernels.toepen.lay import keys_at
 
-        arrays = arrays_of(self.rules)  # type: ignore[arg-type]
+        arrays = arrays_of(self.rules)
         if arrays is None or not np.array_equal(arrays["seat_start"], infosets.seat_start):
             raise SolverError(f"the infosets are not those of {self.spec}")
         states = arrays["labels"].examples  # in the order of the tree

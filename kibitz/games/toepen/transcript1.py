@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kibitz.errors import ArtefactError
 from kibitz.games.protocol import TERMINAL
-from kibitz.games.toepen.rules import NUMBERS, Cards, Toepen, deal_text, hand_text
+from kibitz.games.toepen.states import NUMBERS, Cards, deal_text, hand_text
 
 HEAD = re.compile(r"kibitz transcript 1\ngame ([^\n]*)\nseed (\d{1,19})\nopponent ([^\n]*)\n")
 BLOCK = re.compile(
@@ -19,7 +20,7 @@ BLOCK = re.compile(
 )
 
 
-def heading(game: Toepen, seed: int, opponent: str) -> str:
+def heading(game: Any, seed: int, opponent: str) -> str:
     """The first lines."""
     return f"kibitz transcript 1\ngame {game.spec}\nseed {seed}\nopponent {' '.join(opponent.split())}\n"
 
@@ -35,7 +36,7 @@ def hand_block(
     )
 
 
-def replayed(game: Toepen, text: str) -> Iterator[str]:
+def replayed(game: Any, text: str) -> Iterator[str]:
     """A transcript once more, piece by piece, all hands played again by the rules."""
     found = HEAD.match(text)
     if not found or not (found[1] + found[3]).isprintable():
@@ -67,7 +68,7 @@ def _cards(text: str, number: int) -> Cards:
     return tuple(sorted(cards))
 
 
-def _again(game: Toepen, hands: tuple[Cards, Cards], history: Sequence[str], number: int) -> float:
+def _again(game: Any, hands: tuple[Cards, Cards], history: Sequence[str], number: int) -> float:
     """Seat 0's payoff of a hand, if it was played by the rules."""
     if game.symmetric or not game.is_outcome(game.root(), deal_text(*hands)):
         raise ArtefactError(f"hand {number} of the transcript is no deal of {game.spec}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.games.toepen.rules import NAMES, NUMBERS
+from kibitz.games.toepen.states import NAMES, NUMBERS
 
 SAID = {"check": 32, "bet": 33, "call": 34, "fold": 35}  # as kibitz.kernels.toepen.play; cards are their numbers
 

@@ -179,9 +179,7 @@ def strengths(rules, one, seed, first, last, total, seen, random):
 
     A hand counts at each decision that its seat has with it, by the payoff that the deal then brings the seat.
     """
-    add_strengths(
-        rules, one, seed, first, last, total, seen, random, np.zeros(4), np.zeros((64, 3), np.uint64)
-    )
+    add_strengths(rules, one, seed, first, last, total, seen, random, np.zeros(4), np.zeros((64, 3), np.uint64))
 
 
 @part

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
+from kibitz.form.poker.operator import PokerOperator
 from kibitz.form.poker.rows import Treeplex
-
-if TYPE_CHECKING:
-    from kibitz.form.poker.form import PokerForm
 
 Ints = NDArray[np.int64]
 
 
-def by_betting(form: PokerForm, lists: list[list[set[str]]]) -> Ints:
+def by_actions(form: PokerOperator, lists: list[list[set[str]]]) -> Ints:
     """[I] part j + 1 where the players' actions begin with list j, each step of which is a set of actions; else 0."""
     betting = form.betting
     part = np.zeros(len(betting), np.int64)
@@ -36,7 +32,7 @@ def by_betting(form: PokerForm, lists: list[list[set[str]]]) -> Ints:
     return part[nodes]
 
 
-def by_private(form: PokerForm) -> tuple[list[str], Ints, Ints]:
+def by_private(form: PokerOperator) -> tuple[list[str], Ints, Ints]:
     """(what seats can hold, [I] which of it, [I] betting round from 1)."""
     nodes, classes = form.infosets.order()
     level = form.betting.round[nodes].astype(np.int64)
@@ -52,7 +48,7 @@ def by_private(form: PokerForm) -> tuple[list[str], Ints, Ints]:
     return [str(name) for name in names], what, level + 1
 
 
-def check(form: PokerForm, name: str, names: tuple[str, ...], part: Ints) -> None:
+def check(form: PokerOperator, name: str, names: tuple[str, ...], part: Ints) -> None:
     """Condition 3: no way from one part j >= 1 of a seat into another."""
     width = form.infosets.width
     here = form.to_strategy(np.repeat(part, width).astype(np.float64)).astype(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -19,8 +19,11 @@ from kibitz.evaluate import exploitability
 from kibitz.evaluate.crosstable import Seatings, crosstable
 from kibitz.form.sequence import form_of
 from kibitz.games import game as make_game
-from kibitz.papers.build import Builder
-from kibitz.papers.common import WEIGHT, OnStart, Plan, Spread, over_starts
+from kibitz.papers.claims import WEIGHT
+from kibitz.papers.experiment import Plan
+from kibitz.papers.figures import Spread
+from kibitz.papers.runs import Answers, Run, shared
+from kibitz.papers.stitching import Builder, by_weight, over_starts
 from kibitz.profile import Profile
 from kibitz.stitch.experts import dynamic_game, experts, join, mixed, size_of_dynamic
 from kibitz.stitch.partition import Partition, partition
@@ -204,22 +207,26 @@ def earnings(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str
     return result
 
 
-@cache
-def shared(players: int) -> Layout:
+@shared
+def plain_layout(players: int) -> Layout:
     """What all starts of a process share."""
     return layout(players)
 
 
-def one_start(players: int, plan: Plan, seed: int) -> dict[float, dict[str, Any]]:
-    """All figures of one start, in chips, at each weight; what is beyond the paper at WEIGHT alone."""
-    given, found = shared(players), {}
-    for weight in plan.weights if players == 2 else (WEIGHT,):
-        maker = Builder(given.tree, plan, seed, weight)
-        built = {base: build(given, base, maker) for base in BASES}
-        if weight == WEIGHT:
-            built |= {base: built[base] | beyond(given, base, built[base], maker) for base in COARSE}
-        found[weight] = measured(given.tree, built) | {"gap": maker.gap, "games": maker.games}
-    return found
+def one_start(players: int, until: float, iterations: int, weight: float, seed: int) -> dict[str, Any]:
+    """All figures of one start at one weight, in chips; what is beyond the paper at WEIGHT alone."""
+    given = plain_layout(players)
+    maker = Builder(given.tree, Plan(until=until, iterations=iterations), seed, weight)
+    built = {base: build(given, base, maker) for base in BASES}
+    if weight == WEIGHT:
+        built |= {base: built[base] | beyond(given, base, built[base], maker) for base in COARSE}
+    return measured(given.tree, built) | {"gap": maker.gap, "games": maker.games}
+
+
+def sizes(players: int) -> dict[str, dict[str, int]]:
+    """Sizes of all computations, on the game with suits."""
+    counted = layout(players, suits=True)
+    return {base: counted.sizes(base) for base in BASES}
 
 
 def measured(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str, Any]:
@@ -246,12 +253,20 @@ class Results:
     matrix: Any = None  # [15, 15] mean over starts, two players only
 
 
-def play(players: int, plan: Plan, on_start: OnStart | None = None) -> dict[float, Results]:
-    """Everything for one number of players, by the weight of the start."""
-    counted = layout(players, suits=True)
-    size = {base: counted.sizes(base) for base in BASES}
-    found = over_starts(partial(one_start, players, plan), plan, f"{players} players", on_start)
-    return {weight: results(players, size, [start[weight] for start in found]) for weight in found[0]}
+def runs(plan: Plan) -> list[Run]:
+    """Both halves of the table; three players would take too long at every weight."""
+    return [
+        Run("sizes", sizes, [(2,), (3,)]),
+        over_starts("2 players", one_start, plan, 2),
+        over_starts("3 players", one_start, plan, 3, weights=(WEIGHT,)),
+    ]
+
+
+def gather(plan: Plan, found: Answers) -> tuple[dict[float, Results], Results]:
+    """Two players by the weight of the start, and three players."""
+    two, three = found["sizes"]
+    weighed = {w: results(2, two, starts) for w, starts in by_weight(plan, found["2 players"]).items()}
+    return weighed, results(3, three, found["3 players"])
 
 
 def results(players: int, size: dict[str, dict[str, int]], found: Sequence[dict[str, Any]]) -> Results:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from kibitz.papers import PAPERS, plan_of, toepen
-from kibitz.papers.common import Plan
+from kibitz.cli import app
+from kibitz.papers import Plan
+from kibitz.report import toepen_full, toepen_play
+from kibitz.report.bench import bench
 from kibitz.report.paper import write
 
 
 @pytest.fixture(scope="module")
 def outcome():
     patch = pytest.MonkeyPatch()
-    patch.setattr(toepen.Sizes, "of", classmethod(lambda cls, plan: cls(300, 40, 2, 1, 4, 1)))
-    patch.setattr(toepen, "MEMORY", 40 << 20)
-    patch.setattr(toepen, "STEPS", 3)
-    patch.setattr(toepen, "OTHERS", ("naive", "advanced-history", "strength"))
+    patch.setattr(toepen_play.Sizes, "of", classmethod(lambda cls, plan: cls(300, 40, 2, 1, 4, 1)))
+    patch.setattr(toepen_play, "MEMORY", 40 << 20)
+    patch.setattr(toepen_play, "STEPS", 3)
+    patch.setattr(toepen_play, "OTHERS", ("naive", "advanced-history", "strength"))
     told = []
     try:
-        yield toepen.recompute(Plan(starts=1, iterations=400), lambda what, done, of: told.append(what)), told
+        yield toepen_full.full_toepen(Plan(starts=1, iterations=400), lambda what, done, of: told.append(what)), told
     finally:
         patch.undo()
 
@@ -31,7 +35,7 @@ def test_every_strategy_has_a_row(outcome):
         "outlook: the blueprint", "naive", "advanced-history", "strength", "rule of thumb",
     ]  # fmt: skip
     assert [row[0] for row in training.rows] == ["outlook", "naive", "advanced-history", "strength"]
-    assert len(search.rows) == 3 + len(toepen.BOUNDS)
+    assert len(search.rows) == 3 + len(toepen_play.BOUNDS)
     assert training.rows[0][1] == "400" and training.rows[1][1] == "40"
     assert {"training the blueprint", "training under other abstractions", "search, endgame by endgame"} <= set(told)
 
@@ -55,6 +59,19 @@ def test_the_report_is_written(outcome, tmp_path):
     assert "736,281,000 deals" in (tmp_path / "report.md").read_text()
 
 
-def test_plans():
-    assert "toepen" in PAPERS
-    assert plan_of("toepen").iterations > 10 * plan_of("toepen", quick=True).iterations
+@pytest.mark.slow
+def test_the_benchmark_writes_its_page(outcome, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(toepen_full, "full_toepen", lambda plan, told: asked.append(plan) or outcome[0])
+    page = tmp_path / "full.md"
+    bench(only="toepen-full", quick=True, json_path=tmp_path / "full.json", markdown_path=page, say=lambda line: None)
+    assert asked == [toepen_full.QUICK]
+    assert "(full/toepen-crosstable.png)" in page.read_text() and (tmp_path / "full/toepen-crosstable.png").exists()
+    assert json.loads((tmp_path / "full.json").read_text())["figures"]["unit"] == "points a hand"
+
+
+def test_it_is_a_benchmark_and_not_a_paper(capsys):
+    with pytest.raises(SystemExit) as end:
+        app(["paper", "toepen"], prog_name="kibitz")
+    assert end.value.code == 2 and "kibitz bench --only toepen-full" in " ".join(capsys.readouterr().err.split())
+    assert toepen_full.PLAN.iterations > 10 * toepen_full.QUICK.iterations

@@ -1,11 +1,13 @@
-"""Building the strategies of a paper: derived games solved from random starts, and stitched.
+"""What the papers about stitching share: strategies built from random starts, runs by start and weight, and tables.
 
-This is `kibitz.stitch` taken apart, so that games which do not depend on the start are laid out once for all starts,
-and so that a start is random in more than its first strategy.
+The Builder is `kibitz.stitch` taken apart, so that games which do not depend on the start are laid out once for all
+starts, and so that a start is random in more than its first strategy. How much regret stands behind a start is a choice
+too, so everything for two players is done at several weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,10 @@ from numpy.typing import NDArray
 
 from kibitz.abstractions import AbstractGame, Abstraction, abstract_game
 from kibitz.form.sequence import form_of, normalise
-from kibitz.papers.common import WEIGHT, Plan
+from kibitz.papers.claims import FEW, MOST, WEIGHT
+from kibitz.papers.experiment import Plan
+from kibitz.papers.figures import Sheet, Spread
+from kibitz.papers.runs import Run
 from kibitz.profile import Profile
 from kibitz.run import Report, train
 from kibitz.solvers import Task, make
@@ -23,6 +28,7 @@ from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
 SOLVER = "cfr+"
+QUICK = Plan(starts=3, until=1e-3, iterations=200)
 
 
 class Builder:
@@ -82,3 +88,62 @@ class Builder:
     def rebuild(self, stitched: Profile, parts: Partition, coarse: Abstraction) -> Profile:
         """The base anew with the experts frozen, as `kibitz.stitch.rebuild_base`."""
         return self.solve(abstract_game(self.tree, coarse.row, coarse.closed, parts.part > 0, stitched), stitched)
+
+
+# Runs: a piece is a start at a weight
+
+
+def over_starts(
+    name: str, work: Callable[..., Any], plan: Plan, *arguments: Any, weights: Sequence[float] | None = None
+) -> Run:
+    """work(*arguments, until, iterations, weight, seed) for each start and weight, in processes of their own."""
+    pieces = [
+        (*arguments, plan.until, plan.iterations, weight, seed)
+        for seed in plan.seeds
+        for weight in (plan.weights if weights is None else weights)
+    ]
+    return Run(name, work, pieces, "processes")
+
+
+def by_weight(plan: Plan, answers: Sequence[Any], weights: Sequence[float] | None = None) -> dict[float, list[Any]]:
+    """Answers of such a run: those of all starts, by the weight."""
+    weights = plan.weights if weights is None else weights
+    return {weight: list(answers[k :: len(weights)]) for k, weight in enumerate(weights)}
+
+
+# What pages say of weights
+
+
+def weighing(plan: Plan) -> str:
+    """What a report says of the weights of its starts."""
+    each = ", ".join(f"{weight:g}" for weight in sorted(plan.weights))
+    return (
+        "Every game is solved from a random profile with some regret behind each of its rows: the weight of the start, "
+        "in chips. At weight 0 the solver forgets the profile after an iteration; a weight of 1 is the ante, as much "
+        f"as a hand is played for. Tables and pictures are at {WEIGHT:g}, one of {len(plan.weights)} weights ({each}) "
+        "and no better founded than the others. The paper's strategies for two players are built at each weight, from "
+        "the same random profiles, and a claim about them is tried at each: at a weight it holds if it is true of at "
+        f"least {MOST:.0%} of the starts and fails if it is true of at most {FEW:.0%}; it depends on the weight if "
+        f"that share changes by {MOST - FEW:.0%} or more from one weight to another."
+    )
+
+
+def weight_sheet(
+    title: str, found: Mapping[float, Mapping[str, Spread]], table: int, paper: Mapping[str, float] | None = None
+) -> Sheet:
+    """A figure of each strategy by the weight of the start, beside the paper's where that is known."""
+    weights = sorted(found)
+    rows = []
+    for name in found[WEIGHT]:
+        cells = [found[w][name].text() for w in weights]
+        rows.append((name, *cells, *([f"{paper[name]:.2f}" if name in paper else ""] if paper else [])))
+    if paper:
+        counts = [f"{met(found[w], paper)} of {len(paper)}" for w in weights]
+        rows.append(("the paper's figures in the range of the starts", *counts, ""))
+    head = ("strategy", *(f"weight {w:g}" for w in weights), *(["paper"] if paper else []))
+    return Sheet(f"What the weight of a start does: {title}", head, rows, "Mean ± sd over the same starts.", table)
+
+
+def met(found: Mapping[str, Spread], paper: Mapping[str, float]) -> int:
+    """How many of a paper's figures lie between the least and the greatest of the starts."""
+    return sum(found[name].low <= figure <= found[name].high for name, figure in paper.items())

@@ -1,0 +1,91 @@
+"""Infoset by infoset: how likely play comes there, and what each action is worth. Exact, in the real game."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import GameError
+from kibitz.evaluate import probabilities_of
+from kibitz.form.choice import compact_form, needs_tree
+from kibitz.form.protocol import Form, InfosetValues, over
+from kibitz.form.sequence import form_of
+from kibitz.games import Game
+from kibitz.games import game as make_game
+from kibitz.games.protocol import TERMINAL
+from kibitz.profile import Profile
+from kibitz.tree import Tree, tree_of
+
+Floats = NDArray[np.float64]
+
+
+def infoset_values(game: Game | Tree | Form | str, profile: Profile) -> InfosetValues:
+    """The probability of coming to each infoset, and the expected value of each action there.
+
+    Values are given that the infoset is reached. Where only the seat's own play avoids it they are those of the seat
+    that comes there against its habit.
+    """
+    if not isinstance(game, str | Tree) and isinstance(game, Form):
+        if game.compact is None:
+            raise GameError("a form does not know its tree: give the game itself")
+        return game.compact.infoset_values(probabilities_of(game, profile))
+    if not isinstance(game, Tree):
+        rules = make_game(game)
+        if profile.infosets.compact is not None and not needs_tree(rules):
+            return infoset_values(compact_form(rules), profile)
+        game = tree_of(rules)
+    return _of_tree(game, probabilities_of(form_of(game), profile))
+
+
+# On a tree
+
+
+def _levels(tree: Tree) -> list[NDArray[np.int32]]:
+    """Histories by depth, without the root."""
+    start, child = tree.children
+    found: list[NDArray[np.int32]] = []
+    level = np.zeros(1, np.int32)
+    while len(level):
+        counts = (start[level + 1] - start[level]).astype(np.int64)
+        before = np.cumsum(counts) - counts
+        level = child[np.repeat(start[level] - before, counts) + np.arange(int(counts.sum()))]
+        found.append(level)
+    return found[:-1]
+
+
+def _of_tree(tree: Tree, probabilities: Floats) -> InfosetValues:
+    infosets, levels = tree.infosets, _levels(tree)
+    parent = np.maximum(tree.parent, 0)
+    mover = tree.turn[parent]
+    mover[0] = TERMINAL  # nobody moves to the root
+    moved = mover >= 0
+    column = np.full(tree.histories, -1, np.int64)
+    column[moved] = infosets.first[tree.infoset[parent[moved]]] + tree.action[moved]
+    step = tree.chance.copy()
+    step[moved] = probabilities[column[moved]]
+    reach, weight = np.zeros(len(infosets.labels)), np.zeros(len(infosets.labels))
+    worth = np.zeros(infosets.columns)
+    leaves = np.flatnonzero(tree.turn == TERMINAL)
+    for seat in range(tree.players):
+        mine = mover == seat
+        own, others, value = np.ones(tree.histories), np.ones(tree.histories), np.zeros(tree.histories)
+        value[leaves] = tree.payoff[:, seat]
+        for level in levels:
+            up, here = parent[level], mine[level]
+            own[level] = own[up] * np.where(here, step[level], 1.0)
+            others[level] = others[up] * np.where(here, 1.0, step[level])
+        for level in reversed(levels):
+            np.add.at(value, parent[level], step[level] * value[level])
+        deciding = np.flatnonzero(tree.turn == seat)
+        at = tree.infoset[deciding]
+        reach += np.bincount(at, own[deciding] * others[deciding], len(reach))
+        # A seat that forgets comes to the histories of an infoset by different play of its own; one that does not, by
+        # the same, which falls out: so its values are there though it never comes.
+        most = np.zeros(len(reach))
+        np.maximum.at(most, at, own[deciding])
+        share = np.where(most[at] > 0.0, own[deciding] / np.where(most[at] > 0.0, most[at], 1.0), 1.0)
+        others[deciding] *= share
+        weight += np.bincount(at, others[deciding], len(weight))
+        after = np.flatnonzero(mine)
+        worth += np.bincount(column[after], others[parent[after]] * value[after], len(worth))
+    return InfosetValues(reach, over(worth, weight[infosets.row_of_column]))

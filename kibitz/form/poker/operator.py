@@ -1,0 +1,196 @@
+"""PokerOperator: plans, gradients, values and best responses of a two-player poker game.
+
+A gradient costs a few operations per class of hands and end of betting, where a payoff matrix would have one entry per
+pair of hands. Renaming suits changes nothing in the game, so a profile that does not look at their names loses nothing,
+and its best responses need not look either: gaps and values here are those of the whole game.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import SolverError
+from kibitz.form.poker.infosets import PokerInfosets
+from kibitz.form.poker.layout import PokerLayout
+from kibitz.form.protocol import Measure
+from kibitz.host import cores
+from kibitz.threads import together
+
+Floats = NDArray[np.float64]
+
+
+class PokerOperator(PokerLayout):
+    """The payoff operator on a layout, and the way between sequences and infoset columns."""
+
+    @cached_property
+    def infosets(self) -> PokerInfosets:
+        return PokerInfosets(self)
+
+    @property
+    def points(self) -> int:
+        return int(self.infosets.seat_start[-1])
+
+    def uniform(self) -> Floats:
+        """Uniform probabilities by infoset column."""
+        strategy = np.ones(self.sequences)
+        self._normalise(strategy, strategy)
+        return self._columns(strategy)
+
+    def to_strategy(self, probabilities: Floats) -> Floats:
+        """Probabilities by infoset column -> by sequence; empty sequences get 1."""
+        from kibitz.kernels.poker.plan import to_sequences
+
+        strategy = np.ones(self.sequences)
+        for seat in (0, 1):
+            self._share(to_sequences, seat, probabilities, strategy)
+        return strategy
+
+    def to_probabilities(self, weights: NDArray[Any]) -> Floats:
+        """Nonnegative weights by sequence -> probabilities by infoset column; uniform where there is no weight."""
+        strategy = np.empty(self.sequences)
+        self._normalise(weights, strategy)
+        return self._columns(strategy)
+
+    def _columns(self, strategy: Floats) -> Floats:
+        from kibitz.kernels.poker.plan import to_columns
+
+        found = np.empty(self.sequences - 2)
+        for seat in (0, 1):
+            self._share(to_columns, seat, strategy, found)
+        return found
+
+    def _normalise(self, weights: NDArray[Any], strategy: NDArray[Any]) -> None:
+        from kibitz.kernels.poker.plan import normalise
+
+        for seat in (0, 1):
+            self._share(normalise, seat, weights, strategy)
+
+    def _share(self, kernel: Any, *arguments: Any) -> None:
+        """Call a kernel on all cores, each thread with room to work in; they share a gate."""
+        from kibitz.kernels.barrier import gate_of
+
+        threads = cores()
+        gate = gate_of(threads)
+        together(lambda thread: kernel(self.table, *arguments, self.room(), thread, threads, gate), threads)
+
+    # The payoff operator. Plans by row exist only if a row says what came before it.
+
+    def _remember(self) -> None:
+        if not self.perfect_recall:
+            raise SolverError("buckets that forget the bucket before have no plans, values and best responses by row")
+
+    def vectors(self, dtype: Any = np.float64) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Room at the roots of segments: (reach, 1 at the first segment; values)."""
+        roots = np.zeros(self.roots, dtype)
+        roots[: self.cards.rounds[0].classes] = 1.0
+        return roots, np.zeros(self.roots, dtype)
+
+    def room(self, dtype: Any = np.float64) -> Any:
+        """Working space for one thread."""
+        from kibitz.kernels.poker.passes import Room
+
+        table = self.table
+        shape, lanes = (int(np.diff(table.group_node).max()), self._longest[0]), int(np.diff(table.group_lane).max())
+        buckets = (int(table.width.max()), self._longest[1]) if self.buckets is not None else (0, 0)
+        wide = shape if dtype == np.float64 else (0, 0)
+        return Room(
+            np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(wide, dtype),
+            np.zeros(shape[1] + 54 * lanes, dtype), np.zeros(buckets, dtype),
+            np.zeros((1, table.children.shape[1]), np.int32),
+        )  # fmt: skip
+
+    def plan(self, strategy: Floats) -> Floats:
+        """The plans of both seats that a strategy by sequence makes."""
+        return self._plan(strategy, np.ones(self.sequences))
+
+    def _plan(self, strategy: Floats, plan: Floats) -> Floats:
+        from kibitz.kernels.poker.plan import plan_of
+
+        self._remember()
+        roots, _ = self.vectors()
+        plan[self.seat_sequence[:-1]] = 1.0
+        for seat in (0, 1):
+            self._share(plan_of, seat, strategy, plan, roots)
+        return plan
+
+    def gradient(self, seat: int, plan: Floats) -> Floats:
+        """What each sequence of a seat is worth where play ends after it, when the other plays its plan."""
+        worth = np.zeros(self.sequences)
+        self._gradient(seat, plan, worth)
+        return worth[self.seat_sequence[seat] : self.seat_sequence[seat + 1]]
+
+    def _gradient(self, seat: int, plan: Floats, worth: Floats) -> None:
+        from kibitz.kernels.poker.plan import gradient
+
+        self._remember()
+        roots, values = self.vectors()
+        self._share(gradient, seat, plan, worth, roots, values)
+        first = self.cards.rounds[0]
+        worth[self.seat_sequence[seat]] = float(first.share @ values[: first.classes])
+
+    def _respond(self, seat: int, worth: Floats, pure: Floats) -> float:
+        """The value of a best response, from a gradient in `worth` (all sequences), which is written over.
+
+        pure: by sequence, filled with the response's choices if it has room.
+        """
+        from kibitz.kernels.poker.plan import best
+
+        self._remember()
+        above = self._row_up if self.buckets is not None else None
+        row_up = np.zeros((1, 1), np.int64) if above is None else above[seat]
+        values = np.zeros(self.roots)
+        self._share(best, seat, row_up, worth, pure, values)
+        return float(worth[self.seat_sequence[seat]] + values[: int(self.table.rows[seat, 0])].sum())
+
+    def measure(self, probabilities: Floats) -> Measure:
+        """Values and best responses, from probabilities by infoset column."""
+        return self.measure_weights(self.to_strategy(probabilities))
+
+    def measure_weights(self, weights: NDArray[Any], pure: Floats | None = None) -> Measure:
+        """The same from weights by sequence, of any scale in each row; `pure` is filled with the best responses."""
+        plan = np.empty(self.sequences)
+        strategy = plan if self.buckets is None else np.empty(self.sequences)
+        self._normalise(weights, strategy)
+        self._plan(strategy, plan)
+        value, best = np.zeros(2), np.zeros(2)
+        none = np.zeros(0)
+        for seat in (0, 1):
+            lo, hi = self.seat_sequence[seat : seat + 2]
+            worth = np.zeros(int(hi))
+            self._gradient(seat, plan, worth)
+            value[seat] = plan[lo:hi] @ worth[lo:hi]
+            best[seat] = self._respond(seat, worth, none if pure is None else pure)
+        return Measure(value, best, max(0.0, float((best - value).sum())))
+
+    def value(self, probabilities: Floats) -> Floats:
+        """Expected utility of each seat."""
+        plan = self.plan(self.to_strategy(probabilities))
+        lo, hi = self.seat_sequence[:2]
+        first = float(plan[lo:hi] @ self.gradient(0, plan))
+        return np.array([first, -first])
+
+    def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
+        """(what a seat's best response gets, the probabilities with that response in its place)."""
+        strategy = self.to_strategy(probabilities)
+        pure = np.ones(self.sequences)
+        found = self.measure_weights(strategy, pure)
+        lo, hi = self.seat_sequence[seat : seat + 2]
+        strategy[lo:hi] = pure[lo:hi]
+        return float(found.best[seat]), self._columns(strategy)
+
+    def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None:
+        """plan += step * (best responses - plan), `count` times; a step of 0 stands for 1/(t + 1)."""
+        for t in range(done + 1, done + count + 1):
+            pure = np.ones(self.sequences)
+            for seat in (0, 1):
+                worth = np.zeros(self.sequences)
+                self._gradient(seat, plan, worth)
+                self._respond(seat, worth, pure)
+            answer = self.plan(pure)
+            answer -= plan
+            answer *= step or 1.0 / (t + 1)
+            plan += answer

@@ -1,0 +1,190 @@
+"""Poker as a machine: the betting tree as arrays, and what a seat sees of the cards as hashes of 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import GameError
+from kibitz.games.machine import Hand, Machine, View, Words
+from kibitz.games.poker.acpc import Definition
+from kibitz.games.poker.betting import BettingTree
+from kibitz.games.poker.cards import Cards, cards_of, text_of
+from kibitz.games.protocol import CHANCE, TERMINAL, Game
+
+if TYPE_CHECKING:
+    from kibitz.kernels.poker.machine import PokerGame
+
+Ints = NDArray[np.int64]
+WORDS = 7  # of a state
+ABOUT = {
+    "isomorphic": "names of suits; nothing is lost, as betting names no suit",
+    "ranks": "suits",
+    "null": "nothing is merged",
+}
+
+
+class PokerMachine(Machine):
+    """Poker by a definition, for any number of seats."""
+
+    words = WORDS
+    default = "isomorphic"
+    abstractions = ABOUT
+
+    def __init__(self, rules: Game, betting: BettingTree) -> None:
+        from kibitz.kernels.poker.machine import duel, train
+
+        self.rules, self.betting, self.definition = rules, betting, betting.definition
+        self.train, self.duel = train, duel
+        first, child = children_of(betting)
+        self.game = game_of(betting, first, child)
+        widths = np.diff(first)[betting.turn >= 0]
+        self.actions = int(widths.max(initial=1))
+        self.depth = most_decisions(betting, first, child)
+        self.parts = [f"round {k}" for k in range(1, self.definition.rounds + 1)]
+
+    def view(self, abstraction: Any = "isomorphic", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+        from kibitz.kernels.poker.machine import NAMES, PokerView
+
+        name = self.known(str(abstraction))
+        return View(name, PokerView(np.int64(NAMES[name])))
+
+    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+        from kibitz.kernels.poker.machine import keys
+
+        states = np.zeros((len(infosets), WORDS), np.uint64)
+        held: dict[tuple[str, int], Words] = {}
+        for i, text in enumerate(infosets):
+            cards, _, done = str(text).partition(":")
+            node = self._node(seat, done, str(text))
+            level = int(self.betting.round[node])
+            if (cards, level) not in held:
+                held[cards, level] = self._dealt(seat, level, cards, str(text))
+            states[i] = held[cards, level]
+            states[i, 0] = node
+        found = np.zeros(len(states), np.uint64)
+        keys(self.game, view.keys, states, found)
+        return found
+
+    def part_of(self, seat: int, infoset: str) -> int:
+        """The betting round."""
+        return int(self.betting.round[self._node(seat, infoset.partition(":")[2], infoset)])
+
+    def hand(self, seed: int, number: int) -> Hand:
+        return PokerHand(self.rules, self.definition, seed, number)
+
+    def states(self, board: NDArray[np.uint8], hands: NDArray[np.uint8], seat: int = 0) -> Words:
+        """States in which a seat holds some cards and the board has some, and all others are left open.
+
+        board: [N, cards so far]; hands: [N, private cards].
+        """
+        found = np.zeros((len(hands), WORDS), np.uint64)
+        for first, cards in ((0, board), (sum(self.definition.board) + seat * self.definition.hole, hands)):
+            for k in range(cards.shape[1]):
+                word, place = divmod(first + k, 10)
+                found[:, 1 + word] |= cards[:, k].astype(np.uint64) << np.uint64(6 * place)
+        return found
+
+    def _dealt(self, seat: int, level: int, text: str, infoset: str) -> Words:
+        """The words of the cards that an infoset names."""
+        try:
+            groups = [cards_of(word) for word in text.split(" ")]
+        except KeyError:
+            groups = []
+        sizes = [self.definition.hole, *(cards for cards in self.definition.board[: level + 1] if cards)]
+        given: Cards = tuple(card for group in groups for card in group)
+        if [len(group) for group in groups] != sizes or len({*given} & {*self.definition.deck}) < sum(sizes):
+            names = " and ".join(str(size) for size in sizes)
+            raise GameError(f"{infoset!r} is no infoset of {self.spec}: groups of {names} cards are expected there")
+        every = np.array(given, np.uint8)[None]
+        found: Words = self.states(every[:, self.definition.hole :], every[:, : self.definition.hole], seat)[0]
+        return found
+
+    def _node(self, seat: int, done: str, infoset: str) -> int:
+        """The betting node at which a seat acts after some betting."""
+        node = self._nodes.get(done)
+        if node is None or self.betting.turn[node] != seat:
+            raise GameError(f"{infoset!r} is no infoset of seat {seat} in {self.spec}: it does not act after {done!r}")
+        return node
+
+    @property
+    def _nodes(self) -> dict[str, int]:
+        """Betting nodes by their text."""
+        if not hasattr(self, "_by_text"):
+            text = self.betting.text
+            self._by_text = {text[node]: node for node in np.flatnonzero(self.betting.turn >= 0).tolist()}
+        return self._by_text
+
+
+class PokerHand(Hand):
+    """A deal: all cards are drawn at its beginning, the board's before the seats', as the compiled rules draw them."""
+
+    def __init__(self, rules: Game, definition: Definition, seed: int, number: int) -> None:
+        self.definition = definition
+        super().__init__(rules, seed, number)
+
+    def begin(self) -> Any:
+        definition, state = self.definition, self.rules.root()
+        deck, self.cards = definition.deck, list[int]()
+        board, hole = sum(definition.board), definition.hole
+        while len(self.cards) < board + definition.players * hole:
+            card = deck[(self.word() >> 32) * len(deck) >> 32]
+            if card not in self.cards:
+                self.cards.append(card)
+        for seat in range(definition.players):
+            state = self.rules.after(state, text_of(self.cards[board + seat * hole : board + (seat + 1) * hole]))
+        return state
+
+    def draw(self, state: Any) -> Any:
+        number = state.bets.round
+        first = sum(self.definition.board[:number])
+        return self.rules.after(state, text_of(self.cards[first : first + self.definition.board[number]]))
+
+
+def children_of(betting: BettingTree) -> tuple[Ints, Ints]:
+    """(where each node's children begin, all children by parent): those at which only cards come are passed over."""
+    turn = betting.turn
+    to = np.arange(len(betting), dtype=np.int64)
+    while (waiting := turn[to] == CHANCE).any():
+        to += waiting  # in preorder the only child is the next node
+    parent = betting.parent.astype(np.int64)
+    counts = np.bincount(parent[1:], minlength=len(betting))
+    below = 1 + np.argsort(parent[1:], kind="stable")  # in preorder the children of a node are in order
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), to[below]
+
+
+def most_decisions(betting: BettingTree, first: Ints, child: Ints) -> int:
+    """Decisions on a history, at most."""
+    level, depth = child[first[0] : first[1]] if betting.turn[0] == CHANCE else np.zeros(1, np.int64), 0
+    while len(level := level[betting.turn[level] >= 0]):
+        depth += 1
+        counts = first[level + 1] - first[level]
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        level = child[np.repeat(first[level], counts) + within]
+    return max(1, depth)
+
+
+def game_of(betting: BettingTree, first: Ints, child: Ints) -> PokerGame:
+    """What kernels take. All games have one type, so that kernels are compiled once."""
+    from kibitz.kernels.poker.machine import PokerGame
+
+    definition = betting.definition
+    ends = np.flatnonzero(betting.turn == TERMINAL)
+    node = np.zeros((len(betting), 4), np.int32)
+    node[:, 0] = betting.turn
+    node[:, 1] = first[:-1]
+    node[:, 2] = np.diff(first)
+    node[ends, 1] = np.arange(len(ends))
+    node[ends, 2] = betting.folded[ends] @ (1 << np.arange(definition.players))
+    node[:, 3] = betting.round
+    root = int(child[0]) if betting.turn[0] == CHANCE else 0
+    mark = np.ones(sum(definition.board) + definition.players * definition.hole, np.uint64)
+    mark[: sum(definition.board)] = np.repeat(np.arange(definition.rounds) + 2, definition.board)
+    return PokerGame(
+        node, child.astype(np.uint32), betting.paid[ends].astype(np.float64), np.array(definition.deck, np.uint8),
+        np.cumsum([0, *definition.board]).astype(np.uint64), mark, np.uint64(definition.players),
+        np.uint64(definition.hole), np.uint64(root),
+    )  # fmt: skip

@@ -1,0 +1,293 @@
+"""Poker as a machine (`kernels/walk/machine.py`): a walk over the betting tree, and cards that are all dealt at once.
+
+The cards of a hand are numbered: those of the board first, then each seat's. A state holds them ten to a word, whether
+they are turned already or not, so that all seatings of a duplicate deal meet the same board. Betting nodes at which
+only cards come are left out of the lists of children.
+
+A key is a hash of a betting node and of what the seat sees (`sight`). Two different rows of a table with R rows share
+one with probability R^2 / 2^65.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kibitz.kernels.cards.ranking import value_of, value_of_three, with_card
+from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel
+from kibitz.kernels.jit import part as piece
+from kibitz.kernels.walk.dispatch import register
+from kibitz.kernels.walk.machine import key as machine_key
+from kibitz.kernels.walk.players import play_deals
+from kibitz.kernels.walk.random import GOLDEN, NONE, mix, next_below
+from kibitz.kernels.walk.walk import walk_all
+
+RAW, ISOMORPHIC, RANKS = 0, 1, 2  # kinds of views
+NAMES = {"null": RAW, "isomorphic": ISOMORPHIC, "ranks": RANKS}
+TURN, FIRST, COUNT, ROUND = U64(0), U64(1), U64(2), U64(3)  # columns of `node`
+SIX, TEN, TWENTY, THIRTY, FORTY, FIFTY = U64(6), U64(10), U64(20), U64(30), U64(40), U64(50)
+M6 = U64(63)
+THIRTEEN = U64(13)
+PAIRS = U64(13 * 13)
+PER_WORD, MOST_CARDS = 10, 60
+
+
+class PokerGame(NamedTuple):
+    """B betting nodes, E ends, n seats, R rounds."""
+
+    node: np.ndarray  # int32[B, 4]  turn; first child and their number, or at an end its number and a mask of the seats
+    #   that folded; betting round
+    child: np.ndarray  # uint32[]  nodes by parent: the next at which somebody acts, or an end
+    paid: np.ndarray  # float64[E, n]  chips that each seat has put in
+    deck: np.ndarray  # uint8[D]  cards: rank * 4 + suit
+    board: np.ndarray  # uint64[R + 1]  cards on the board before those of each round come, and in the end
+    mark: np.ndarray  # uint64[]  when each card of a deal came: 1 the seats' own, 2 those of the first round, ...
+    seats: np.uint64
+    hole: np.uint64  # private cards of a seat
+    root: np.uint64  # the first node at which somebody acts
+
+
+class PokerView(NamedTuple):
+    """Which row a decision reads."""
+
+    kind: np.int64
+
+
+class PokerState(NamedTuple):
+    node: np.uint64
+    a: np.uint64  # cards 0 to 9, six bits each
+    b: np.uint64
+    c: np.uint64
+    d: np.uint64
+    e: np.uint64
+    f: np.uint64
+
+
+# Cards
+
+
+@piece
+def card_of(state, k):
+    """The k-th card."""
+    if k < TEN:
+        return (state.a >> (SIX * k)) & M6
+    if k < TWENTY:
+        return (state.b >> (SIX * (k - TEN))) & M6
+    if k < THIRTY:
+        return (state.c >> (SIX * (k - TWENTY))) & M6
+    if k < FORTY:
+        return (state.d >> (SIX * (k - THIRTY))) & M6
+    if k < FIFTY:
+        return (state.e >> (SIX * (k - FORTY))) & M6
+    return (state.f >> (SIX * (k - FIFTY))) & M6
+
+
+@piece
+def hole_of(game, seat):
+    """The number of a seat's first card."""
+    return game.board[U64(len(game.board)) - ONE] + seat * game.hole
+
+
+@piece
+def with_cards(hand, state, first, last):
+    """A hand (`kernels/cards/ranking.py`) and cards first..last - 1."""
+    for k in range(first, last):
+        hand = with_card(hand, card_of(state, k))
+    return hand
+
+
+@piece
+def two_value(one, two):
+    """The value of two cards: a pair is above all others, of which the higher card counts first."""
+    one >>= TWO
+    two >>= TWO
+    if one == two:
+        return PAIRS + one
+    return THIRTEEN * max(one, two) + min(one, two)
+
+
+@piece
+def value_at(game, state, board, seat):
+    """What a seat's hand is worth at the showdown. board: the hand that all share."""
+    first = hole_of(game, seat)
+    shared = game.board[U64(len(game.board)) - ONE]
+    cards = shared + game.hole
+    if cards == ONE:
+        return card_of(state, first) >> TWO
+    if cards == TWO:
+        return two_value(card_of(state, first), card_of(state, NONE if shared else first + ONE))
+    hand = with_cards(board, state, first, first + game.hole)
+    if cards == THREE:
+        return U64(value_of_three(hand))
+    return U64(value_of(hand))
+
+
+# What a seat sees
+
+
+@piece
+def sight(game, view, state, seat, number):
+    """A hash of what a seat sees of the cards in a round: of its own, and of those on the board by when they came.
+
+    Sums of hashes do not depend on the order of cards that came together; nor, up to the names of suits, on the order
+    of suits, of each of which a word says when which ranks came.
+    """
+    shown = game.board[number + ONE]
+    hidden = hole_of(game, seat) - shown
+    if view.kind == ISOMORPHIC:
+        s0 = s1 = s2 = s3 = NONE
+        for k in range(shown + game.hole):
+            at = k if k < shown else k + hidden
+            card = card_of(state, at)
+            suit = card & THREE  # as good as random: no branches
+            bits = game.mark[at] << (THREE * (card >> TWO))
+            s0 += bits * U64(suit == NONE)
+            s1 += bits * U64(suit == ONE)
+            s2 += bits * U64(suit == TWO)
+            s3 += bits * U64(suit == THREE)
+        return mix(s0) + mix(s1) + mix(s2) + mix(s3)
+    found = NONE
+    for k in range(shown + game.hole):
+        at = k if k < shown else k + hidden
+        card = card_of(state, at)
+        found += mix(game.mark[at] << SIX | (card >> TWO if view.kind == RANKS else card))
+    return found
+
+
+@piece
+def joined(seen, node):
+    """The key of a sight at a betting node."""
+    found = mix(seen + node * GOLDEN)
+    return found if found else ONE
+
+
+# The machine
+
+
+def deal(game, random):
+    size = U64(len(game.deck))
+    a = b = c = d = e = f = NONE
+    gone = NONE
+    for k in range(hole_of(game, game.seats)):
+        card = U64(game.deck[next_below(random, size)])
+        while (gone >> card) & ONE:
+            card = U64(game.deck[next_below(random, size)])
+        gone |= ONE << card
+        if k < TEN:
+            a |= card << (SIX * k)
+        elif k < TWENTY:
+            b |= card << (SIX * (k - TEN))
+        elif k < THIRTY:
+            c |= card << (SIX * (k - TWENTY))
+        elif k < FORTY:
+            d |= card << (SIX * (k - THIRTY))
+        elif k < FIFTY:
+            e |= card << (SIX * (k - FORTY))
+        else:
+            f |= card << (SIX * (k - FIFTY))
+    return PokerState(game.root, a, b, c, d, e, f)
+
+
+def turn(game, state):
+    return np.int64(game.node[state.node, TURN])
+
+
+def width(game, state):
+    return U64(game.node[state.node, COUNT])
+
+
+def after(game, state, action):
+    to = game.child[U64(game.node[state.node, FIRST]) + U64(action)]
+    return PokerState(U64(to), state.a, state.b, state.c, state.d, state.e, state.f)
+
+
+def key(game, view, state):
+    at = state.node
+    return joined(sight(game, view, state, U64(game.node[at, TURN]), U64(game.node[at, ROUND])), at)
+
+
+def payoff(game, state, seat):
+    """What a seat takes out of the pots, less what it put in; pots as in kibitz.games.poker.rules.winnings."""
+    seat = U64(seat)
+    paid = game.paid[U64(game.node[state.node, FIRST])]
+    folded = U64(game.node[state.node, COUNT])
+    mine = paid[seat]
+    if (folded >> seat) & ONE:
+        return -mine
+    better = tied = NONE  # masks of seats
+    if folded | (ONE << seat) != (ONE << game.seats) - ONE:  # a showdown
+        board = with_cards(NONE, state, NONE, hole_of(game, NONE))
+        value = value_at(game, state, board, seat)
+        for other in range(game.seats):
+            if other == seat or (folded >> other) & ONE:
+                continue
+            theirs = value_at(game, state, board, other)
+            if theirs > value:
+                better |= ONE << other
+            elif theirs == value:
+                tied |= ONE << other
+    won = below = 0.0
+    while below < mine:  # the pots that the seat has paid into, the lowest first
+        level = mine
+        for other in range(game.seats):
+            if below < paid[other] < level:
+                level = paid[other]
+        inside = 0.0
+        winners = 1.0
+        beaten = False
+        for other in range(game.seats):
+            if paid[other] >= level:
+                inside += 1.0
+                winners += 1.0 if (tied >> other) & ONE else 0.0
+                beaten = beaten or (better >> other) & ONE != NONE
+        if not beaten:
+            won += (level - below) * inside / winners
+        below = level
+    return won - mine
+
+
+def part(game, state):
+    return np.int64(game.node[state.node, ROUND])
+
+
+register(PokerGame, deal, turn, width, after, key, payoff, part)
+
+
+@kernel
+def train(game, view, store, mask, base, order, first, last, work):
+    walk_all(game, view, store, mask, base, order, first, last, work)
+
+
+@kernel
+def duel(game, players, seatings, seed, first, result, random, luck, probability):
+    play_deals(game, players, seatings, seed, first, result, random, luck, probability)
+
+
+# Keys by array
+
+
+@piece
+def state_at(words):
+    return PokerState(words[0], words[1], words[2], words[3], words[4], words[5], words[6])
+
+
+@kernel
+def keys(game, view, states, out):
+    """The keys of decisions. states: uint64[N, 7]."""
+    for i in range(len(states)):
+        out[i] = machine_key(game, view, state_at(states[i]))
+
+
+@kernel
+def sights(game, view, states, number, out):
+    """What seat 0 sees of the cards in a round, in many deals."""
+    for i in range(len(states)):
+        out[i] = sight(game, view, state_at(states[i]), NONE, U64(number))
+
+
+@kernel
+def join(seen, nodes, out):
+    """The keys of sights at betting nodes; both uint64[N]."""
+    for i in range(len(seen)):
+        out[i] = joined(seen[i], nodes[i])

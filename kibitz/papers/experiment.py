@@ -1,0 +1,180 @@
+"""The one shape of an experiment: a plan, runs, claims, and the page that is made of them.
+
+    plan    what is to be run: starts, seeds, sizes; one for a whole report and one for a quick look
+    runs    pieces of work, resumable: plain functions over plain arguments (`kibitz.papers.runs`)
+    gather  the answers of all runs, put together as the experiment's own results
+    claims  what the paper says, held against the results by the rule in `kibitz.papers.claims`
+    page    tables, pictures and paragraphs; nothing is computed there that takes time
+
+Abstract equilibria are not unique, so a stitched strategy depends on where its solvers start, and a sampled one on its
+seed. Every figure is therefore a spread over starts, and a claim is held against each start by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, TypeVar
+
+from kibitz.errors import SpecError
+from kibitz.papers.claims import ACROSS, VERDICTS, WEIGHT, WEIGHTS, Claim
+from kibitz.papers.figures import Picture, Sheet
+from kibitz.papers.runs import Answers, Run, Shelf, Told, carry_out
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a paper is recomputed."""
+
+    starts: int = 16
+    seed: int = 0  # of the first start; start s draws everything from seed + s
+    until: float = 1e-4  # two players: gap (nash_conv, both seats together, in chips) of every game that is solved
+    iterations: int = 1000  # three players: iterations of CFR+ for every game that is solved
+    jobs: int | None = None  # pieces of work side by side; default: a core each, 1: one after another
+    weights: tuple[float, ...] = WEIGHTS  # of starts, for two players; three players have WEIGHT alone
+    part: str = ""  # of a paper that has several; empty: all of them
+
+    def __post_init__(self) -> None:
+        if self.starts < 1:
+            raise SpecError(f"starts={self.starts} must be 1 or more")
+        if not self.until > 0 or self.iterations < 1:
+            raise SpecError(f"until={self.until:g} must be above 0 and iterations={self.iterations} 1 or more")
+        if self.seed < 0 or (self.jobs is not None and self.jobs < 1):
+            raise SpecError(f"seed={self.seed} must be 0 or more and jobs={self.jobs} 1 or more")
+        if WEIGHT not in self.weights or len(set(self.weights)) < len(self.weights) or not min(self.weights) >= 0:
+            raise SpecError(f"weights={self.weights} must be different numbers of chips, 0 or more, with {WEIGHT:g}")
+
+    @property
+    def seeds(self) -> range:
+        return range(self.seed, self.seed + self.starts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """What there is to read and to see."""
+
+    about: str  # what was done, in a paragraph
+    departs: tuple[str, ...]  # where that is not what the paper did
+    limits: str = "Departs from the paper"  # what stands over these
+    sheets: tuple[Sheet, ...]
+    pictures: tuple[Picture, ...]
+    figures: dict[str, Any]  # all numbers as plain data
+    notes: tuple[str, ...] = ()
+    summary: str = ""  # the verdict, where it is not a count of verdicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Page):
+    """A paper, recomputed: its page, with its claims and where they come from."""
+
+    name: str
+    title: str
+    plan: Plan
+    claims: tuple[Claim, ...]
+    seconds: float = 0.0
+    unit: str = "start"  # what figures are a spread over, and claims are held against
+
+    @property
+    def verdict(self) -> str:
+        """The paper's claims, counted by how they fared."""
+        if self.summary:
+            return self.summary
+        claims = [claim for claim in self.claims if claim.of_the_paper]
+        told = []
+        for verdicts, tried in ((ACROSS, "tried at several weights of the start"), (VERDICTS, "tried at one weight")):
+            counts = Counter(claim.verdict for claim in claims if claim.verdict in verdicts)
+            parts = [_counted(counts[verdict], verdict) for verdict in verdicts if counts[verdict]]
+            whole = counts.total() == len(claims)
+            about = "of these" if whole else f"of the {counts.total()} that were {tried}"
+            told += [f"{about} {', '.join(parts)}"] if parts else []
+        return f"The paper makes {len(claims)} claims about it: {'; '.join(told)}."
+
+    def data(self) -> dict[str, Any]:
+        plan = self.plan
+        return {
+            "paper": self.name,
+            "title": self.title,
+            "starts": plan.starts,
+            "seeds": list(plan.seeds),
+            "until": plan.until,
+            "iterations": plan.iterations,
+            **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.at for c in self.claims) else {}),
+            "seconds": self.seconds,
+            "figures": self.figures,
+            "claims": [claim.data() for claim in self.claims],
+            "departs": list(self.departs),
+        }
+
+
+def _counted(count: int, verdict: str) -> str:
+    """3 hold at every weight; 1 holds."""
+    verb, _, rest = verdict.partition(" ")
+    return f"{count} {verb if count == 1 else verb.removesuffix('s')} {rest}"
+
+
+@dataclass(frozen=True)
+class Experiment(Generic[R]):
+    """A paper that can be recomputed. R: its results."""
+
+    name: str
+    title: str
+    plan: Plan
+    quick: Plan
+    runs: Callable[[Plan], Sequence[Run]]
+    gather: Callable[[Plan, Answers], R]
+    claims: Callable[[R], Iterable[Claim]]
+    page: Callable[[Plan, R, Sequence[Claim]], Page]
+    unit: str = "start"
+    tables: tuple[str, ...] = ()  # of the paper, by number
+    parts: Mapping[str, Experiment[Any]] = field(default_factory=dict)  # that can be asked for by themselves
+
+    def recompute(self, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None) -> Outcome:
+        """Do the runs that are not on the shelf, and make the page of all."""
+        plan, shelf, began = plan or self.plan, shelf or Shelf(), time.perf_counter()
+        before = shelf.seconds
+        results = self.gather(plan, carry_out(self.runs(plan), plan.jobs, told, shelf))
+        return self.outcome(plan, results, began - shelf.seconds + before)
+
+    def outcome(self, plan: Plan, results: R, began: float) -> Outcome:
+        """The page of some results. began: the time of the clock when the work began."""
+        claims = tuple(self.claims(results))
+        page = self.page(plan, results, claims)
+        seconds = time.perf_counter() - began
+        return Outcome(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
+                       **{each.name: getattr(page, each.name) for each in fields(Page)})  # fmt: skip
+
+
+def of_parts(
+    name: str, title: str, plan: Plan, quick: Plan, parts: Mapping[str, Experiment[Any]], unit: str
+) -> Experiment[dict[str, Any]]:
+    """An experiment of several, of which a plan may name one; results are by the names of parts."""
+
+    def asked(plan: Plan) -> dict[str, Experiment[Any]]:
+        return {each: part for each, part in parts.items() if plan.part in ("", each)}
+
+    def runs(plan: Plan) -> list[Run]:
+        return [run for part in asked(plan).values() for run in part.runs(plan)]
+
+    def gather(plan: Plan, found: Answers) -> dict[str, Any]:
+        return {each: part.gather(plan, found) for each, part in asked(plan).items()}
+
+    def claims(results: dict[str, Any]) -> Iterable[Claim]:
+        return [claim for each, result in results.items() for claim in parts[each].claims(result)]
+
+    def page(plan: Plan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
+        pages = {each: parts[each].page(plan, result, claims) for each, result in results.items()}
+        return Page(
+            about=" ".join(each.about for each in pages.values()),
+            departs=tuple(line for each in pages.values() for line in each.departs),
+            sheets=tuple(sheet for each in pages.values() for sheet in each.sheets),
+            pictures=tuple(picture for each in pages.values() for picture in each.pictures),
+            figures={name: each.figures for name, each in pages.items()},
+            notes=tuple(line for each in pages.values() for line in each.notes),
+            summary=" ".join(each.summary for each in pages.values()),
+        )
+
+    return Experiment(name, title, plan, quick, runs, gather, claims, page, unit, parts=parts)

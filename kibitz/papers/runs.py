@@ -1,0 +1,256 @@
+"""The runs of an experiment: plain functions over plain arguments, side by side, and never twice.
+
+A run is a function of a module and the arguments of its calls; one call is a piece of work. What a piece answers is
+plain data (numbers, texts, lists and dicts with texts as keys), so it can be written down. With a shelf, pieces that
+were done before are read instead of done again: a report that was stopped goes on where it was, and one with more
+starts adds only those.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+import kibitz
+from kibitz import store
+from kibitz.errors import ArtefactError, SolverError
+
+T = TypeVar("T")
+Told: TypeAlias = Callable[[str, int, int], None]  # what goes on, pieces that are done, and of how many
+Answers: TypeAlias = Mapping[str, list[Any]]  # by the name of a run, in the order of its pieces
+LARGEST = 1 << 26  # bytes of an answer on a shelf
+
+
+@dataclass(frozen=True)
+class Run:
+    """Pieces of work of one kind.
+
+    apart: how pieces go side by side. Threads are for work that is mostly compiled, processes for work that is mostly
+    Python's; what takes all cores, or is timed, is done alone.
+    """
+
+    name: str
+    work: Callable[..., Any]
+    pieces: Sequence[tuple[Any, ...]] = ((),)
+    apart: Literal["alone", "threads", "processes"] = "alone"
+
+
+class Shelf:
+    """A folder with the answers of pieces. What another version of the program made, or is damaged, is not used.
+
+    folder: None keeps nothing; again: nothing is read, everything is done anew.
+    """
+
+    def __init__(self, folder: Path | None = None, again: bool = False) -> None:
+        self.folder, self.again = folder, again
+        self.read = self.done = 0  # pieces that were there, and pieces that were not
+        self.seconds = 0.0  # that those which were there once took
+        self.trouble = ""  # why nothing is kept any more
+
+    def find(self, run: Run, piece: tuple[Any, ...]) -> list[Any]:
+        """[the answer], or nothing."""
+        if self.folder is None or self.again:
+            return []
+        try:
+            held = json.loads(store.read_bytes(self._place(run, piece), LARGEST))
+            answer, seconds = held["answer"], float(held["seconds"])
+            if held["seal"] != _seal(_head(run, piece), answer, seconds):
+                return []
+        except (ArtefactError, OSError, ValueError, KeyError, TypeError, RecursionError):
+            return []
+        self.read += 1
+        self.seconds += seconds
+        return [answer]
+
+    def keep(self, run: Run, piece: tuple[Any, ...], answer: Any, seconds: float) -> None:
+        """Trouble with the folder ends the keeping, not the work."""
+        self.done += 1
+        if self.folder is None or self.trouble:
+            return
+        head = _head(run, piece)
+        held = {**head, "seconds": seconds, "answer": answer, "seal": _seal(head, answer, seconds)}
+        try:
+            store.write_text(self._place(run, piece), json.dumps(held) + "\n")
+        except (ArtefactError, OSError) as error:
+            self.trouble = f"results of runs are not kept: {error}"
+
+    def _place(self, run: Run, piece: tuple[Any, ...]) -> Path:
+        assert self.folder is not None
+        head = _head(run, piece)
+        named = json.dumps([head["work"], head["arguments"]])
+        return self.folder / f"{hashlib.sha256(named.encode()).hexdigest()[:24]}.json"
+
+
+def _head(run: Run, piece: tuple[Any, ...]) -> dict[str, Any]:
+    return {"work": f"{run.work.__module__}.{run.work.__qualname__}", "arguments": plain(piece), "made_by": made_by()}
+
+
+def _seal(*what: Any) -> str:
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def made_by() -> str:
+    """A digest of all that answers depend on: the sources but for those that only print, and the libraries."""
+    home = Path(kibitz.__file__).parent
+    content = hashlib.sha256(" ".join(metadata.version(name) for name in ("numpy", "numba", "scipy")).encode())
+    for path in sorted(home.rglob("*.py")):
+        where = path.relative_to(home)
+        if where.parts[0] not in ("cli", "report"):
+            content.update(f"{where.as_posix()}\0".encode() + path.read_bytes())
+    return content.hexdigest()
+
+
+def plain(answer: Any) -> Any:
+    """An answer as it comes back from a shelf, so that it is the same whether it was read or worked out."""
+    return json.loads(json.dumps(answer, default=_listed))
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+def tuples(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer with its lists as tuples: the fields of a dataclass, as they were."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in answer.items()}
+
+
+# Doing them
+
+
+def carry_out(
+    runs: Sequence[Run], jobs: int | None = None, told: Told | None = None, shelf: Shelf | None = None
+) -> dict[str, list[Any]]:
+    """The answers of all runs. jobs: pieces side by side; default: a core each."""
+    shelf, told = shelf or Shelf(), told or (lambda what, done, of: None)
+    assert len({run.name for run in runs}) == len(runs)
+    answers: dict[str, list[Any]] = {}
+    for run in runs:
+        found = [shelf.find(run, piece) for piece in run.pieces]
+        missing = [k for k, answer in enumerate(found) if not answer]
+        done, of, mark = len(found) - len(missing), len(found), time.perf_counter()
+        told(run.name, done, of)
+        for k, answer in _worked(run, missing, jobs):
+            found[k] = [plain(answer)]
+            now = time.perf_counter()
+            shelf.keep(run, run.pieces[k], found[k][0], now - mark)  # of what they took together, each has its share
+            done, mark = done + 1, now
+            told(run.name, done, of)
+        answers[run.name] = [answer for (answer,) in found]
+    return answers
+
+
+def _worked(run: Run, missing: Sequence[int], jobs: int | None) -> Iterator[tuple[int, Any]]:
+    """(number, answer) of pieces as they are done."""
+    jobs = min(jobs or _cores(), len(missing))
+    if run.apart == "alone" or jobs <= 1:
+        for k in missing:
+            yield k, run.work(*run.pieces[k])
+    elif run.apart == "threads":
+        yield from _in_threads(run, missing, jobs)
+    else:
+        yield from _in_processes(run, missing, jobs)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _as_done(pool: Executor, work: Callable[..., Any], run: Run, missing: Sequence[int]) -> Iterator[tuple[int, Any]]:
+    waiting: dict[Future[Any], int] = {pool.submit(work, *run.pieces[k]): k for k in missing}
+    for future in as_completed(waiting):
+        yield waiting[future], future.result()
+
+
+class Stopped(Exception):
+    """The report was given up."""
+
+
+_stop = threading.local()
+
+
+def go_on() -> None:
+    """Pieces in threads call this now and then: it ends them when the report was given up, or another failed."""
+    event = getattr(_stop, "event", None)
+    if event is not None and event.is_set():
+        raise Stopped
+
+
+def _in_threads(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple[int, Any]]:
+    event = threading.Event()
+
+    def begin() -> None:
+        _stop.event = event
+
+    with ThreadPoolExecutor(jobs, initializer=begin) as pool:
+        try:
+            yield from _as_done(pool, run.work, run, missing)
+        finally:
+            event.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _in_processes(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple[int, Any]]:
+    """Threads would wait for one another where work is mostly Python's, as laying out games is."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _follow_the_parent)
+    try:
+        yield from _as_done(pool, run.work, run, missing)
+    except BaseException as error:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise SolverError(
+                "a process that worked on a start ended early; in a script of your own, call this under "
+                "if __name__ == '__main__', or with jobs=1"
+            ) from None
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _follow_the_parent() -> None:
+    """A process for pieces leaves Ctrl-C to its parent, and ends when the parent does, however that came."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def shared(make: Callable[..., T]) -> Callable[..., T]:
+    """What the pieces of a run share, such as a game that is laid out: the last one made is held, for its arguments.
+
+    One thread makes it and the others wait. The one before is let go first: two large games need not fit.
+    """
+    lock, held = threading.Lock(), dict[tuple[Any, ...], T]()
+
+    def given(*arguments: Any) -> T:
+        with lock:
+            if arguments not in held:
+                held.clear()
+                held[arguments] = make(*arguments)
+            return held[arguments]
+
+    return given
