@@ -13,7 +13,7 @@ from kibitz.games.toepen.rules import NUMBERS, deal_text
 from kibitz.games.toepen.search import Search, gain, joined, reaches, spot_of
 from kibitz.games.toepen.teller import events
 from kibitz.games.toepen.words import mask_of
-from kibitz.games.views import View, view_of
+from kibitz.games.views import view_of
 from kibitz.machine import machine_of
 from kibitz.play import agent
 
@@ -80,8 +80,7 @@ def naive_range(rules, base, seat, hand, history):
         if event.word not in actions:
             return 0.0, False
         if len(actions) > 1:
-            view = View(seat, mine, tuple(past), tuple(actions))
-            product *= base.act(view)[actions.index(event.word)]
+            product *= base.act(view_of(rules, state, seat))[actions.index(event.word)]
     assert len(theirs) + len(rest) >= rules.hand
     return product, True
 
@@ -238,5 +237,5 @@ def test_options_of_search(full):
     for wrong in ("seconds=0", "from=1", "from=5", "depth=3", "floor=2", "threads=0"):
         with pytest.raises(KibitzError):
             agent(f"search({full}, {wrong})", "toepen")
-    with pytest.raises(KibitzError, match="needs a blueprint"):
+    with pytest.raises(KibitzError, match="needs a saved strategy"):
         agent("search(seconds=1)", "toepen")

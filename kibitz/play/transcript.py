@@ -91,7 +91,7 @@ def replayed(text: str, game: Any = None, where: object = "the transcript") -> I
     if version == 1:
         older = getattr(rules, "transcript_1", None)
         if older is None:
-            raise ArtefactError(f"{where} has version 1, of which there are none of {said:.80}")
+            raise ArtefactError(f"{where} has version 1, and {said:.80} never had transcripts of that version")
         yield from older(text)
         return
     if version != VERSION:

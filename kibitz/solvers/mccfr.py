@@ -21,6 +21,7 @@ from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
 MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.walk.walk
+LEAST = 128  # iterations of a piece of work
 PIECES = 8  # of a block for each thread: one whose core has a busy neighbour does fewer
 
 
@@ -158,7 +159,8 @@ class Mccfr:
             np.int64(self.mode), self.explore, self.linear, False, np.int64(self.task.seed % 2**63),
             np.uint64(players), every,
         )  # fmt: skip
-        bounds = np.linspace(0, count, 1 + (1 if threads == 1 else PIECES * threads)).astype(np.int64) + self.iteration
+        pieces = 1 if threads == 1 else max(1, min(PIECES * threads, count // LEAST))
+        bounds = np.linspace(0, count, pieces + 1).astype(np.int64) + self.iteration
 
         def work(k: int) -> int:
             rows, space = dense_store(self.regret, self.average, log), workspace(depth, 1, actions)
