@@ -134,11 +134,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*given: Any, **named: Any) -> Any:
         raise SolverError("this takes long")
 
-    from kibitz.play.table import Session
-
     from kibitz import cards
     from kibitz.cards import tables
     from kibitz.evaluate import match
+    from kibitz.play.table import Session
 
     dealt = cards.equities
     monkeypatch.setattr(cards, "equities", lambda h, b, n, *rest: dealt(h, b, None if n is None else min(n, 99), *rest))

@@ -288,7 +288,13 @@ def test_three_seats():
 
 @pytest.mark.parametrize(
     ("game", "line"),
-    [("goofspiel", "3"), ("liars_dice", "1"), ("rhode_island", "c"), ("matrix(payoffs=[[1, 2]])", "0")],
+    [
+        ("goofspiel", "3"),
+        ("liars_dice", "1"),
+        ("rhode_island", "c"),
+        ("poker(file=holdem.nolimit.2p)", "c"),
+        ("matrix(payoffs=[[1, 2]])", "0"),
+    ],
 )
 def test_other_games_are_played_and_replayed(game, line):
     said, transcript, session = sit_down(["1", line, "4", "2", line] * 8, game, "uniform", most=3, reveal=True)

@@ -127,8 +127,11 @@ def _default(rules: Game, text: str) -> str:
     else:
         saved = f"{stem}.blueprint"
         how = f"kibitz train {game} --seconds 600 --out {saved}"
-    typer.echo(f"You play against {who}. For a stronger opponent:")
-    typer.echo(f"  {how}\n  kibitz play {game} --against {saved}")
+    if machine is None and hasattr(rules, "machine") and saved.endswith(".blueprint"):  # too large for that
+        typer.echo(f"You play against {who}.")
+    else:
+        typer.echo(f"You play against {who}. For a stronger opponent:")
+        typer.echo(f"  {how}\n  kibitz play {game} --against {saved}")
     return "rule" if advises else "uniform"
 
 

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from kibitz.errors import SpecError
+from kibitz.errors import KibitzError, SpecError
 from kibitz.evaluate.match import Agent, play
 from kibitz.games import game as make_game
 from kibitz.games.machine import Hand, Machine
@@ -166,9 +166,12 @@ class Uniform:
 
 
 def compiled(rules: Game) -> Machine | None:
-    """The machine that a game brings: it deals as matches do. Others need none for a hand."""
+    """The machine that a game brings: it deals as matches do. A hand needs none; one that is refused is left out."""
     own = getattr(rules, "machine", None)
-    found: Machine | None = None if own is None else own()
+    try:
+        found: Machine | None = None if own is None else own()
+    except KibitzError:  # such as betting too large for a tree: those who need a machine will say so
+        return None
     return found
 
 

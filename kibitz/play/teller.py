@@ -134,7 +134,7 @@ class Teller:
 
     def past(self, view: View) -> str:
         """Where a decision was taken."""
-        return f"at {view.infoset} "
+        return f"at {' '.join(view.infoset.split())} "
 
     def likely(self, view: View, probabilities: Sequence[float]) -> str:
         """How likely each action was, the seldom ones left out."""
