@@ -1,6 +1,6 @@
 """Royal: Kuhn's big sister, in one file and in plain Python.
 
-Two players, a deck of J Q K A in two suits, two cards are dealt to each and one is turned; a bet of 1 and one raise of 2.
+Two players, a deck of J Q K A in two suits. Two cards are dealt to each and one is turned; a bet of 1, one raise of 2.
 A pair with the turned card wins, else the higher cards.
 """
 

@@ -53,7 +53,7 @@ class Agent(Protocol):
         """A probability for each of `view.actions`."""
 
     def end(self, view: View, payoff: float) -> None:
-        """The hand is over; `view` is what the seat knows then. What others held is not shown, unless the rules show it."""
+        """The hand is over; `view` is what the seat knows then: what others held only if the rules show it."""
 
 
 @dataclass(frozen=True, repr=False)
