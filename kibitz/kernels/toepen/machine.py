@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.kernels.jit import ONE, U64, kernel, maker, part
-from kibitz.kernels.toepen import rules as toepen
 from kibitz.kernels.toepen.keys import RAW, hand_number, key_of
 from kibitz.kernels.toepen.rule import rule
 from kibitz.kernels.toepen.rules import (
@@ -22,6 +21,7 @@ from kibitz.kernels.toepen.rules import (
     WORD,
     Rules,
     State,
+    act,
     choices,
     draw_hands,
     field,
@@ -29,6 +29,9 @@ from kibitz.kernels.toepen.rules import (
     player_of,
     signature,
 )
+from kibitz.kernels.toepen.rules import END as OVER
+from kibitz.kernels.toepen.rules import deal as first_decision
+from kibitz.kernels.toepen.rules import payoff as payoff_of
 from kibitz.kernels.walk.dispatch import register
 from kibitz.kernels.walk.machine import END
 from kibitz.kernels.walk.machine import after as machine_after
@@ -76,7 +79,7 @@ def spot_of(state, width, cards):
 @part
 def spotted(state, rules):
     """A state with its actions."""
-    if phase_of(state) == toepen.END:
+    if phase_of(state) == OVER:
         return spot_of(state, NONE, NONE)
     _, width, cards = options(state, rules)
     return spot_of(state, width, cards)
@@ -90,11 +93,11 @@ def bare(spot):
 
 def deal(game, random):
     one, two, random[0] = draw_hands(game, random[1:], random[0])
-    return spotted(toepen.deal(one, two, game), game)
+    return spotted(first_decision(one, two, game), game)
 
 
 def turn(game, state):
-    return END if phase_of(state) == toepen.END else np.int64(player_of(state))
+    return END if phase_of(state) == OVER else np.int64(player_of(state))
 
 
 def width(game, state):
@@ -103,7 +106,7 @@ def width(game, state):
 
 def after(game, state, action):
     phase = phase_of(state)
-    return spotted(toepen.act(bare(state), phase, action_of(phase, state.cards, U64(action)), game), game)
+    return spotted(act(bare(state), phase, action_of(phase, state.cards, U64(action)), game), game)
 
 
 def key(game, view, state):
@@ -111,7 +114,7 @@ def key(game, view, state):
 
 
 def payoff(game, state, seat):
-    won = toepen.payoff(state)
+    won = payoff_of(state)
     return -won if seat else won
 
 
@@ -188,7 +191,7 @@ def add_strengths(rules, one, seed, first, last, total, seen, random, probabilit
         random[0] = seed_of(seed, i)
         state = machine_deal(rules, random)
         depth = 0
-        while phase_of(state) != toepen.END:
+        while phase_of(state) != OVER:
             seat = player_of(state)
             path[depth, 0] = seat
             path[depth, 1] = field(state.meta, PLAY, M4) & ONE
@@ -196,7 +199,7 @@ def add_strengths(rules, one, seed, first, last, total, seen, random, probabilit
             depth += 1
             strategy(one, rules, state, state.width, probability)
             state = machine_after(rules, state, choose(probability, state.width, next_unit(random)))
-        value = toepen.payoff(state)
+        value = payoff_of(state)
         for k in range(depth):
             seat = path[k, 0]
             total[seat, path[k, 1], path[k, 2]] += -value if seat else value

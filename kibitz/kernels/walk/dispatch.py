@@ -74,7 +74,10 @@ def has(name: str, kind: type) -> bool:
 
 @lru_cache(None)
 def interpreted(function: Any) -> Function:
-    """A function as it is written: it and all that it calls run as Python. `slow_twin`: what runs instead of it."""
+    """A function as it is written: it and all it calls by name run as Python. `slow_twin`: what runs instead of it.
+
+    Compiled parts have no entry from Python, so they are called by name and never as a module's attribute.
+    """
     twin = getattr(function, "slow_twin", None)
     if twin is not None:
         return twin  # type: ignore[no-any-return]
