@@ -60,7 +60,7 @@ class Indexer:
 @lru_cache(32)
 def _plan(rounds: tuple[int, ...]) -> Any:
     """The configurations of suits and how many hands each has."""
-    from kibitz.kernels.cards.isomorphism import Plan
+    from kibitz.kernels.cards.isomorphism import SuitPatterns
 
     step = [math.prod(cards + 1 for cards in rounds[r + 1 :]) for r in range(len(rounds))]
     patterns = list(product(*(range(cards + 1) for cards in rounds)))
@@ -75,7 +75,7 @@ def _plan(rounds: tuple[int, ...]) -> Any:
             found.append((key, hands))
     found.sort()
     first = np.concatenate(([0], np.cumsum([hands for _, hands in found], dtype=np.int64)))
-    return Plan(
+    return SuitPatterns(
         np.array(rounds, np.uint64), np.array(step, np.uint64), np.array(patterns, np.uint64).reshape(base, -1),
         np.array(sizes, np.uint64), np.array([key for key, _ in found], np.uint64), first.astype(np.uint64),
     )  # fmt: skip

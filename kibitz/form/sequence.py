@@ -138,7 +138,7 @@ def _assemble(
     worth: Floats,
     numbered: NDArray[np.int32],
 ) -> SequenceForm:
-    from kibitz.kernels.sequence.passes import Form
+    from kibitz.kernels.sequence.passes import FormArrays
 
     n, infosets = tree.players, tree.infosets
     seat_sequence = np.concatenate(([0], np.cumsum(numbered))).astype(np.int64)
@@ -186,7 +186,7 @@ def _assemble(
         first=first,
         infoset=infoset[traced],
         column=column,
-        arrays=Form(parent=parent, bare=bare, chunk_bare=chunk_bare, **runs, **bundles),
+        arrays=FormArrays(parent=parent, bare=bare, chunk_bare=chunk_bare, **runs, **bundles),
         scale=float(np.abs(tree.payoff).max(initial=0.0)) or 1.0,
         zero_sum=tree.zero_sum,
         spec=tree.spec,

@@ -19,7 +19,7 @@ from kibitz.form.protocol import Measure
 from kibitz.tree import Infosets
 
 if TYPE_CHECKING:
-    from kibitz.kernels.sequence.passes import Form, Packed
+    from kibitz.kernels.sequence.passes import FormArrays, Packed
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class Treeplexes:
     first: NDArray[np.int32]  # [P]  first sequence of a point; its actions follow one another
     infoset: NDArray[np.int32]  # [P]  the infoset of a point
     column: NDArray[np.int64]  # [S]  the infoset column that a sequence's last action reads; -1 for empty ones
-    arrays: Form  # what the kernels read
+    arrays: FormArrays  # what the kernels read
     scale: float  # the largest payoff, for thresholds of rounding noise
     zero_sum: bool
     spec: str

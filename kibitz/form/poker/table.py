@@ -14,7 +14,7 @@ from kibitz.games.poker.betting import BettingTree
 from kibitz.games.protocol import CHANCE, TERMINAL
 
 if TYPE_CHECKING:
-    from kibitz.kernels.poker.passes import Table
+    from kibitz.kernels.poker.passes import PokerTable
 
 Ints = NDArray[np.int64]
 # Lanes of a group at most: enough for long vectors, few enough that a block's working space stays in the cache.
@@ -125,9 +125,9 @@ class Sizes(NamedTuple):
 
 def table_of(
     betting: BettingTree, segments: Segments, groups: Groups, deal: Deal, buckets: Buckets | None = None
-) -> tuple[Table, Sizes]:
+) -> tuple[PokerTable, Sizes]:
     """The arrays that kernels read."""
-    from kibitz.kernels.poker.passes import Table
+    from kibitz.kernels.poker.passes import PokerTable
 
     cards, nodes = _cards(deal, buckets), _nodes(betting, segments, groups, deal)
     level = np.repeat(np.arange(deal.definition.rounds), np.diff(groups.round_group))  # of each group
@@ -144,7 +144,7 @@ def table_of(
     of_segment = (nodes["width"] * cards["rows"][:, level])[:, groups.group]
     column = np.cumsum(of_segment, axis=1) - of_segment
     column[1] += int(of_segment[0].sum())
-    table = Table(
+    table = PokerTable(
         **cards, **nodes, round_group=groups.round_group, group_root=(np.cumsum(wide) - wide).astype(np.int64),
         base=base, lane_column=np.ascontiguousarray(column[:, np.concatenate(groups.lanes)]),
     )  # fmt: skip

@@ -23,7 +23,7 @@ COUNT = np.array([mask.bit_count() for mask in range(1 << 13)], np.uint64)
 CHOOSE = np.array([[math.comb(n, k) for k in range(14)] for n in range(14)], np.uint64)
 
 
-class Plan(NamedTuple):
+class SuitPatterns(NamedTuple):
     """All that the numbers of one list of rounds need. R rounds, P patterns, C configurations."""
 
     rounds: np.ndarray  # uint64[R]  cards of each round

@@ -28,7 +28,7 @@ FEW = U64(8)  # lanes; below, sums over hands of two cards are faster lane by la
 FOLD, SHOWDOWN, EXIT = 2, 3, 4  # kinds of node beside the seats 0 and 1
 
 
-class Table(NamedTuple):
+class PokerTable(NamedTuple):
     """A game as kernels read it. Boards and classes of all rounds are numbered on; so are groups and nodes."""
 
     round_board: np.ndarray  # int64[R+1]  first board of a round

@@ -1,6 +1,6 @@
 """Passes over a sequence form: gradient, values up, plans down, best response.
 
-The arrays of a form (`Form`) hold all seats one after another.
+The arrays of a form (`FormArrays`) hold all seats one after another.
 
 Points (decision points) of one seat are cut into *chunks* that fit the cache and touch nothing of each other, so
 chunks are the unit of parallel work; the first chunk of a seat, its *crown*, holds the empty sequence and the
@@ -23,7 +23,7 @@ import numpy as np
 from kibitz.kernels.jit import FOUR, ONE, THREE, TWO, U64, fused_part, part
 
 
-class Form(NamedTuple):
+class FormArrays(NamedTuple):
     """The arrays of a sequence form: S sequences, P points, R runs, C chunks, B batches, n seats,
     H hanging points, E bare sequences, G payoff rows, Z columns of bundles, W entries of bundles.
 
@@ -55,14 +55,14 @@ class Form(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A Form in three arrays: a call from Python pays for each array that it hands over."""
+    """A FormArrays in three arrays: a call from Python pays for each array that it hands over."""
 
     numbers: np.ndarray  # int64: where each field begins and ends, then the int64 fields
     words: np.ndarray  # uint32: the uint32 fields
     payoff: np.ndarray  # float64
 
 
-def pack(form: Form) -> Packed:
+def pack(form: FormArrays) -> Packed:
     """Lay the fields of a form end to end; `unpack` makes views of them again."""
     bounds = np.zeros(2 * len(form), np.int64)
     numbers: list[np.ndarray] = [bounds]
@@ -81,7 +81,7 @@ def unpack(packed):
     n = packed.numbers
     w = packed.words
     others = max(b[19] - b[18] - 2, 1)  # a lone seat has its own empty sequence for company
-    return Form(
+    return FormArrays(
         w[b[0] : b[1]], n[b[2] : b[3]], n[b[4] : b[5]], n[b[6] : b[7]], n[b[8] : b[9]], n[b[10] : b[11]],
         n[b[12] : b[13]], n[b[14] : b[15]], w[b[16] : b[17]], n[b[18] : b[19]], n[b[20] : b[21]], w[b[22] : b[23]],
         n[b[24] : b[25]], n[b[26] : b[27]], n[b[28] : b[29]], n[b[30] : b[31]], n[b[32] : b[33]], n[b[34] : b[35]],
