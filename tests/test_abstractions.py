@@ -452,7 +452,7 @@ def test_the_abstraction_of_another_game():
 
 def test_an_abstraction_with_rows_or_a_start_profile():
     base = kibitz.solve(KUHN, "cfr+", iterations=2)
-    with pytest.raises(SolverError, match="neither rows nor a start profile"):
+    with pytest.raises(SolverError, match="cannot be combined with rows"):
         kibitz.solve(KUHN, "cfr+", abstraction="JQ.K", start=base)
 
 

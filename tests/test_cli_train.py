@@ -129,9 +129,6 @@ STOP = ("--iterations", "10", "--out", "new")
         (("toepen", "--out", "new"), "when to stop"),
         (STOP, "name the GAME"),
         (("topen", *STOP), "did you mean 'toepen'"),
-        (("kuhn", *STOP), "state machine"),
-        (("toepen(hand=5)", *STOP), "up to 4 cards"),
-        (("toepen(symmetric=true)", *STOP), "symmetric"),
         (("toepen", "--abstraction", "outlok", *STOP), "did you mean 'outlook'"),
         (("toepen", "--memory", "lots", *STOP), "500MB"),
         (("toepen", "--memory", "5", *STOP), "500MB"),
@@ -148,7 +145,7 @@ STOP = ("--iterations", "10", "--out", "new")
         (("toepen", "--iterations", "10", "--out", "b"), "kibitz train --resume b"),
         (("--resume", "nothing", "--seconds", "1"), "no saved blueprint"),
         (("--resume", "b"), "when to stop"),
-        (("toepen", "--resume", "b", "--seconds", "1"), f"GAME {SMALL}, not toepen"),
+        (("toepen", "--resume", "b", "--seconds", "1"), f"a blueprint of {SMALL}, not of toepen"),
         (("--resume", "b", "--abstraction", "null", "--seconds", "1"), "--abstraction maximal, not null"),
         (("--resume", "b", "--full", "refuse", "--seconds", "1"), "--full evict, not refuse"),
         (("--resume", "b", "--seed", "1", "--seconds", "1"), "--seed 0, not 1"),
@@ -183,7 +180,9 @@ def test_buckets_by_strength(call: Call) -> None:  # noqa: F811
     good(call, *base, *named, "--iterations", "50", "--out", "made")
     made = Blueprint.load("made")
     assert made.abstraction == "strength" and made.keys.bucket.max() > 0
-    assert "needs a solved strategy" in bad(call, *base, "--abstraction", "strength", "--iterations", "5", "--out", "x")
+    assert "needs a trained strategy" in bad(
+        call, *base, "--abstraction", "strength", "--iterations", "5", "--out", "x"
+    )
     assert "goes with --abstraction strength" in bad(
         call, *base, "--strength", "solved", "--iterations", "5", "--out", "x"
     )

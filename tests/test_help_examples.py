@@ -26,6 +26,7 @@ RULES = re.search(r"```python\n(.*?)```", (ROOT / "docs/own_game.md").read_text(
 
 # What is not run as it is printed. All else is.
 SMALLER = [
+    (r"^(evaluate .*)--seconds \S+", r"\1--seconds=0.2"),
     (r"--seconds \S+", "--iterations 20"),
     (r"seconds=[\d.]+", "seconds=0.01"),  # of a player that searches
     (r"--iterations \d{4,}", "--iterations 100"),
@@ -40,8 +41,16 @@ SMALLER = [
 SLOW = r"paper|bench|match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"  # with compiling, a minute
 GROUPS = {"train": "toepen", "match": "toepen", "play": "toepen", "cards": "cards", "shrink": "poker"}
 OUTPUTS = {"--out", "--plot", "--log", "--json", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
-GAMES = {"kuhn": "kuhn", "fox": "fox.py:FoxAndHen", "hen": "fox.py:FoxAndHen", "ri": "rhode_island(ranks=3, suits=2)"}
-FILE = re.compile(r"[\w./*-]+\.(?:profile|blueprint|checkpoint|py|txt)(?![\w.])")
+GAMES = {
+    "kuhn": "kuhn",
+    "theirs": "kuhn",
+    "leduc": "leduc",
+    "three": "leduc(players=3)",
+    "fox": "fox.py:FoxAndHen",
+    "hen": "fox.py:FoxAndHen",
+    "ri": "rhode_island(ranks=3, suits=2)",
+}
+FILE = re.compile(r"[\w./*-]+\.(?:profile|blueprint|checkpoint|py|txt|csv|json)(?![\w.])")
 
 
 def examples() -> list[str]:
@@ -98,6 +107,10 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], 
                 kibitz.solve(game, "cfr", iterations=10).save(place)
             elif kind == ".checkpoint":
                 run("solve", game, "--solver", "cfr+", "--iterations", "5", "--checkpoint", place, "--quiet")
+            elif kind in (".csv", ".json"):
+                kibitz.solve(game, "cfr", iterations=10).save(shelf / "out.profile")
+                run("export", shelf / "out.profile", place)
+                shutil.rmtree(shelf / "out.profile")
             elif kind == ".blueprint":
                 run("train", game, "--iterations", "20", "--memory", "20MB", "--threads", "1", "--out", place)
             else:
@@ -135,10 +148,11 @@ def test_example(
 
 def prepare(words: list[str], stand_in: Callable[[Path, str], None]) -> None:
     """Make the files that a command line reads."""
-    games = [word for word in words[1:2] if word.partition("(")[0] in BUILT_IN]
+    games = [word for word in words[1:2] if word.partition("(")[0] in BUILT_IN or ".py:" in word]
     default = games[0] if games else "toepen" if words[0] in ("train", "match", "play") else "leduc"
     for before, word in zip(["", *words], words, strict=False):
-        for name in [] if before in OUTPUTS else FILE.findall(word):
+        made = before in OUTPUTS or (words[0] == "import" and word == words[2])
+        for name in [] if made else sorted(FILE.findall(word), key=lambda name: not name.endswith(".py")):
             for each in [name.replace("*", letter) for letter in "ab"] if "*" in name else [name]:
                 path = Path(each)
                 game = GAMES.get(path.stem, default)

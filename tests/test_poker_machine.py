@@ -187,7 +187,8 @@ def test_keys_are_those_of_infosets(name, view):
                 texts[seat, infoset] = key
     for seat in range(d.players):
         mine = [text for of, text in texts if of == seat]
-        assert machine.keys_of(machine.view(view), seat, mine).tolist() == [texts[seat, text] for text in mine]
+        found = machine.keys_of(machine.view(view), seat, mine, [2] * len(mine))
+        assert found.tolist() == [texts[seat, text] for text in mine]
     if d.suits > 1 and view != "null":
         assert len(there) < len(texts)
 
@@ -212,9 +213,9 @@ def test_what_others_hold_does_not_change_a_key():
 def test_a_text_that_is_no_infoset_is_refused(seat, infoset):
     """Leduc has the suits c and d and the ranks Q, K and A."""
     machine = machine_of("leduc")
-    assert len(machine.keys_of(machine.view(), 0, ["Ac:", "Ac Ad:cc/"])) == 2
+    assert len(machine.keys_of(machine.view(), 0, ["Ac:", "Ac Ad:cc/"], [2, 2])) == 2
     with pytest.raises(GameError, match="is no infoset of"):
-        machine.keys_of(machine.view(), seat, [infoset])
+        machine.keys_of(machine.view(), seat, [infoset], [2])
 
 
 def test_what_the_machine_is_not():
@@ -308,13 +309,13 @@ def test_a_part_is_a_betting_round():
     rules = Poker(acpc.read("leduc"))
     machine, tree = rules.machine(), tree_of(rules)
     assert machine.parts == ["round 1", "round 2"]
-    assert machine.parts_at(tree).tolist() == [label.count("/") for label in tree.infosets.labels]
+    assert machine.parts_at(tree.infosets).tolist() == [label.count("/") for label in tree.infosets.labels]
     base = Blueprint.empty(rules, memory=1 << 20)
     base.train(iterations=1000)
     graft = Blueprint.empty(rules, "ranks", memory=1 << 20, base=base, part="round 2")
     graft.train(iterations=5000)
     profile, under = (blueprint_profile(each, tree).probabilities for each in (graft, base))
-    second = machine.parts_at(tree)[tree.infosets.row_of_column] == 1
+    second = machine.parts_at(tree.infosets)[tree.infosets.row_of_column] == 1
     assert np.array_equal(profile[~second], under[~second]) and not np.array_equal(profile[second], under[second])
 
 
@@ -327,7 +328,7 @@ def test_a_profile_of_the_form_is_seated(name):
     keys, values = seated_rows(machine, both.form.infosets, probabilities)
     assert len(np.unique(keys)) == len(keys)
     rows = np.zeros((len(width), machine.actions))
-    look_up(tables.packed(keys, values), machine.keys_at(machine.view("isomorphic"), both.tree), width, rows)
+    look_up(tables.packed(keys, values), machine.keys_at(machine.view("isomorphic"), both.tree.infosets), width, rows)
     found = rows[np.arange(machine.actions) < width[:, None]]
     np.testing.assert_allclose(found, both.lift(probabilities), rtol=0, atol=1e-6)
     assert np.array_equal(values[:, : machine.actions], values[:, machine.actions :])

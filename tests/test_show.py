@@ -13,7 +13,7 @@ from poker_games import GAMES, random_probabilities
 from random_games import Nested, RandomGame, choice, end
 
 import kibitz
-from kibitz.abstractions.poker import on_tree
+from kibitz.abstractions.compact import on_tree
 from kibitz.cli import app
 from kibitz.errors import GameError
 from kibitz.evaluate.infosets import infoset_values
@@ -183,7 +183,8 @@ def test_nothing_is_cut_at_any_width(wide, shown, columns, tmp_path):
 
 def test_what_is_not_known_is_said(wide, shown):
     out = shown(wide, 80)
-    assert "Reach and expected values are not shown: " in out and "--game none.py:Wide" in " ".join(out.split())
+    plain = " ".join(out.split())
+    assert "Reach and expected values are not shown: " in plain and "--game none.py:Wide" in plain
     found = json.loads(shown(wide, 80, "--json"))
     assert "add --game" in found["note"] and "reach" not in found["strategy"][0]
     assert "not shown" not in shown(wide, 80, "--no-values")

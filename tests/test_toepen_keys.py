@@ -173,7 +173,7 @@ def test_tied_cards_must_be_played_alike():
         ("mccfr", "isomorphic", {"iterations": 100_000}),
     ]:
         profile = kibitz.solve(rules, solver, abstraction=name, **more)
-        assert kibitz.nash_conv(rules, profile) > 0.05 + profile.meta["abstract_nash_conv"]
+        assert kibitz.nash_conv(rules, profile) > 0.03 + profile.meta["abstract_nash_conv"]
         assert uneven(rules, profile) > 0.1
     assert uneven(rules, kibitz.solve(rules, "cfr", abstraction="isomorphic", iterations=50)) < 1e-6
     maximal = kibitz.solve(rules, "mccfr", abstraction="maximal", iterations=50_000)

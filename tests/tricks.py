@@ -17,7 +17,7 @@ from kibitz.games.compiled import (
     U64,
     Hand,
     Machine,
-    View,
+    RowKeys,
     kernel,
     mix,
     next_below,
@@ -229,8 +229,8 @@ class TricksMachine(Machine):
         self.actions, self.depth = rules.hand, 2 * rules.hand
         self.parts = [f"trick {k}" for k in range(1, rules.hand + 1)]
 
-    def view(self, abstraction: Any = "null", arrays: Any = None) -> View:
-        return View(self.known(str(abstraction)), Exact(np.uint64(12345)))
+    def view(self, abstraction: Any = "null", arrays: Any = None) -> RowKeys:
+        return RowKeys(self.known(str(abstraction)), Exact(np.uint64(12345)))
 
     def hand(self, seed: int, number: int) -> Hand:
         return TricksHand(self.rules, seed, number)

@@ -58,7 +58,10 @@ class Watch:
     def __enter__(self) -> Watch:
         if self.shown:
             self._thread = threading.Thread(target=self._appear if self._at_terminal else self._tell, daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError:  # memory for one more thread is missing: the work goes on without progress
+                self._thread = None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -28,7 +28,7 @@ ALIKE = 1e-15  # probabilities of chance that differ by less are alike, as in tr
 
 
 @dataclass(frozen=True)
-class View:
+class RowKeys:
     """An abstraction: which row a decision reads."""
 
     name: str
@@ -75,7 +75,7 @@ class Machine:
         """The action that the game's rule of thumb takes."""
         raise SolverError(f"{self.spec} has no rule of thumb")
 
-    def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+    def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
         """The abstraction of a name, or of arrays that were saved with one."""
         raise NotImplementedError
 
@@ -85,11 +85,11 @@ class Machine:
             raise SolverError(f"--strength is for abstractions that need a trained blueprint; {self.spec} has none")
         return None
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+    def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         """The keys of the rows that a seat reads in some infosets of the rules, which have so many actions."""
         raise NotImplementedError
 
-    def keys_at(self, view: View, infosets: Any) -> Words:
+    def keys_at(self, view: RowKeys, infosets: Any) -> Words:
         """The keys of all infosets of a tree or a profile."""
         labels, width = list(infosets.labels), infosets.width.tolist()
         spans = [slice(int(a), int(b)) for a, b in pairwise(infosets.seat_start)]
@@ -100,7 +100,7 @@ class Machine:
         seats = np.repeat(np.arange(self.players), np.diff(infosets.seat_start)).tolist()
         return np.array([self.part_of(s, text) for s, text in zip(seats, infosets.labels, strict=True)], np.int64)
 
-    def profile_keys(self, profile: Any, name: str) -> tuple[View, Words]:
+    def profile_keys(self, profile: Any, name: str) -> tuple[RowKeys, Words]:
         """The view under which a profile's rows are read, and their keys."""
         said, known = profile.meta.get("game"), getattr(self.rules, "spec", "")  # a user's own class has none
         if said and known and said != known:

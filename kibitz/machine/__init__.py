@@ -11,10 +11,10 @@ from typing import Any
 
 from kibitz.errors import GameError
 from kibitz.games import game as make_game
-from kibitz.games.machine import Machine, View, row_key
+from kibitz.games.machine import Machine, RowKeys, row_key
 from kibitz.games.size import MOST_LAID, fits
 
-__all__ = ["Machine", "View", "machine_of", "row_key"]
+__all__ = ["Machine", "RowKeys", "machine_of", "row_key"]
 
 HOW = ("auto", "compiled", "tree", "plain")
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.games.machine import Machine, View, Words, drawn, row_key
+from kibitz.games.machine import Machine, RowKeys, Words, drawn, row_key
 from kibitz.games.protocol import Buckets, Game
 
 DEPTH = 1000
@@ -97,13 +97,13 @@ class PlainMachine(Machine):
                 state = self.rules.after(state, actions[rng.randrange(len(actions))])
         return 2 * most
 
-    def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+    def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
         if not isinstance(abstraction, str):
             raise SolverError("a game without a tree takes abstractions by name: write them as its method `buckets`")
         name = self.known(abstraction)
-        return View(name, PlainView(self._buckets.get(name)))
+        return RowKeys(name, PlainView(self._buckets.get(name)))
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+    def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         found = [view.keys.key(seat, str(text), width) for text, width in zip(infosets, widths, strict=True)]
         return np.array(found, np.uint64)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kibitz.abstractions import abstraction as make_abstraction
 from kibitz.errors import SolverError
-from kibitz.games.machine import Hand, ListedHand, Machine, View, Words, row_key
+from kibitz.games.machine import Hand, ListedHand, Machine, RowKeys, Words, row_key
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.tree import Tree
 
@@ -78,7 +78,7 @@ class TreeMachine(Machine):
         named = {name: bucket.about for name, bucket in own().items()} if own is not None else {}
         self.abstractions = {**Machine.abstractions, **named}
 
-    def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+    def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
         from kibitz.kernels.walk.tree import TreeView
 
         infosets = self.tree.infosets
@@ -86,34 +86,34 @@ class TreeMachine(Machine):
             row = np.ascontiguousarray(arrays["row"])
             if row.shape != (len(infosets.labels),) or row.dtype != np.uint64:
                 raise SolverError(f"the rows are of another game than {self.spec}")
-            return View(str(abstraction), TreeView(row), {"row": row})
+            return RowKeys(str(abstraction), TreeView(row), {"row": row})
         seats = np.repeat(np.arange(self.players), np.diff(infosets.seat_start)).tolist()
         if abstraction is None or abstraction == "null":
             keys = [row_key(seat, text) for seat, text in zip(seats, infosets.labels, strict=True)]
-            return View("null", TreeView(np.array(keys, np.uint64)))
+            return RowKeys("null", TreeView(np.array(keys, np.uint64)))
         own: dict[str, Any] = getattr(self.rules, "buckets", dict)()
         if isinstance(abstraction, str) and abstraction in own:
             of, width = own[abstraction].of, infosets.width.tolist()
             keys = [row_key(s, of(s, text), w) for s, text, w in zip(seats, infosets.labels, width, strict=True)]
-            return View(abstraction, TreeView(np.array(keys, np.uint64)))
+            return RowKeys(abstraction, TreeView(np.array(keys, np.uint64)))
         made = make_abstraction(self.rules if isinstance(abstraction, str) else self.tree, abstraction)
         if made.closed is not None and np.any(made.closed):
             raise SolverError(CLOSED)
         keys = [row_key("row", row) for row in made.row.tolist()]
         row = np.array(keys, np.uint64)
-        return View(made.name, TreeView(row), {"row": row})
+        return RowKeys(made.name, TreeView(row), {"row": row})
 
     def hand(self, seed: int, number: int) -> Hand:
         return ListedHand(self.rules, seed, number)
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+    def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         number = self.numbers[seat]
         unknown = next((text for text in infosets if str(text) not in number), None)
         if unknown is not None:
             raise SolverError(f"{self.spec} has no infoset {unknown!r} of seat {seat}")
         return np.array([view.keys.row[number[str(text)]] for text in infosets], np.uint64)
 
-    def keys_at(self, view: View, infosets: Any) -> Words:
+    def keys_at(self, view: RowKeys, infosets: Any) -> Words:
         if not self.tree.infosets.same(infosets):
             raise SolverError(f"the infosets are not those of {self.spec}")
         found: Words = view.keys.row

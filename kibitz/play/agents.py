@@ -24,8 +24,7 @@ from kibitz import spec as specs
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
-from kibitz.games.machine import Machine
-from kibitz.games.machine import View as Keys
+from kibitz.games.machine import Machine, RowKeys
 from kibitz.machine import machine_of
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
@@ -137,7 +136,7 @@ def _loaded(path: str, machine: Machine) -> Blueprint:
 
 
 def _compiled_of(
-    machine: Machine, player: Any, name: str, view: Keys | None = None, base: Keys | None = None
+    machine: Machine, player: Any, name: str, view: RowKeys | None = None, base: RowKeys | None = None
 ) -> Compiled:
     """An agent of the kind that the machine has; Toepen's answer more questions."""
     kind = getattr(machine, "agent_class", None)

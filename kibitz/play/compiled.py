@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
-from kibitz.games.machine import Machine
-from kibitz.games.machine import View as Keys
+from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.views import View
 
 
 class Compiled:
     """One who plays from rows under a view; `base` is the view of a graft's base."""
 
-    def __init__(self, machine: Machine, player: Any, name: str, view: Keys | None = None, base: Keys | None = None):
+    def __init__(
+        self, machine: Machine, player: Any, name: str, view: RowKeys | None = None, base: RowKeys | None = None
+    ):
         self.machine, self.player, self.name = machine, player, name
         self.game = machine.rules
         self.view, self.base = view, base

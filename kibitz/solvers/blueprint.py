@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.games.machine import Machine, View
+from kibitz.games.machine import Machine, RowKeys
 from kibitz.loop import check_stops, in_blocks
 from kibitz.machine import machine_of
 from kibitz.solvers import tables
@@ -58,7 +58,7 @@ class Blueprint:
     """Rows of a game under an abstraction, and where training stands."""
 
     machine: Machine
-    view: View
+    view: RowKeys
     table: Any  # kibitz.kernels.walk.hash.HashStore
     seed: int = 0
     full: str = "evict"
@@ -269,7 +269,7 @@ def walked(
 def player(
     machine: Machine,
     kind: int,
-    view: View | None = None,
+    view: RowKeys | None = None,
     table: Any = None,
     base: Blueprint | None = None,
     part: int = -1,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
-from kibitz.games.machine import Hand, Machine, View, Words
+from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.games.poker.acpc import Definition
 from kibitz.games.poker.betting import BettingTree
 from kibitz.games.poker.cards import Cards, cards_of, text_of
@@ -46,13 +46,13 @@ class PokerMachine(Machine):
         self.depth = most_decisions(betting, first, child)
         self.parts = [f"round {k}" for k in range(1, self.definition.rounds + 1)]
 
-    def view(self, abstraction: Any = "isomorphic", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+    def view(self, abstraction: Any = "isomorphic", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
         from kibitz.kernels.poker.machine import NAMES, PokerView
 
         name = self.known(str(abstraction))
-        return View(name, PokerView(np.int64(NAMES[name])))
+        return RowKeys(name, PokerView(np.int64(NAMES[name])))
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+    def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.kernels.poker.machine import keys
 
         states = np.zeros((len(infosets), WORDS), np.uint64)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
-from kibitz.games.machine import Hand, Machine, View, Words
+from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.games.toepen.arrays import rules_of
 from kibitz.games.toepen.states import NAMES, NUMBERS
 
@@ -51,7 +51,7 @@ class ToepenMachine(Machine):
         self.train, self.duel = train, duel
         self.parts = [f"trick {k}" for k in range(1, rules.hand + 1)]
 
-    def view(self, abstraction: Any = "outlook", arrays: Mapping[str, NDArray[Any]] | None = None) -> View:
+    def view(self, abstraction: Any = "outlook", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
         from kibitz.kernels.toepen.keys import HANDS, NAMES, STRENGTH, STRENGTH_HISTORY, Keys, plain
 
         name = self.known(str(abstraction))
@@ -67,7 +67,7 @@ class ToepenMachine(Machine):
             raise SolverError("buckets of hands are bytes by seat, role and hand, for abstractions by strength alone")
         else:
             keys = Keys(np.int64(NAMES[name]), np.ascontiguousarray(bucket))
-        return View(name, keys, {"bucket": keys.bucket})
+        return RowKeys(name, keys, {"bucket": keys.bucket})
 
     def arrays_from(self, abstraction: str, path: str | None) -> dict[str, NDArray[Any]] | None:
         wanted = abstraction.startswith("strength")
@@ -85,7 +85,7 @@ class ToepenMachine(Machine):
         made = import_module(f"{__package__}.strength")
         return {"bucket": made.strength_buckets_of(path, self)}
 
-    def keys_of(self, view: View, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
+    def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.games.toepen.words import mask_of, words_of
         from kibitz.kernels.toepen.play import key_after
 
@@ -113,7 +113,7 @@ class ToepenMachine(Machine):
         state = self.rules.read(seat, infoset)
         return int(advised(self.game, seat, words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))))
 
-    def keys_at(self, view: View, infosets: Any) -> Words:
+    def keys_at(self, view: RowKeys, infosets: Any) -> Words:
         from kibitz.games.toepen.arrays import arrays_of
         from kibitz.kernels.toepen.lay import keys_at
 
