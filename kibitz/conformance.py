@@ -221,6 +221,8 @@ def training_learns(subject: Subject) -> None:
         raise Skipped("the game is too large for an exact measure") from None
     made = Blueprint.empty(subject.machine, "null", MEMORY, subject.seed)
     even = nash_conv(tree, Profile(tree.infosets, form_of(tree).uniform(), {"tree": tree.digest}))
+    if even <= TOLERANCE:
+        raise Skipped("uniform play is an equilibrium")
     found, most = math.inf, subject.iterations * (MUCH if subject.machine.compiled else 1)
     while found > max(TOLERANCE, LEAST_GAIN * even) and made.iteration < most:
         made.train(iterations=min(most, max(subject.iterations, 4 * made.iteration)))
