@@ -12,8 +12,9 @@ from kibitz.conformance import CHECKS, Subject, run_check
 from kibitz.machine import machine_of
 
 SMALL_TOEPEN = "toepen(suits=2, ranks=3, hand=2)"
-ROYAL = f"{Path(__file__).parent / 'royal.py'}:Royal"
-TRICKS = f"{Path(__file__).parent / 'tricks.py'}:Tricks"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+ROYAL = f"{EXAMPLES / 'royal.py'}:Royal"
+TRICKS = f"{EXAMPLES / 'tricks.py'}:Tricks"
 # (game, how): trees, compiled rules, and rules in plain Python.
 SUBJECTS = [
     ("kuhn", "tree"), ("leduc", "tree"), ("leduc(players=3)", "tree"), ("liars_dice(dice_sides=3)", "tree"),

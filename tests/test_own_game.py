@@ -148,3 +148,21 @@ def test_abstractions_of_the_page(fox, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as end:
         app(shlex.split(line), prog_name="kibitz")
     assert not end.value.code and "gap in the game" in capsys.readouterr().out
+
+
+def test_the_commands_of_the_page_run(fox, monkeypatch, capsys):
+    """What a game in a file gets: check, train, match, show, evaluate and a seat at the table."""
+    import io
+    import shlex
+
+    monkeypatch.chdir(fox.parent)
+    section = PAGE.read_text(encoding="utf-8").split("## Train, match, play and check it")[1].split("\n## ")[0]
+    lines = re.findall(r"^    kibitz (.*)$", section, re.MULTILINE)
+    assert [line.split()[0] for line in lines] == ["check", "train", "match", "show", "evaluate", "play"]
+    for line in lines:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("q\n" * 9))
+        with pytest.raises(SystemExit) as end:
+            app(shlex.split(line), prog_name="kibitz")
+        told = capsys.readouterr()
+        assert not end.value.code, (line, told.err)
+        assert told.out
