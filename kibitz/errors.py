@@ -43,12 +43,12 @@ class RunWarning(UserWarning):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run between two steps; nothing is lost.
 
-    profile  the strategy so far, with meta["interrupted"] True
-    saved    the checkpoint that holds the run (go on with resume=True), None if it was not to be saved
+    profile  the strategy so far: a Profile with meta["interrupted"] True, or the Blueprint that was trained
+    saved    where the run is saved (go on with resume=), None if it was not to be saved
     """
 
-    def __init__(self, profile: Any, saved: Path | None) -> None:
-        where = f"saved in {saved}, go on with resume=True" if saved else "not saved"
-        done = profile.meta.get("iterations", 0)
+    def __init__(self, profile: Any, saved: Path | None, resume: str = "resume=True") -> None:
+        where = f"saved in {saved}, go on with {resume}" if saved else "not saved"
+        done = profile.meta.get("iterations", profile.meta.get("iteration", 0))
         super().__init__(f"stopped by Ctrl-C after {done:,} iterations; the run is {where}")
         self.profile, self.saved = profile, saved

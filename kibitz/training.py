@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kibitz.errors import ArtefactError, SolverError
+from kibitz.errors import ArtefactError, Interrupted, SolverError
 from kibitz.host import cores
 from kibitz.loop import interruptible
 from kibitz.run import beside
@@ -94,7 +94,7 @@ def train(
     out          a directory to save to every `every` seconds and at the end; resume: one to go on from
     on_progress  is called with a Progress a few times a second
 
-    Ctrl-C saves what there is (if `out` is given) and raises KeyboardInterrupt.
+    Ctrl-C saves what there is (if `out` is given) and raises kibitz.Interrupted, whose `profile` is the blueprint.
     """
     threads = cores() if threads is None else threads
     resumed = resume is not None
@@ -115,7 +115,7 @@ def train(
     warm_up(blueprint.machine)
     saver = Saver(blueprint, None if out is None else Path(out), resumed and out == resume, every, _warn)
     if continued(blueprint, saver, iterations, seconds, threads, on_progress):
-        raise KeyboardInterrupt
+        raise Interrupted(blueprint, saver.out, f"resume={str(saver.out)!r}")
     return blueprint
 
 
