@@ -8,19 +8,38 @@ from collections.abc import Iterator
 import pytest
 
 # Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist
-# (--dist loadgroup), so that each is compiled once.
+# (--dist loadgroup), so that each is compiled once; those of a paper too, whose fixtures take long.
 FAMILIES = {
     "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm"),
     "toepen": (
         "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
         "test_lower_bound", "test_play.", "test_match", "test_cli_train",
     ),
-    "cards": ("test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards"),
+    "cards": ("test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges"),
+    "walks": ("test_mccfr", "test_walk", "test_training"),
+    "gibson": ("test_gibson2011",),
+    "waugh": ("test_waugh2009",),
 }  # fmt: skip
+
+
+# Tests that take five seconds or more, most of it compiling, and whose subject shorter ones cover: `make test-all`.
+LONG = (
+    "test_gibson2011.py::test_sizes_of_three_players", "test_gibson2011.py::test_the_report",
+    "test_gibson2011.py::test_bases_are_as_exploitable_as_they_must_be", "test_le2021.py::test_the_report",
+    "test_waugh2009.py::test_the_crosstable_is_one", "test_waugh2009.py::test_the_report",
+    "test_sandholm.py::test_the_part_", "test_kernels.py::test_makers_of_hot_code_count_nothing_in_loops",
+    "test_solvers.py::test_the_cfr_family_is_its_definition[kuhn for three]",
+    "test_help_examples.py::test_example[match three.profile", "test_help_examples.py::test_example[cards equity 'top",
+    "test_toepen.py::test_cfr_agrees[size2]", "test_match.py::test_looks_at_who_wins_rarely_err",
+    "test_cli_cards.py::test_show_before_the_flop",
+    "test_poker_lanes.py::test_bytes_do_not_depend_on_lanes[two cards, many lanes",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.nodeid.rpartition("/")[2].startswith(LONG):
+            item.add_marker(pytest.mark.slow)
         for family, names in FAMILIES.items():
             if item.path.name.startswith(names):
                 item.add_marker(pytest.mark.xdist_group(family))

@@ -17,11 +17,13 @@ ROYAL = f"{EXAMPLES / 'royal.py'}:Royal"
 TRICKS = f"{EXAMPLES / 'tricks.py'}:Tricks"
 # (game, how): trees, compiled rules, and rules in plain Python.
 SUBJECTS = [
-    ("kuhn", "tree"), ("leduc", "tree"), ("leduc(players=3)", "tree"), ("liars_dice(dice_sides=3)", "tree"),
-    ("goofspiel(num_cards=4)", "tree"), ("matrix(payoffs=[[1, -1], [-1, 1]])", "tree"),
-    (SMALL_TOEPEN, "compiled"), (SMALL_TOEPEN, "tree"), ("poker(file=leduc)", "compiled"),
-    ("rhode_island(ranks=3, suits=2)", "compiled"), ("kuhn", "plain"), ("leduc(players=3)", "plain"),
-    (ROYAL, "tree"), (ROYAL, "plain"), (TRICKS, "compiled"),
+    ("kuhn", "tree"), ("leduc(players=3)", "tree"), ("goofspiel(num_cards=4)", "tree"), (SMALL_TOEPEN, "compiled"),
+    ("poker(file=leduc)", "compiled"), ("kuhn", "plain"), (ROYAL, "plain"), (TRICKS, "compiled"),
+]  # fmt: skip
+MORE = [
+    ("leduc", "tree"), ("liars_dice(dice_sides=3)", "tree"), ("matrix(payoffs=[[1, -1], [-1, 1]])", "tree"),
+    (SMALL_TOEPEN, "tree"), ("rhode_island(ranks=3, suits=2)", "compiled"), ("leduc(players=3)", "plain"),
+    (ROYAL, "tree"),
 ]  # fmt: skip
 _MADE: dict[tuple[str, str], Subject] = {}
 
@@ -36,9 +38,16 @@ def subject(game: str, how: str) -> Subject:
     return _MADE[game, how]
 
 
-@pytest.mark.xdist_group("conformance")
+def marked(game: str, how: str, slow: bool):
+    family = "walks" if how != "compiled" else "toepen" if "toepen" in game else "tricks" if "py:" in game else "poker"
+    marks = [pytest.mark.xdist_group(family), *([pytest.mark.slow] if slow else [])]
+    return pytest.param(game, how, marks=marks, id=f"{game.rpartition('/')[2]}-{how}")
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(("game", "how"), SUBJECTS, ids=lambda x: str(x).rpartition("/")[2])
+@pytest.mark.parametrize(
+    ("game", "how"), [*(marked(*each, False) for each in SUBJECTS), *(marked(*each, True) for each in MORE)]
+)
 def test_conformance(game, how, check):
     found = run_check(check, subject(game, how))
     assert found.holds is not False, str(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -77,10 +78,13 @@ def imports(name, path):
                 yield each.removeprefix("kibitz."), node.lineno
 
 
+@cache
 def arrows():
-    for name, path in modules():
-        for target, line in imports(name, path):
-            yield name, target, f"{path.relative_to(ROOT.parent)}:{line}"
+    return [
+        (name, target, f"{path.relative_to(ROOT.parent)}:{line}")
+        for name, path in modules()
+        for target, line in imports(name, path)
+    ]
 
 
 def home_of(name):
