@@ -17,11 +17,11 @@ ROYAL = f"{EXAMPLES / 'royal.py'}:Royal"
 TRICKS = f"{EXAMPLES / 'tricks.py'}:Tricks"
 # (game, how): trees, compiled rules, and rules in plain Python.
 SUBJECTS = [
-    ("kuhn", "tree"), ("leduc(players=3)", "tree"), ("goofspiel(num_cards=4)", "tree"), (SMALL_TOEPEN, "compiled"),
+    ("kuhn", "tree"), ("goofspiel(num_cards=4)", "tree"), (SMALL_TOEPEN, "compiled"),
     ("poker(file=leduc)", "compiled"), ("kuhn", "plain"), (ROYAL, "plain"), (TRICKS, "compiled"),
 ]  # fmt: skip
 MORE = [
-    ("leduc", "tree"), ("liars_dice(dice_sides=3)", "tree"), ("matrix(payoffs=[[1, -1], [-1, 1]])", "tree"),
+    ("leduc", "tree"), ("leduc(players=3)", "tree"), ("liars_dice(dice_sides=3)", "tree"), ("matrix(payoffs=[[1, -1], [-1, 1]])", "tree"),
     (SMALL_TOEPEN, "tree"), ("rhode_island(ranks=3, suits=2)", "compiled"), ("leduc(players=3)", "plain"),
     (ROYAL, "tree"),
 ]  # fmt: skip

@@ -112,7 +112,13 @@ class Mccfr:
 
         tree = self.tree
         _, edges = most_opened(tree.parent, tree.turn, tree.players if self.mode == MODES["chance"] else 1)
-        return most_decisions(tree), int(self.task.form.infosets.width.max(initial=1)), int(edges) + 2
+        # A walk that meets no row twice need not wait with what it found.
+        once = self.mode != MODES["chance"] and self.task.form.perfect_recall and len(self._first) == self._rows
+        return most_decisions(tree), int(self.task.form.infosets.width.max(initial=1)), 0 if once else int(edges) + 2
+
+    @property
+    def _rows(self) -> int:
+        return len(self.row_first) - 1
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:

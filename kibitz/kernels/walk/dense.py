@@ -12,7 +12,7 @@ import numpy as np
 
 from kibitz.kernels.jit import U64
 from kibitz.kernels.walk.dispatch import register
-from kibitz.kernels.walk.match import CLOSED, greedy_of, match_regrets
+from kibitz.kernels.walk.match import CLOSED, greedy_of, match_quickly, match_regrets
 from kibitz.kernels.walk.random import NONE
 
 
@@ -35,7 +35,7 @@ def look(store, key):
 
 
 def matched(store, at, width, probability):
-    match_regrets(store.regret, at, width, probability)
+    match_quickly(store.regret, at, width, probability)
 
 
 def averaged(store, at, width, probability):

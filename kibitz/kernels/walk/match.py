@@ -28,6 +28,22 @@ def match_regrets(row, first, width, probability):
 
 
 @part
+def match_quickly(row, first, width, probability):
+    """As `match_regrets` with one division for all actions, whose results differ in the last bit."""
+    total = 0.0
+    for a in range(width):
+        regret = max(row[first + a], 0.0)
+        probability[a] = regret
+        total += regret
+    if total > 0.0:
+        scale = 1.0 / total
+        for a in range(width):
+            probability[a] *= scale
+        return
+    match_regrets(row, first, width, probability)
+
+
+@part
 def average_of(row, first, weights, width, probability):
     """probability[0:width] of the average strategy, whose weights are row[weights:]; by regrets, which are row[first:],
     where it was never played."""

@@ -95,7 +95,14 @@ def play_out(game, state, players, seating, random, luck, probability):
             state = draw(game, state, luck)
             continue
         actions = U64(width(game, state))
-        strategy(players[seating[mover]], game, state, actions, probability)
+        who = seating[mover]
+        # Named by a constant a player is not copied.
+        if who == 0:
+            strategy(players[0], game, state, actions, probability)
+        elif who == len(players) - 1:
+            strategy(players[-1], game, state, actions, probability)
+        else:
+            strategy(players[who], game, state, actions, probability)
         state = after(game, state, choose(probability, actions, next_unit(random)))
 
 
@@ -107,12 +114,12 @@ def play_deals(game, players, seatings, seed, first, result, random, luck, proba
     own: a player wins exactly nothing from itself.
     """
     for i in range(len(result)):
-        begin = seed_of(seed, first + i)
+        luck[0] = seed_of(seed, first + i)
+        start = deal(game, luck)
+        begin = luck[0]
         for k in range(len(seatings)):
-            luck[0] = begin
-            start = deal(game, luck)
-            random[0] = luck[0]
-            luck[0] = mix(luck[0] ^ LUCK)
+            random[0] = begin
+            luck[0] = mix(begin ^ LUCK)
             end = play_out(game, start, players, seatings[k], random, luck, probability)
             for seat in range(len(players)):
                 result[i, k, seatings[k, seat]] = payoff(game, end, U64(seat))

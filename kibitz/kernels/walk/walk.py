@@ -88,9 +88,10 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             row = key(game, view, state)
             at = locate(store, row, order.evict, count)
             matched(store, at, actions, probability)
-            mine = mover == seat
+            who = U64(mover)
+            mine = who == seat
             if not mine and mode != CHANCE_ONLY:
-                if mode == EXTERNAL and mover == next_seat:
+                if mode == EXTERNAL and who == next_seat:
                     add_average(store, at, actions, weight, probability)
                 a = choose(probability, actions, next_unit(random))
                 sampled *= probability[a]
