@@ -21,7 +21,8 @@ SUBJECTS = [
     ("poker(file=leduc)", "compiled"), ("kuhn", "plain"), (ROYAL, "plain"), (TRICKS, "compiled"),
 ]  # fmt: skip
 MORE = [
-    ("leduc", "tree"), ("leduc(players=3)", "tree"), ("liars_dice(dice_sides=3)", "tree"), ("matrix(payoffs=[[1, -1], [-1, 1]])", "tree"),
+    ("leduc", "tree"), ("leduc(players=3)", "tree"), ("liars_dice(dice_sides=3)", "tree"),
+    ("matrix(payoffs=[[1, -1], [-1, 1]])", "tree"),
     (SMALL_TOEPEN, "tree"), ("rhode_island(ranks=3, suits=2)", "compiled"), ("leduc(players=3)", "plain"),
     (ROYAL, "tree"),
 ]  # fmt: skip
