@@ -20,7 +20,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 Function = Callable[..., Any]
-COMPILED = {"nogil": True, "error_model": "numpy", "_nrt": False}  # as parts of kernels: without counts
+COMPILED = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}  # as parts of kernels
 
 _FUNCTIONS: dict[tuple[str, type], Function] = {}
 _DEFAULTS: dict[str, Function] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kibitz.kernels.jit import U64, part
+from kibitz.kernels.jit import U64, small_part
 
 CLOSED = -1e300  # a regret at or below this marks an action that is never played
 
 
-@part
+@small_part
 def match_regrets(row, first, width, probability):
     """probability[0:width] by regret matching on row[first:]; uniform over open actions where nothing is regretted."""
     total = 0.0
@@ -27,7 +27,7 @@ def match_regrets(row, first, width, probability):
         probability[a] = 1.0 / open_actions if row[first + a] > CLOSED else 0.0
 
 
-@part
+@small_part
 def match_quickly(row, first, width, probability):
     """As `match_regrets` with one division for all actions, whose results differ in the last bit."""
     total = 0.0
@@ -43,7 +43,7 @@ def match_quickly(row, first, width, probability):
     match_regrets(row, first, width, probability)
 
 
-@part
+@small_part
 def average_of(row, first, weights, width, probability):
     """probability[0:width] of the average strategy, whose weights are row[weights:]; by regrets, which are row[first:],
     where it was never played."""
@@ -58,7 +58,7 @@ def average_of(row, first, weights, width, probability):
         probability[a] /= total
 
 
-@part
+@small_part
 def greedy_of(row, first, width, probability):
     """All on the action that is regretted most."""
     best = U64(0)

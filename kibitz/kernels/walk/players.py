@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.kernels.jit import ONE, U64, part
+from kibitz.kernels.jit import ONE, U64, part, small_part
 from kibitz.kernels.walk.machine import CHANCE, END, advise, after, deal, draw, key, payoff, turn, width
 from kibitz.kernels.walk.machine import part as part_of
 from kibitz.kernels.walk.random import NONE, choose, mix, next_unit, seed_of
@@ -54,7 +54,7 @@ def fixed(game, mask, state, mover, seat):
     return part_of(game, state) != mask.part and (mask.seats >> U64(mover)) & ONE != NONE
 
 
-@part
+@small_part
 def strategy(player, game, state, actions, probability):
     """probability[0:actions] that a player gives to the actions of a decision."""
     if player.kind == UNIFORM:
@@ -72,7 +72,7 @@ def strategy(player, game, state, actions, probability):
     read(player.kind, player.store, key(game, player.keys, state), actions, probability)
 
 
-@part
+@small_part
 def read(kind, store, row, actions, probability):
     """What a row plays."""
     at = look(store, row)

@@ -6,7 +6,7 @@ alone. In arrays called `random` the first word is that state; the others are sc
 
 from __future__ import annotations
 
-from kibitz.kernels.jit import ONE, U64, part
+from kibitz.kernels.jit import ONE, U64, small_part
 
 NONE = U64(0)
 SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11, SHIFT_32 = U64(30), U64(27), U64(31), U64(11), U64(32)
@@ -16,7 +16,7 @@ TO_UNIT = 1.0 / 9007199254740992.0
 SCRATCH = 96  # words of an array `random`
 
 
-@part
+@small_part
 def mix(x):
     """The finaliser of splitmix64: a good hash of 64 bits."""
     x = (x ^ (x >> SHIFT_30)) * MIX_1
@@ -24,34 +24,34 @@ def mix(x):
     return x ^ (x >> SHIFT_31)
 
 
-@part
+@small_part
 def seed_of(seed, number):
     """Where the random numbers of a deal begin."""
     return mix(mix(U64(seed) + GOLDEN) ^ mix(U64(number) * GOLDEN + ONE))
 
 
-@part
+@small_part
 def next_word(random):
     """64 random bits."""
     random[0] += GOLDEN
     return mix(random[0])
 
 
-@part
+@small_part
 def next_unit(random):
     """A number in [0, 1)."""
     random[0] += GOLDEN
     return (mix(random[0]) >> SHIFT_11) * TO_UNIT
 
 
-@part
+@small_part
 def next_below(random, count):
     """A whole number below `count`, which is below 2^32."""
     random[0] += GOLDEN
     return ((mix(random[0]) >> SHIFT_32) * count) >> SHIFT_32
 
 
-@part
+@small_part
 def choose(probability, width, draw):
     """The action that a number in [0, 1) picks; rounding never picks one of probability 0."""
     last = NONE
