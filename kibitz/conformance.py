@@ -165,7 +165,7 @@ def compiled_rules_are_the_rules(subject: Subject) -> None:
     """A compiled match and one that the readable rules play hand by hand end alike."""
     machine = subject.machine
     players = [agent("uniform", machine) for _ in range(machine.players)]
-    slow = [_Thinking(player) for player in players]
+    slow = [Thinking(player) for player in players]
     one, two = (match(machine, *each, deals=subject.deals, seed=subject.seed) for each in (players, slow))
     if (one.scores, one.seats) != (two.scores, two.seats):
         raise Broken(f"{one} when compiled, {two} by the rules")
@@ -182,14 +182,9 @@ def walks_have_a_slow_twin(subject: Subject) -> None:
     fast = Blueprint.empty(machine, "null", MEMORY, subject.seed)
     fast.train(iterations=subject.interpreted)
     slow = Blueprint.empty(machine, "null", MEMORY, subject.seed)
-    from kibitz.kernels.walk.walk import EXTERNAL, Order
-
-    players = machine.players
-    order = Order(np.int64(EXTERNAL), 0.6, False, True, np.int64(subject.seed), np.uint64(players),
-                  np.uint64((1 << players) - 1))  # fmt: skip
     with np.errstate(over="ignore"):
         interpreted(walk_all)(
-            machine.game, slow.keys, slow.table, slow.mask(), slow.base_player(), order, 0, subject.interpreted,
+            machine.game, slow.keys, slow.table, slow.mask(), slow.base_player(), slow.order(), 0, subject.interpreted,
             workspace(machine.depth, 0, machine.actions),
         )  # fmt: skip
     if not (np.array_equal(fast.table.key, slow.table.key) and np.array_equal(fast.table.value, slow.table.value)):
@@ -249,7 +244,7 @@ def agents_are_asked_as_they_are_compiled(subject: Subject) -> None:
     player = blueprint_agent(subject.blueprint, machine, "blueprint")
     others = [agent("uniform", machine) for _ in range(machine.players - 1)]
     fast = match(machine, player, *others, deals=subject.deals, seed=subject.seed)
-    slow = match(machine, _Thinking(player), *others, deals=subject.deals, seed=subject.seed)
+    slow = match(machine, Thinking(player), *others, deals=subject.deals, seed=subject.seed)
     if (fast.scores, fast.seats) != (slow.scores, slow.seats):
         raise Broken(f"{fast} when compiled, {slow} when asked")
 
@@ -305,7 +300,7 @@ def search_answers(subject: Subject) -> None:
     match(subject.machine, player, *others, deals=min(3, subject.deals), seed=subject.seed)
 
 
-class _Thinking:
+class Thinking:
     """An agent without its compiled player, so that matches ask it."""
 
     def __init__(self, of: Any) -> None:

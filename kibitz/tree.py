@@ -189,6 +189,19 @@ class Tree:
         counts = np.bincount(self.parent[1:], minlength=self.histories)
         return np.concatenate(([0], np.cumsum(counts))).astype(np.int32), order
 
+    @property
+    def levels(self) -> list[NDArray[np.int32]]:
+        """Histories by depth, without the root."""
+        start, child = self.children
+        found: list[NDArray[np.int32]] = []
+        level = np.zeros(1, np.int32)
+        while len(level):
+            counts = (start[level + 1] - start[level]).astype(np.int64)
+            before = np.cumsum(counts) - counts
+            level = child[np.repeat(start[level] - before, counts) + np.arange(int(counts.sum()))]
+            found.append(level)
+        return found[:-1]
+
     @cached_property
     def zero_sum(self) -> bool:
         """Whether the payoffs of each outcome sum to zero, held against that outcome's own payoffs.

@@ -46,11 +46,3 @@ def trained(path: Path, spec: str, iterations: int = 300, seed: int = 0) -> str:
     blueprint.train(iterations=iterations)
     blueprint.save(path)
     return str(path)
-
-
-class Thinking:
-    """An agent without its compiled player, so that matches ask it."""
-
-    def __init__(self, agent) -> None:
-        self.agent, self.name = agent, agent.name
-        self.begin, self.act, self.end = agent.begin, agent.act, agent.end

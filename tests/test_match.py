@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from seats import Thinking, exact, trained
+from seats import exact, trained
 
 import kibitz
+from kibitz.conformance import Thinking
 from kibitz.errors import GameError
 from kibitz.evaluate import match as match_module
 from kibitz.evaluate.match import chosen, draws, match

@@ -40,21 +40,8 @@ def infoset_values(game: Game | Tree | Form | str, profile: Profile) -> InfosetV
 # On a tree
 
 
-def _levels(tree: Tree) -> list[NDArray[np.int32]]:
-    """Histories by depth, without the root."""
-    start, child = tree.children
-    found: list[NDArray[np.int32]] = []
-    level = np.zeros(1, np.int32)
-    while len(level):
-        counts = (start[level + 1] - start[level]).astype(np.int64)
-        before = np.cumsum(counts) - counts
-        level = child[np.repeat(start[level] - before, counts) + np.arange(int(counts.sum()))]
-        found.append(level)
-    return found[:-1]
-
-
 def _of_tree(tree: Tree, probabilities: Floats) -> InfosetValues:
-    infosets, levels = tree.infosets, _levels(tree)
+    infosets, levels = tree.infosets, tree.levels
     parent = np.maximum(tree.parent, 0)
     mover = tree.turn[parent]
     mover[0] = TERMINAL  # nobody moves to the root

@@ -8,6 +8,7 @@ told in `kibitz/kernels/walk/machine.py`.
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -36,7 +37,7 @@ class RowKeys:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # what has to be saved beside the name
 
 
-class Machine:
+class Machine(ABC):
     """What every machine has. Sizes are upper bounds."""
 
     rules: Game  # the readable rules
@@ -75,9 +76,9 @@ class Machine:
         """The action that the game's rule of thumb takes."""
         raise SolverError(f"{self.spec} has no rule of thumb")
 
+    @abstractmethod
     def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
         """The abstraction of a name, or of arrays that were saved with one."""
-        raise NotImplementedError
 
     def arrays_from(self, abstraction: str, path: str | None) -> dict[str, NDArray[Any]] | None:
         """What an abstraction needs that is made from a trained strategy; path: where that is saved."""
@@ -85,9 +86,9 @@ class Machine:
             raise SolverError(f"--strength is for abstractions that need a trained blueprint; {self.spec} has none")
         return None
 
+    @abstractmethod
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         """The keys of the rows that a seat reads in some infosets of the rules, which have so many actions."""
-        raise NotImplementedError
 
     def keys_at(self, view: RowKeys, infosets: Any) -> Words:
         """The keys of all infosets of a tree or a profile."""

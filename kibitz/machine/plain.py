@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
 from kibitz.games.machine import Machine, RowKeys, Words, drawn, row_key
-from kibitz.games.protocol import Buckets, Game
+from kibitz.games.protocol import CHANCE, TERMINAL, Buckets, Game
 
 DEPTH = 1000
 PROBES = 200  # games played at random, to see how many actions there are
@@ -87,8 +87,8 @@ class PlainMachine(Machine):
         most, rng = 1, Random(0)
         for _ in range(PROBES):
             state, random = self.rules.root(), np.array([rng.getrandbits(63)], np.uint64)
-            while (turn := self.rules.turn(state)) != -2:
-                if turn == -1:
+            while (turn := self.rules.turn(state)) != TERMINAL:
+                if turn == CHANCE:
                     with np.errstate(over="ignore"):
                         state = self.game.draw(state, random)
                     continue

@@ -42,24 +42,10 @@ def tree_game(tree: Tree) -> Any:
 def most_decisions(tree: Tree) -> int:
     """Decisions on a history, at most."""
     depth = np.zeros(tree.histories, np.int32)
-    for at, parent in zip(*_steps(tree), strict=True):
-        depth[at] = depth[parent] + (tree.turn[parent] >= 0)
+    for level in tree.levels:
+        above = tree.parent[level]
+        depth[level] = depth[above] + (tree.turn[above] >= 0)
     return int(depth.max(initial=0)) + 1
-
-
-def _steps(tree: Tree) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-    """Histories level by level, and their parents: so that depths are found by array operations."""
-    start, child = tree.children
-    level, levels, parents = np.zeros(1, np.int64), [], []
-    while len(level):
-        counts = np.diff(start)[level]
-        above = np.repeat(level, counts)
-        first = np.repeat(start[level], counts)
-        which = np.arange(len(above)) - np.repeat(np.cumsum(counts) - counts, counts)
-        level = child[first + which].astype(np.int64)
-        levels.append(level)
-        parents.append(above)
-    return levels, parents
 
 
 class TreeMachine(Machine):

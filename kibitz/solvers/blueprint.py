@@ -182,6 +182,16 @@ class Blueprint:
             places = np.linspace(0, self.capacity, threads + 1).astype(np.int64)
             list(pool.map(lambda k: scale(self.table, places[k], places[k + 1], np.float32(0.5)), range(threads)))
 
+    def order(self) -> Any:
+        """How to walk: external sampling, all seats."""
+        from kibitz.kernels.walk.walk import EXTERNAL, Order
+
+        players = self.machine.players
+        return Order(
+            np.int64(EXTERNAL), 0.0, False, self.full == "evict", np.int64(self.seed), np.uint64(players),
+            np.uint64((1 << players) - 1),
+        )  # fmt: skip
+
     def mask(self) -> Any:
         """Which rows may move."""
         from kibitz.kernels.walk.players import FREE, GRAFT, Mask
@@ -244,13 +254,9 @@ def walked(
     blueprint: Blueprint, mask: Any, base: Any, first: int, last: int, threads: int, pool: ThreadPoolExecutor
 ) -> NDArray[np.int64]:
     """Walk iterations first..last - 1 into a blueprint's table; returns what happened (kernels.walk.hash)."""
-    from kibitz.kernels.walk.walk import EXTERNAL, Order, workspace
+    from kibitz.kernels.walk.walk import workspace
 
-    machine, players = blueprint.machine, blueprint.machine.players
-    order = Order(
-        np.int64(EXTERNAL), 0.6, False, blueprint.full == "evict", np.int64(blueprint.seed), np.uint64(players),
-        np.uint64((1 << players) - 1),
-    )  # fmt: skip
+    machine, order = blueprint.machine, blueprint.order()
     # More pieces than threads: one whose core has a busy neighbour does fewer.
     pieces = 1 if threads == 1 else 8 * threads
     bounds = np.linspace(first, last, pieces + 1).astype(np.int64)

@@ -67,11 +67,6 @@ def found(name: str, first: Any) -> Function:
     return method  # type: ignore[no-any-return]
 
 
-def has(name: str, kind: type) -> bool:
-    """Whether a class has a function of its own for a stub."""
-    return (name, kind) in _FUNCTIONS or hasattr(kind, name)
-
-
 @lru_cache(None)
 def interpreted(function: Any) -> Function:
     """A function as it is written: it and all it calls by name run as Python. `slow_twin`: what runs instead of it.

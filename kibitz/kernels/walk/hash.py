@@ -130,15 +130,6 @@ def scale(store, first, last, factor):
 
 
 @kernel
-def filled(store):
-    """Rows in use."""
-    rows = 0
-    for at in range(len(store.key)):
-        rows += store.key[at] != NONE
-    return rows
-
-
-@kernel
 def look_up(store, keys, widths, out):
     """Average strategies by key. keys: uint64[n]; widths: int64[n]; out: float64[n, W]."""
     room = wide(store)

@@ -25,7 +25,7 @@ import numpy as np
 from kibitz.kernels.jit import ONE, U64, part
 from kibitz.kernels.walk.machine import CHANCE, END, after, deal, draw, keep, kept, key, level, payoff, turn, width
 from kibitz.kernels.walk.players import FREE, fixed, strategy
-from kibitz.kernels.walk.random import GOLDEN, NONE, choose, mix, next_unit
+from kibitz.kernels.walk.random import GOLDEN, NONE, SCRATCH, choose, mix, next_unit
 from kibitz.kernels.walk.store import add_average, add_regret, is_open, locate, matched, settle
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
@@ -187,12 +187,10 @@ def walk_all(game, view, store, mask, base, order, first, last, work):
                 walk(game, view, store, mask, base, order, seat, weight, work)
 
 
-def workspace(depth: int, words: int, actions: int, scratch: int = 0) -> Workspace:
-    """Room for walks with up to `depth` frames; words of a state, 0 for states of plain Python."""
-    from kibitz.kernels.walk.random import SCRATCH
-
+def workspace(depth: int, words: int, actions: int) -> Workspace:
+    """Room for walks with up to `depth` frames; words of a state, 0 for states of plain Python and for slow twins."""
     states = [None] * depth if words == 0 else np.zeros((depth, words), np.uint64)
     return Workspace(
         states, np.zeros((depth, 5), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
-        np.zeros(max(SCRATCH, scratch), np.uint64), np.zeros(4, np.int64),
+        np.zeros(SCRATCH, np.uint64), np.zeros(4, np.int64),
     )  # type: ignore[arg-type]  # fmt: skip
