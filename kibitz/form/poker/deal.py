@@ -12,12 +12,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.cards.boards import deck_of as cards_of_deck
+from kibitz.cards.boards import renamings
 from kibitz.errors import GameError
 from kibitz.games.poker.acpc import Definition
 from kibitz.games.poker.cards import cards_of, text_of
@@ -94,7 +96,7 @@ class Deal:
             example = self.text(level, 0, self.rounds[level].hand[0])
             raise GameError(f"{text!r} is not a hand and board of this round; they read {example!r}")
         wanted = np.array([card for group in groups[1:] for card in group], np.uint8)
-        rename = _renamings(self.definition)
+        rename = renamings(self.definition.suits)
         cuts = np.cumsum(sizes[1:])[:-1]
         here = self.rounds[level]
         for names in rename:
@@ -107,20 +109,9 @@ class Deal:
         raise AssertionError("every board is a renaming of one that is kept")
 
 
-def _renamings(definition: Definition) -> NDArray[np.uint8]:
-    """[renamings, 52]  what each renaming of the suits makes of a card."""
-    names = np.array(list(permutations(range(definition.suits))), np.uint8)
-    rename = np.repeat(np.arange(52, dtype=np.uint8)[None], len(names), axis=0)
-    suit = np.arange(52) & 3
-    inside = suit < definition.suits
-    rename[:, inside] = (np.arange(52, dtype=np.uint8) & 0xFC)[inside] + names[:, suit[inside]]
-    return rename
-
-
 def deck_of(definition: Definition) -> NDArray[np.uint8]:
     """The cards of a deck: the top ranks, the first suits."""
-    ranks = np.arange(13 - definition.ranks, 13)
-    return (4 * ranks[:, None] + np.arange(definition.suits)).ravel().astype(np.uint8)
+    return cards_of_deck(definition.ranks, definition.suits)
 
 
 def least_classes(definition: Definition) -> list[int]:
@@ -148,7 +139,7 @@ def deal(definition: Definition, alike: bool = True) -> Deal:
     if definition.hole not in (1, 2):
         raise GameError(f"hands of {definition.hole} cards are not handled here: only of 1 or 2")
     deck = deck_of(definition)
-    rename = _renamings(definition)
+    rename = renamings(definition.suits)
     rounds: list[Round] = []
     # Of each board so far: its cards, the renamings that leave it alone, and how many boards it stands for.
     boards: list[tuple[tuple[int, ...], Ints, int, int]] = [((), np.arange(len(rename)), 0, 1)]
