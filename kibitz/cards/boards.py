@@ -135,7 +135,7 @@ def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
 
     if max(board) > MOST_NEW or sum(board) >= ranks * suits:
         raise GameError(
-            f"boards of {board} cards by round do not fit a deck of {ranks * suits}, or more than {MOST_NEW} come at once"
+            f"boards of {board} cards by round: a deck of {ranks * suits} is too small, or over {MOST_NEW} come at once"
         )
     deck, rename = deck_of(ranks, suits).astype(np.int64), renamings(suits).astype(np.int64)
     scratch = np.zeros((4, 64), np.int64)
