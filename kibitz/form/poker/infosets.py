@@ -31,7 +31,7 @@ class PokerInfosets(Infosets):
     def __init__(self, form: PokerLayout) -> None:
         nodes = [[_deciding(form, segment, seat) for segment in range(len(form.segments.node))] for seat in (0, 1)]
         counts = np.array([[len(deciding) for deciding in of_seat] for of_seat in nodes], np.int64)
-        sizes = (counts * form.table.rows[:, form.levels]).ravel()
+        sizes = (counts * form.rows_by_seat[:, form.levels]).ravel()
         start = np.concatenate(([0], np.cumsum(sizes)))
         # Written past the frozen class; `first` and `actions_of` are large and made only if they are asked for.
         self.__dict__.update(
@@ -42,7 +42,7 @@ class PokerInfosets(Infosets):
     @property
     def plain(self) -> bool:
         """Whether the definition says all: without buckets."""
-        return self._form.buckets is None
+        return not self._form.in_buckets
 
     @property
     def definition(self) -> str:
@@ -108,8 +108,8 @@ class PokerInfosets(Infosets):
 
     def _block_rows(self, seat: int, level: int) -> list[int]:
         """Rows of each block of a segment."""
-        if self._form.buckets is not None:
-            return [int(self._form.table.rows[seat, level])]
+        if self._form.in_buckets:
+            return [int(self._form.rows_by_seat[seat, level])]
         sizes: list[int] = np.diff(self._form.cards.rounds[level].board_class).tolist()
         return sizes
 
@@ -147,8 +147,8 @@ class PokerInfosets(Infosets):
         at = int(np.searchsorted(self._start, infoset, side="right")) - 1
         seat, segment = divmod(at, len(form.segments.node))
         level, nodes, offset = int(form.levels[segment]), self._nodes[seat][segment], infoset - int(self._start[at])
-        if form.buckets is not None:
-            node, row = divmod(offset, int(form.table.rows[seat, level]))
+        if form.in_buckets:
+            node, row = divmod(offset, int(form.rows_by_seat[seat, level]))
             return f"bucket {row}:{form.betting.text[nodes[node]]}"
         cards = form.cards.rounds[level]
         board = int(np.searchsorted(cards.board_class * len(nodes), offset, side="right")) - 1
@@ -179,8 +179,8 @@ class PokerInfosets(Infosets):
         level, nodes = int(form.levels[segment]), self._nodes[seat][segment]
         start = int(self._start[seat * len(form.segments.node) + segment])
         place = nodes.index(node)
-        if form.buckets is not None:
-            rows = int(form.table.rows[seat, level])
+        if form.in_buckets:
+            rows = int(form.rows_by_seat[seat, level])
             number = re.fullmatch(r"bucket (\d{1,9})", cards)
             if number is None or int(number[1]) >= rows:
                 raise GameError(f"{cards!r} is not a bucket of this round: they are 'bucket 0' to 'bucket {rows - 1}'")
@@ -197,7 +197,7 @@ class PokerInfosets(Infosets):
         Infosets that differ by the names of suits, or by hands that are alike in the last round, are one here.
         """
         form, segments = self._form, len(self._form.segments.node)
-        if form.buckets is not None:
+        if form.in_buckets:
             raise GameError("infosets of buckets are not those of the game's tree: lift the profile first")
         at: dict[tuple[int, str], tuple[int, int, int]] = {}  # (seat, betting) -> node, segment, place among its nodes
         for seat in (0, 1):

@@ -122,6 +122,16 @@ class PokerLayout:
                 )
         return [of.astype(np.int64) for of in found]
 
+    @property
+    def in_buckets(self) -> bool:
+        """Whether classes of hands share rows."""
+        return self.buckets is not None
+
+    @property
+    def rows_by_seat(self) -> Ints:
+        """[seats, rounds]  classes of hands, or buckets."""
+        return self.table.rows
+
     @cached_property
     def perfect_recall(self) -> bool:
         """Without buckets always; with them where a bucket tells the one before."""

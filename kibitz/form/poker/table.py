@@ -129,7 +129,7 @@ def table_of(
     """The arrays that kernels read."""
     from kibitz.kernels.poker.passes import PokerTable
 
-    cards, nodes = _cards(deal, buckets), _nodes(betting, segments, groups, deal)
+    cards, nodes = _cards(deal, buckets), nodes_of(betting, segments, groups, deal.chance)
     level = np.repeat(np.arange(deal.definition.rounds), np.diff(groups.round_group))  # of each group
     lanes = np.diff(nodes["group_lane"])
     # Sequences of seat 0, then of seat 1, group by group; each seat's empty one comes first.
@@ -153,8 +153,13 @@ def table_of(
     return table, Sizes(second + 1 + int(lengths[1].sum()), second, int(wide.sum()), int(most.max()), int(rows.max()))
 
 
-def _nodes(betting: BettingTree, segments: Segments, groups: Groups, deal: Deal) -> dict[str, Any]:
-    """Nodes of all groups, numbered on; within a group they are counted from its first."""
+def nodes_of(
+    betting: BettingTree, segments: Segments, groups: Groups, chance: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Nodes of all groups, numbered on; within a group they are counted from its first.
+
+    chance: by round, what payoffs are multiplied by.
+    """
     from kibitz.kernels.poker.passes import EXIT, FOLD, SHOWDOWN
 
     shapes = [segments.node[of_group[0]] for of_group in groups.lanes]
@@ -183,7 +188,7 @@ def _nodes(betting: BettingTree, segments: Segments, groups: Groups, deal: Deal)
                 turn[here] = FOLD if betting.folded[node].any() else SHOWDOWN
                 for lane, segment in enumerate(groups.lanes[group]):
                     there = int(segments.node[segment][here - at])
-                    stake[:, node_lane[here] + lane] = _stakes(betting, there) * deal.chance[betting.round[there]]
+                    stake[:, node_lane[here] + lane] = _stakes(betting, there) * chance[betting.round[there]]
             else:
                 turn[here], count[here] = betting.turn[node], len(betting.actions[betting.actions_of[node]])
         # Actions of a seat are numbered node by node, so those of one node follow one another.

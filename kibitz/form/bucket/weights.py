@@ -1,0 +1,175 @@
+"""Joint weights of buckets: how often the seats hold each pair of them, and how often the one beats the other.
+
+With perfect recall a bucket of the last round names its whole path, and what the cards do to a game is all in two
+matrices over the buckets of the last round: how likely the seats hold a pair (folds), and how likely the first wins
+less how likely it loses (showdowns). Matrices of earlier rounds are sums over them. It is the Kronecker structure of
+[Gilpin, Hoda, Peña & Sandholm 2007]: B of each round, and W.
+
+They are counted on all last boards up to the names of suits, flop by flop (`kernels/cards/joint.py`), and kept as
+tables of `kibitz.cards.tables`: in pieces that are gone on with, with a checksum, made once.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.boards import pairs
+from kibitz.cards.buckets import HandBuckets
+from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, opened
+from kibitz.errors import SolverError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+VERSION = 1
+LOCKS = 16  # bands of rows that threads add to one at a time
+QUICK = 2.0  # seconds of a core: what takes less is not kept
+PAIR_SECONDS = 1.6e-9  # a pair of buckets on a board, about
+HAND_SECONDS = 1.3e-7  # a hand on a board
+
+
+@dataclass(frozen=True, eq=False)
+class JointWeights:
+    """By round, for one's own bucket and the other's: probabilities. Both seats have the same buckets."""
+
+    meets: tuple[Floats, ...]  # [C, C]  that the seats hold this pair; symmetric, sums to 1
+    wins: tuple[Floats, ...]  # [C, C]  that one holds this pair and wins, less that one loses; antisymmetric
+
+
+def joint_weights(buckets: HandBuckets, tell: Tell | None = None) -> JointWeights:
+    """The weights of buckets with perfect recall; looked up, or counted now."""
+    if not buckets.perfect_recall:
+        raise SolverError(
+            f"{buckets.name} forgets buckets of earlier rounds, and joint weights are those of buckets that name "
+            "their path: take recall=true, or sample the game (kibitz train)"
+        )
+    made = recipe_of(buckets)
+    if made.work < QUICK:
+        held: Arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in made.arrays.items()}
+        fill = made.make(held, threading.Lock())
+        for piece in range(made.pieces):
+            fill(piece)
+    else:
+        held = opened(made, tell)
+    return _by_round(buckets, held["meets"], held["wins"])
+
+
+def recipe_of(buckets: HandBuckets) -> Recipe:
+    """How the matrices of the last round are counted: lower halves, in whole numbers."""
+    last = len(buckets.rounds) - 1
+    count, boards = buckets.rounds[last].count, len(buckets.boards.rounds[last].cards)
+    hands = buckets.boards.hands(last, buckets.hole)
+    wide = min(count, hands)
+    work = boards * (hands * HAND_SECONDS * (hands**0.5 if buckets.hole == 2 else 1.0) / 30 + wide**2 * PAIR_SECONDS)
+    arrays = dict.fromkeys(("meets", "wins"), ("<i8", (count, count)))
+    about = f"how often the seats hold each pair of buckets of {buckets.name}"
+    pieces = len(_shards(buckets))
+    return Recipe(f"weights-{buckets.digest[:20]}", about, VERSION, arrays, pieces, partial(_pieces, buckets), work)
+
+
+def _shards(buckets: HandBuckets) -> list[list[slice]]:
+    """By piece, by round: the boards that continue one flop."""
+    rounds = buckets.boards.rounds
+    begin = next((level for level, cards in enumerate(buckets.boards.board) if cards), 0)
+    found = []
+    for flop in range(len(rounds[begin].cards)):
+        low, high = flop, flop + 1
+        shard = [slice(0, 1)] * begin + [slice(low, high)]
+        for after in rounds[begin + 1 :]:
+            low, high = int(after.below[low]), int(after.below[high])
+            shard.append(slice(low, high))
+        found.append(shard)
+    return found
+
+
+def _pieces(buckets: HandBuckets, arrays: Arrays, lock: threading.Lock) -> Fill:
+    from kibitz.kernels.cards import joint as kernels
+
+    shards, last = _shards(buckets), len(buckets.rounds) - 1
+    size = buckets.rounds[last].count
+    bands = [int(cut) for cut in np.linspace(0, size, min(LOCKS, size) + 1)]
+    locks = [threading.Lock() for _ in bands[1:]]
+
+    def fill(piece: int) -> None:
+        bucket, order, tie = _settled(buckets, shards[piece])
+        used, number = np.unique(bucket, return_inverse=True)
+        number = number.reshape(bucket.shape).astype(np.int32)
+        wide = int(kernels.widest(number, np.full(len(used), -1, np.int32)))
+        hands, left = bucket.shape[1], buckets.boards.live(last)
+        scratch = kernels.scratch_of(hands, left, len(used), wide)
+        wins, meets = (np.zeros((len(used), len(used)), np.int64) for _ in range(2))
+        weight = buckets.boards.rounds[last].total[shards[piece][last]]
+        kernels.add_boards(order, tie, pairs(left, buckets.hole), left, number, weight, scratch, wins, meets)
+        turns = np.roll(np.arange(len(locks)), -piece)  # threads begin at different bands
+        for band in turns.tolist():
+            low, high = np.searchsorted(used, bands[band : band + 2])
+            with locks[band]:
+                kernels.spread(wins, used, int(low), int(high), arrays["wins"])
+                kernels.spread(meets, used, int(low), int(high), arrays["meets"])
+
+    return fill
+
+
+def _settled(
+    buckets: HandBuckets, shard: list[slice]
+) -> tuple[NDArray[np.uint32], NDArray[np.int16], NDArray[np.int16]]:
+    """(bucket by board and hand, hands by strength, first of the same strength) of the last boards of a shard."""
+    from kibitz.kernels.cards import joint as kernels
+
+    last = len(buckets.rounds) - 1
+    boards, of = buckets.boards, buckets.rounds[last]
+    cards = np.ascontiguousarray(boards.rounds[last].cards[shard[last]])
+    here = pairs(boards.live(last), buckets.hole)
+    shape = len(cards), len(here)
+    order, tie, ahead = np.zeros(shape, np.int16), np.zeros(shape, np.int16), np.zeros(shape, np.int16)
+    scratch = kernels.scratch_of(len(here), boards.live(last), 1, 1)
+    kernels.order_hands(cards, boards.deck.astype(np.int64), here, scratch, order, tie, ahead)
+    if of.table is not None:
+        return of.table[shard[last]].astype(np.uint32), order, tie
+    assert of.least is not None
+    bucket = np.zeros(shape, np.uint32)
+    if last == 0 or len(of.first) == 2:
+        upper, parents = np.zeros((1, 0), np.uint8), np.zeros((1, 1), np.uint16)  # nothing is above
+        above, new = np.zeros(len(cards), np.int64), cards.shape[1]
+    else:
+        before = shard[last - 1]
+        held = buckets.rounds[last - 1].table
+        assert held is not None
+        upper, parents = boards.rounds[last - 1].cards[before], held[before]
+        above, new = boards.rounds[last].above[shard[last]] - before.start, boards.board[last]
+    kernels.cut_hands(
+        cards, above, np.ascontiguousarray(upper), np.ascontiguousarray(parents), new, boards.deck.astype(np.int64),
+        here, of.first, of.least, np.zeros(53, np.int64), ahead, bucket,
+    )  # fmt: skip
+    return bucket, order, tie
+
+
+def _by_round(buckets: HandBuckets, meets: NDArray[np.int64], wins: NDArray[np.int64]) -> JointWeights:
+    """Lower halves of the last round, counted -> matrices of all rounds, as probabilities."""
+    both = meets.astype(np.float64)
+    both += np.tril(both, -1).T
+    won = wins.astype(np.float64)
+    won -= np.tril(won, -1).T
+    deals = both.sum()
+    both /= deals
+    won /= deals
+    found = [(both, won)]
+    for after in buckets.rounds[:0:-1]:
+        first = after.first[:-1]
+        found.append((_merged(found[-1][0], first), _merged(found[-1][1], first)))
+    first_of, second_of = zip(*reversed(found), strict=True)
+    return JointWeights(first_of, second_of)
+
+
+def _merged(matrix: Floats, first: Ints) -> Floats:
+    """Rows and columns of a parent's buckets summed."""
+    if all(b - a == 1 for a, b in pairwise(first.tolist())) and len(first) == len(matrix):
+        return matrix
+    found: Floats = np.add.reduceat(np.add.reduceat(matrix, first, axis=0), first, axis=1)
+    return found

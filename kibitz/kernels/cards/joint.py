@@ -1,0 +1,270 @@
+"""How often two seats hold a pair of buckets on the last boards, and how often the one wins.
+
+All hands of a board are taken at once; they are numbered as in `kibitz.cards.boards`. In order of strength, the hands
+that a hand beats are those before it, so a row of the matrix gets the counts of buckets so far; pairs of hands that
+share a card cannot meet, and are taken off again. Everything is counted in whole numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kibitz.kernels.cards.boards import place_of
+from kibitz.kernels.cards.ranking import value_of, value_of_three, with_card
+from kibitz.kernels.jit import U64, kernel, part
+
+HAND_BITS = 11  # hands on a board: 1,326 at most
+
+
+class Scratch(NamedTuple):
+    """Room for the work on one board: H hands of L live cards, d different buckets."""
+
+    live: np.ndarray  # int64[53]  cards that are not on the board; their places in the deck
+    key: np.ndarray  # int64[H]  strength and hand
+    count: np.ndarray  # int64[2, 53]  hands so far and of one strength that hold a live card; the last: all
+    held: np.ndarray  # int32[53, H]  the hands that hold a live card, by strength
+    small: np.ndarray  # int32[H]  the bucket of a hand among those of the board
+    seen: np.ndarray  # int32[buckets]  which board had the bucket last
+    number: np.ndarray  # int32[buckets]  its number there
+    bucket: np.ndarray  # int64[H]  and back
+    so_far: np.ndarray  # int32[H]  weaker hands by bucket
+    wins: np.ndarray  # int32[d, d]
+    shared: np.ndarray  # int32[d, d]  pairs of different hands that share a card, the stronger one first
+
+
+def scratch_of(hands: int, cards: int, buckets: int, wide: int) -> Scratch:
+    """Room for boards with at most `wide` different buckets."""
+    return Scratch(
+        np.zeros(53, np.int64), np.zeros(hands, np.int64), np.zeros((2, 53), np.int64),
+        np.zeros((cards, hands if hands == cards else cards), np.int32), np.zeros(hands, np.int32),
+        np.full(buckets, -1, np.int32), np.zeros(buckets, np.int32), np.zeros(hands, np.int64),
+        np.zeros(wide, np.int32), np.zeros((wide, wide), np.int32), np.zeros((wide, wide), np.int32),
+    )  # fmt: skip
+
+
+@part
+def strength_of(word, cards, high, low):
+    """What a hand with its board is worth: larger is better. high, low: its ranks, for hands of one or two cards."""
+    if cards >= 5:
+        return np.int64(value_of(word))
+    if cards == 3:
+        return np.int64(value_of_three(word))
+    if cards == 1:
+        return np.int64(high)
+    return np.int64(13 * 13 + high if high == low else 13 * max(high, low) + min(high, low))
+
+
+@part
+def sort_keys(key, count):
+    """Shell sort."""
+    gap = 1
+    while gap < count // 3:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(gap, count):
+            moved = key[i]
+            j = i
+            while j >= gap and key[j - gap] > moved:
+                key[j] = key[j - gap]
+                j -= gap
+            key[j] = moved
+        gap //= 3
+
+
+@part
+def live_cards(board, cards, deck, live):
+    """The cards of a deck that are not on a board, in order; returns how many."""
+    left = 0
+    for d in range(deck.shape[0]):
+        free = True
+        for k in range(cards):
+            if board[k] == deck[d]:
+                free = False
+        if free:
+            live[left] = deck[d]
+            left += 1
+    return left
+
+
+@kernel
+def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
+    """For each board: its hands by strength, the weakest first; tie: the first in order that is as strong.
+
+    pairs [H, hole] live cards of a hand by place. ahead: by hand, twice the hands that it beats plus those it ties.
+    """
+    hole, cards = pairs.shape[1], boards.shape[1]
+    live, key, count = scratch.live, scratch.key, scratch.count
+    for b in range(boards.shape[0]):
+        left = live_cards(boards[b], cards, deck, live)
+        word = U64(0)
+        for k in range(cards):
+            word = with_card(word, boards[b, k])
+        hands = pairs.shape[0]
+        for h in range(hands):
+            mine = word
+            for i in range(hole):
+                mine = with_card(mine, live[pairs[h, i]])
+            high = live[pairs[h, 0]] >> 2
+            low = live[pairs[h, hole - 1]] >> 2 if hole == 2 else boards[b, 0] >> 2 if cards else high
+            key[h] = strength_of(mine, hole + cards, high, low) << HAND_BITS | h
+        sort_keys(key, hands)
+        for i in range(left + 1):
+            count[0, i] = 0
+            count[1, i] = 0
+        first = 0
+        while first < hands:
+            last = first
+            while last < hands and key[last] >> HAND_BITS == key[first] >> HAND_BITS:
+                h = key[last] & ((1 << HAND_BITS) - 1)
+                order[b, last] = h
+                tie[b, last] = first
+                for i in range(hole):
+                    count[1, pairs[h, i]] += 1
+                last += 1
+            for at in range(first, last):
+                h = order[b, at]
+                beaten, level = first, last - first
+                if hole == 1:
+                    level -= 1
+                else:
+                    beaten -= count[0, pairs[h, 0]] + count[0, pairs[h, 1]]
+                    level -= count[1, pairs[h, 0]] + count[1, pairs[h, 1]] - 1
+                ahead[b, h] = 2 * beaten + level
+            for at in range(first, last):
+                h = order[b, at]
+                for i in range(hole):
+                    count[0, pairs[h, i]] += 1
+                    count[1, pairs[h, i]] = 0
+            first = last
+
+
+@kernel
+def cut_hands(boards, above, upper, parents, new, deck_place, pairs, first, least, live, ahead, bucket):
+    """Buckets of hands that are cut by strength: by the bucket on the board above, and by how far ahead they are.
+
+    boards [S, k], above [S] the board above among `upper` [T, k - new]; parents [T, hands there] buckets.
+    first, least: as of RoundBuckets. live [53]: room.
+    """
+    hole, cards = pairs.shape[1], boards.shape[1]
+    before = cards - new
+    for b in range(boards.shape[0]):
+        left = 0
+        for place in range(deck_place.shape[0]):  # places in the deck of the cards that are not on the board
+            free = True
+            for k in range(cards):
+                if deck_place[place] == boards[b, k]:
+                    free = False
+            if free:
+                live[left] = place
+                for k in range(before):
+                    live[left] -= deck_place[place] > upper[above[b], k]
+                left += 1
+        wide = deck_place.shape[0] - before
+        for h in range(pairs.shape[0]):
+            at = live[pairs[h, 0]] if hole == 1 else place_of(live[pairs[h, 0]], live[pairs[h, 1]], wide)
+            parent = np.int64(parents[above[b], at]) if first.shape[0] > 2 else 0
+            low, high = first[parent], first[parent + 1]
+            while low + 1 < high:
+                middle = (low + high) // 2
+                if least[middle] <= ahead[b, h]:
+                    low = middle
+                else:
+                    high = middle
+            bucket[b, h] = low
+
+
+@part
+def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, meets):
+    """Add one board to the matrices, of which only the lower halves are filled: wins less losses, and meetings."""
+    hands, hole = pairs.shape
+    small, so_far, v, s = scratch.small, scratch.so_far, scratch.wins, scratch.shared
+    d = 0
+    for h in range(hands):
+        of = bucket[h]
+        if scratch.seen[of] != board:
+            scratch.seen[of] = board
+            scratch.number[of] = d
+            scratch.bucket[d] = of
+            d += 1
+        small[h] = scratch.number[of]
+    for i in range(d):
+        so_far[i] = 0
+        for j in range(d):
+            v[i, j] = 0
+            s[i, j] = 0
+    for i in range(left):
+        scratch.count[0, i] = 0
+    at = 0
+    while at < hands:
+        first = at
+        while at < hands and tie[at] == first:
+            row = v[small[order[at]]]
+            for j in range(d):
+                row[j] += so_far[j]
+            at += 1
+        for k in range(first, at):
+            h = order[k]
+            so_far[small[h]] += 1
+            if hole == 2:
+                for i in range(2):
+                    card = pairs[h, i]
+                    scratch.held[card, scratch.count[0, card]] = k
+                    scratch.count[0, card] += 1
+    if hole == 2:  # two different hands share one card at most, so each pair is in one list
+        for card in range(left):
+            held = scratch.held[card]
+            for x in range(scratch.count[0, card]):
+                one = small[order[held[x]]]
+                level = tie[held[x]]
+                y = 0
+                while y < x and held[y] < level:
+                    other = small[order[held[y]]]
+                    v[one, other] -= 1
+                    s[one, other] += 1
+                    y += 1
+                while y < x:
+                    s[one, small[order[held[y]]]] += 1
+                    y += 1
+    for i in range(d):
+        row = scratch.bucket[i]
+        mine = np.int64(so_far[i])
+        for j in range(d):
+            column = scratch.bucket[j]
+            if column <= row:
+                both = mine * so_far[j] - s[i, j] - s[j, i]
+                if i == j:
+                    both -= mine
+                meets[row, column] += weight * both
+                wins[row, column] += weight * (v[i, j] - v[j, i])
+
+
+@kernel
+def add_boards(order, tie, pairs, left, bucket, weight, scratch, wins, meets):
+    """Add boards to the matrices [buckets, buckets]; see `add_board`."""
+    for b in range(order.shape[0]):
+        add_board(order[b], tie[b], pairs, left, bucket[b], weight[b], b, scratch, wins, meets)
+
+
+@kernel
+def widest(bucket, seen):
+    """The most different buckets on one board; seen [buckets]: room, -1."""
+    most = 0
+    for b in range(bucket.shape[0]):
+        d = 0
+        for h in range(bucket.shape[1]):
+            if seen[bucket[b, h]] != b:
+                seen[bucket[b, h]] = b
+                d += 1
+        most = max(most, d)
+    return most
+
+
+@kernel
+def spread(small, used, low, high, out):
+    """Add rows low to high of the lower half of a matrix of some buckets to that of all; `used` goes up."""
+    for i in range(low, high):
+        row = used[i]
+        for j in range(i + 1):
+            out[row, used[j]] += small[i, j]
