@@ -98,14 +98,17 @@ def _pieces(buckets: HandBuckets, arrays: Arrays, lock: threading.Lock) -> Fill:
 
     def fill(piece: int) -> None:
         bucket, order, tie = _settled(buckets, shards[piece])
-        used, number = np.unique(bucket, return_inverse=True)
-        number = number.reshape(bucket.shape).astype(np.int32)
-        wide = int(kernels.widest(number, np.full(len(used), -1, np.int32)))
+        number = np.zeros(size, np.uint32)
+        kernels.mark(bucket, number)
+        used = np.flatnonzero(number)
+        number[used] = np.arange(len(used))
+        kernels.renumber(bucket, number)
+        wide = int(kernels.widest(bucket, np.full(len(used), -1, np.int32)))
         hands, left = bucket.shape[1], buckets.boards.live(last)
         scratch = kernels.scratch_of(hands, left, len(used), wide)
         wins, meets = (np.zeros((len(used), len(used)), np.int64) for _ in range(2))
         weight = buckets.boards.rounds[last].total[shards[piece][last]]
-        kernels.add_boards(order, tie, pairs(left, buckets.hole), left, number, weight, scratch, wins, meets)
+        kernels.add_boards(order, tie, pairs(left, buckets.hole), left, bucket, weight, scratch, wins, meets)
         turns = np.roll(np.arange(len(locks)), -piece)  # threads begin at different bands
         for band in turns.tolist():
             low, high = np.searchsorted(used, bands[band : band + 2])

@@ -24,10 +24,11 @@ class Scratch(NamedTuple):
     live: np.ndarray  # int64[53]  cards that are not on the board; their places in the deck
     key: np.ndarray  # int64[H]  strength and hand
     count: np.ndarray  # int64[2, 53]  hands so far and of one strength that hold a live card; the last: all
-    held: np.ndarray  # int32[53, H]  the hands that hold a live card, by strength
-    small: np.ndarray  # int32[H]  the bucket of a hand among those of the board
+    held: np.ndarray  # uint32[L, L]  buckets of the hands that hold a live card, by strength
+    level: np.ndarray  # int32[L, L]  and the first hand in order that is as strong
+    small: np.ndarray  # uint32[H]  the bucket of a hand among those of the board
     seen: np.ndarray  # int32[buckets]  which board had the bucket last
-    number: np.ndarray  # int32[buckets]  its number there
+    number: np.ndarray  # uint32[buckets]  its number there
     bucket: np.ndarray  # int64[H]  and back
     so_far: np.ndarray  # int32[H]  weaker hands by bucket
     wins: np.ndarray  # int32[d, d]
@@ -38,8 +39,8 @@ def scratch_of(hands: int, cards: int, buckets: int, wide: int) -> Scratch:
     """Room for boards with at most `wide` different buckets."""
     return Scratch(
         np.zeros(53, np.int64), np.zeros(hands, np.int64), np.zeros((2, 53), np.int64),
-        np.zeros((cards, hands if hands == cards else cards), np.int32), np.zeros(hands, np.int32),
-        np.full(buckets, -1, np.int32), np.zeros(buckets, np.int32), np.zeros(hands, np.int64),
+        np.zeros((cards, cards), np.uint32), np.zeros((cards, cards), np.int32), np.zeros(hands, np.uint32),
+        np.full(buckets, -1, np.int32), np.zeros(buckets, np.uint32), np.zeros(hands, np.int64),
         np.zeros(wide, np.int32), np.zeros((wide, wide), np.int32), np.zeros((wide, wide), np.int32),
     )  # fmt: skip
 
@@ -176,6 +177,18 @@ def cut_hands(boards, above, upper, parents, new, deck_place, pairs, first, leas
 
 
 @part
+def take_off(card, count, held, level, v, s):
+    """Take the pairs of hands that share a card off the wins, and count them."""
+    for x in range(count):
+        one = U64(held[card, x])
+        mine = level[card, x]
+        for y in range(x):
+            other = U64(held[card, y])
+            v[one, other] -= np.int32(level[card, y] < mine)
+            s[one, other] += np.int32(1)
+
+
+@part
 def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, meets):
     """Add one board to the matrices, of which only the lower halves are filled: wins less losses, and meetings."""
     hands, hole = pairs.shape
@@ -189,9 +202,10 @@ def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, mee
             scratch.bucket[d] = of
             d += 1
         small[h] = scratch.number[of]
-    for i in range(d):
+    wide = U64(d)
+    for i in range(wide):
         so_far[i] = 0
-        for j in range(d):
+        for j in range(wide):
             v[i, j] = 0
             s[i, j] = 0
     for i in range(left):
@@ -200,37 +214,28 @@ def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, mee
     while at < hands:
         first = at
         while at < hands and tie[at] == first:
-            row = v[small[order[at]]]
-            for j in range(d):
-                row[j] += so_far[j]
+            row = U64(small[order[at]])
+            for j in range(wide):
+                v[row, j] += so_far[j]
             at += 1
         for k in range(first, at):
             h = order[k]
-            so_far[small[h]] += 1
+            of = small[h]
+            so_far[of] += 1
             if hole == 2:
                 for i in range(2):
                     card = pairs[h, i]
-                    scratch.held[card, scratch.count[0, card]] = k
-                    scratch.count[0, card] += 1
+                    place = scratch.count[0, card]
+                    scratch.held[card, place] = of
+                    scratch.level[card, place] = first
+                    scratch.count[0, card] = place + 1
     if hole == 2:  # two different hands share one card at most, so each pair is in one list
-        for card in range(left):
-            held = scratch.held[card]
-            for x in range(scratch.count[0, card]):
-                one = small[order[held[x]]]
-                level = tie[held[x]]
-                y = 0
-                while y < x and held[y] < level:
-                    other = small[order[held[y]]]
-                    v[one, other] -= 1
-                    s[one, other] += 1
-                    y += 1
-                while y < x:
-                    s[one, small[order[held[y]]]] += 1
-                    y += 1
-    for i in range(d):
+        for card in range(U64(left)):
+            take_off(card, U64(scratch.count[0, card]), scratch.held, scratch.level, v, s)
+    for i in range(wide):
         row = scratch.bucket[i]
         mine = np.int64(so_far[i])
-        for j in range(d):
+        for j in range(wide):
             column = scratch.bucket[j]
             if column <= row:
                 both = mine * so_far[j] - s[i, j] - s[j, i]
@@ -245,6 +250,22 @@ def add_boards(order, tie, pairs, left, bucket, weight, scratch, wins, meets):
     """Add boards to the matrices [buckets, buckets]; see `add_board`."""
     for b in range(order.shape[0]):
         add_board(order[b], tie[b], pairs, left, bucket[b], weight[b], b, scratch, wins, meets)
+
+
+@kernel
+def mark(bucket, seen):
+    """seen[bucket] = 1."""
+    for b in range(bucket.shape[0]):
+        for h in range(bucket.shape[1]):
+            seen[bucket[b, h]] = 1
+
+
+@kernel
+def renumber(bucket, number):
+    """Buckets by their new numbers, in place."""
+    for b in range(bucket.shape[0]):
+        for h in range(bucket.shape[1]):
+            bucket[b, h] = number[bucket[b, h]]
 
 
 @kernel

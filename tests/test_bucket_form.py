@@ -1,0 +1,150 @@
+"""BucketForm against PokerForm under the same buckets, and joint weights against their definition."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from bucketed import SMALL, forms, naive_weights, random_buckets, rules
+
+from kibitz.cards.buckets import HandBuckets, RoundBuckets
+from kibitz.errors import GameError, SolverError
+from kibitz.form.bucket.device import Device
+from kibitz.form.bucket.form import BucketForm
+from kibitz.form.bucket.space import BucketSpace
+from kibitz.form.bucket.weights import joint_weights
+from kibitz.form.poker.space import PokerSpace
+from kibitz.kernels.sequence.cfr import Rule
+
+RULES = {
+    "dcfr+": Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True),
+    "cfr": Rule(np.inf, np.inf, 0.0, 0.0, -np.inf, 0.0, False),
+    "dcfr": Rule(1.5, 0.0, 2.0, 3.0, -np.inf, 0.0, True),
+    "pcfr+": Rule(np.inf, np.inf, 2.0, 0.0, 0.0, 1.0, True),
+}
+
+
+def drawn(form: BucketForm, seed: int = 1) -> np.ndarray:
+    return form.to_probabilities(np.random.default_rng(seed).random(form.sequences))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_weights_are_those_of_the_definition(name: str) -> None:
+    buckets, _ = random_buckets(rules(name), 2, 5)
+    weights = joint_weights(buckets)
+    meets, wins = naive_weights(buckets)
+    np.testing.assert_allclose(weights.meets[-1], meets, atol=1e-15)
+    np.testing.assert_allclose(weights.wins[-1], wins, atol=1e-15)
+    for both, won in zip(weights.meets, weights.wins, strict=True):
+        assert both.sum() == pytest.approx(1.0, abs=1e-12)
+        np.testing.assert_allclose(both, both.T, atol=1e-16)
+        np.testing.assert_allclose(won, -won.T, atol=1e-16)
+        assert (np.abs(won) <= both + 1e-15).all()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_it_equals_the_poker_form(name: str) -> None:
+    form, poker = forms(name)
+    assert (form.sequences, form.columns, form.points) == (poker.sequences, poker.columns, poker.points)
+    assert list(form.infosets.labels[:40]) == list(poker.infosets.labels[:40])
+    assert form.infosets.find(0, form.infosets.labels[3]) == 3
+    played = drawn(form)
+    np.testing.assert_allclose(form.by_column(form.to_strategy(played)), played, atol=1e-15)
+    mine, theirs = form.measure(played), poker.measure(played)
+    np.testing.assert_allclose(mine.value, theirs.value, atol=1e-9)
+    np.testing.assert_allclose(mine.best, theirs.best, atol=1e-9)
+    np.testing.assert_allclose(form.value(played), mine.value, atol=1e-9)
+    for seat in (0, 1):
+        by_column = []
+        for each in (form, poker):
+            worth = np.zeros(each.sequences)
+            lo, hi = each.seat_sequence[seat : seat + 2]
+            worth[lo:hi] = each.gradient(seat, each.plan(each.to_strategy(played)))
+            by_column.append(each.by_column(worth) if each is form else poker._columns(worth))
+        np.testing.assert_allclose(*by_column, atol=1e-9)
+        best, answer = form.best_response(seat, played)
+        assert best == pytest.approx(theirs.best[seat], abs=1e-9)
+        assert form.value(answer)[seat] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["leduc", "turn hold'em of 10 cards"])
+def test_cfr_is_that_of_the_poker_form(name: str, rule: str) -> None:
+    form, poker = forms(name, 2)
+    mine, theirs = BucketSpace(form, None, np.float64), PokerSpace(poker, None, np.float64)
+    mine.iterate(RULES[rule], 0, 12, 1)
+    mine.iterate(RULES[rule], 12, 8, 1)
+    theirs.iterate(RULES[rule], 0, 20, 1)
+    assert mine.measure(True).nash_conv == pytest.approx(theirs.measure(True).nash_conv, rel=1e-6)
+    # Plans, not probabilities: in rows that rounding alone lets a seat come to the two may play differently.
+    plans = [form.by_column(form.plan(form.to_strategy(space.probabilities(True)))) for space in (mine, theirs)]
+    np.testing.assert_allclose(*plans, atol=1e-6)
+
+
+def test_single_precision_is_good_to_its_word() -> None:
+    form, _ = forms("turn hold'em of 10 cards")
+    single, double = BucketSpace(form, drawn(form)), BucketSpace(form, drawn(form), np.float64)
+    for seat in (0, 1):
+        for space in (single, double):
+            space.passes.gradient(seat, space._plan, space._roots[1 - seat], space._worth)
+        off = np.abs(single._worth - double._worth).max()
+        assert 0.0 < off <= 1e-6 * form.scale
+
+
+def test_a_run_goes_on_where_it_was_cut() -> None:
+    form, _ = forms("leduc")
+    whole, cut, other = (BucketSpace(form, None) for _ in range(3))
+    whole.iterate(RULES["dcfr+"], 0, 10, 1)
+    cut.iterate(RULES["dcfr+"], 0, 4, 1)
+    for name, array in other.state.items():
+        array[...] = cut.state[name]
+    other.restore()
+    other.iterate(RULES["dcfr+"], 4, 6, 1)
+    for name, array in whole.state.items():
+        assert array.tobytes() == other.state[name].tobytes()
+
+
+def test_cuts_by_strength_are_what_a_table_says() -> None:
+    """The last round cut by strength, against the table of the same buckets."""
+    buckets, _ = random_buckets(rules("flop hold'em of 12 cards"), 3, 2)
+    before = buckets.rounds[0]
+    from kibitz.form.bucket import weights as module
+
+    parent = np.repeat(np.arange(before.count), 3)
+    least = np.tile([0, 9, 24], before.count)
+    cut = HandBuckets("cut", buckets.boards, 2, (before, RoundBuckets(len(parent), parent, None, least)))
+    tables = [module._settled(cut, shard)[0] for shard in module._shards(cut)]
+    table = np.concatenate(tables).astype(np.uint16)
+    # By definition: the bucket before, and twice the hands beaten plus those tied.
+    from kibitz.games.poker.rules import strength
+
+    boards, draw = buckets.boards, np.random.default_rng(0)
+    for board in draw.integers(0, len(boards.rounds[1].cards), 8).tolist():
+        hands, shown = boards.hands_on(1, board, 2), boards.rounds[1].cards[board]
+        worth = strength(np.concatenate((hands, np.repeat(shown[None], len(hands), axis=0)), axis=1))
+        apart = ~(hands[:, None, :, None] == hands[None, :, None, :]).any(axis=(2, 3))
+        ahead = ((np.sign(worth[:, None] - worth) + 1) * apart).sum(axis=1)
+        assert before.table is not None
+        above = before.table[boards.find(0, hands, 2)]
+        np.testing.assert_array_equal(table[board], 3 * above + (ahead >= 9) + (ahead >= 24))
+    whole = dataclasses.replace(cut, rounds=(before, RoundBuckets(len(parent), parent, table)))
+    for mine, theirs in zip(joint_weights(cut).meets, joint_weights(whole).meets, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    buckets, _ = random_buckets(rules("leduc"), 3, 1)
+    poker, parents = rules("leduc"), [of.parent for of in buckets.rounds]
+    weights = joint_weights(buckets)
+    with pytest.raises(GameError, match="do not name their path"):
+        BucketForm(poker, "x", "", [parents[0], parents[1][::-1]], weights)
+    with pytest.raises(SolverError, match="joint weights of"):
+        BucketForm(poker, "x", "", [parents[0], np.append(parents[1], parents[1][-1])], weights)
+    forgets = dataclasses.replace(
+        buckets, rounds=(buckets.rounds[0], dataclasses.replace(buckets.rounds[1], parent=np.full(len(parents[1]), -1)))
+    )
+    with pytest.raises(SolverError, match="recall=true"):
+        joint_weights(forgets)
+    with pytest.raises(SolverError, match="choose cpu or gpu"):
+        Device("tpu")
