@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ from bucketed import SMALL, forms, naive_weights, random_buckets, rules
 
 from kibitz.cards.buckets import HandBuckets, RoundBuckets
 from kibitz.errors import GameError, SolverError
+from kibitz.form.bucket import programme as bucket_programme
 from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.form import BucketForm
 from kibitz.form.bucket.space import BucketSpace
 from kibitz.form.bucket.weights import joint_weights
+from kibitz.form.poker import programme
 from kibitz.form.poker.space import PokerSpace
 from kibitz.kernels.sequence.cfr import Rule
+from kibitz.run import solve
 
 RULES = {
     "dcfr+": Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True),
@@ -148,3 +152,96 @@ def test_what_does_not_fit_is_refused() -> None:
         joint_weights(forgets)
     with pytest.raises(SolverError, match="choose cpu or gpu"):
         Device("tpu")
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "rhode island of 4 ranks"])
+def test_the_programme_solves_it(name: str) -> None:
+    form, poker = forms(name, 2)
+    theirs = programme.payoff_matrix(poker)
+    mine = form.payoff_matrix()
+    assert mine.nnz == (np.abs(theirs.data) > 1e-14).sum() == bucket_programme.payoff_entries(form)
+    played = drawn(form)
+    plan, second = form.plan(form.to_strategy(played)), int(form.seat_sequence[1])
+    assert plan[:second] @ mine @ plan[second:] == pytest.approx(form.value(played)[0], abs=1e-12)
+    exact = solve(form, "lp")
+    assert exact.meta["nash_conv"] < 1e-9
+    learnt = solve(form, "dcfr+", iterations=1500)
+    assert learnt.meta["value"][0] == pytest.approx(exact.meta["value"][0], abs=1e-3)
+    assert learnt.meta["nash_conv"] < 0.05
+    assert solve(form, "fp", iterations=300).meta["nash_conv"] < 0.2 * form.measure(form.uniform()).nash_conv
+
+
+def test_values_of_infosets_are_those_of_the_poker_form_on_the_tree() -> None:
+    """By the definition: what a seat gets in a row is its share of the value of the game."""
+    form, _ = forms("leduc")
+    played = drawn(form)
+    found, first = form.infoset_values(played), form.infosets.first
+    value = form.value(played)
+    for seat in (0, 1):
+        # Infosets at which the seat acts first cover all deals, as nobody can end the game before.
+        labels = [i for i in range(*form.infosets.seat_start[seat : seat + 2]) if form.infosets.labels[i].endswith(":")]
+        if seat == 0:
+            share = [
+                found.reach[i] * played[first[i] : first[i + 1]] @ found.values[first[i] : first[i + 1]] for i in labels
+            ]
+            assert sum(share) == pytest.approx(value[0], abs=1e-12)
+            assert found.reach[labels].sum() == pytest.approx(1.0)
+    best, answer = form.best_response(1, played)
+    better = form.infoset_values(answer)
+    reached = better.reach > 1e-12
+    chosen = np.add.reduceat(answer * np.nan_to_num(better.values), first[:-1])
+    most = np.maximum.reduceat(np.nan_to_num(better.values), first[:-1])
+    second = np.arange(form.points) >= form.infosets.seat_start[1]
+    np.testing.assert_allclose(chosen[reached & second], most[reached & second], atol=1e-9)
+    assert best == pytest.approx(form.value(answer)[1])
+
+
+def test_frozen_rows_stay_and_the_rest_answers() -> None:
+    form, _ = forms("leduc")
+    base = drawn(form)
+    nodes, _ = form.infosets.order()
+    moves = form.betting.round[nodes] > 0
+    rows = form.freeze(moves, base)
+    found = solve(form, "dcfr+", rows=rows, iterations=400)
+    frozen = np.repeat(~moves, form.infosets.width)
+    np.testing.assert_array_equal(found.probabilities[frozen], base[frozen])
+    # Nobody who may move gains: free the second seat's later rounds alone and respond.
+    measured = rows.measure(form.to_strategy(found.probabilities))
+    assert measured.nash_conv < 0.02
+    assert rows.measure(form.to_strategy(base)).nash_conv > 10 * measured.nash_conv
+    assert rows.reached().all()
+    shut = base.copy()
+    first = form.infosets.first
+    shut[first[0] : first[1]] = np.eye(int(first[1]))[0]  # the first row never bets
+    assert not form.freeze(moves, shut).reached().all()
+    everything = form.freeze(np.ones(form.points, bool), base)
+    assert everything.measure(form.to_strategy(base)).nash_conv == pytest.approx(form.measure(base).nash_conv)
+
+
+def test_a_start_profile_is_where_it_starts(tmp_path: Path) -> None:
+    form, _ = forms("leduc")
+    first = solve(form, "dcfr+", iterations=50)
+    again = solve(form, "dcfr+", iterations=0, start=first)
+    np.testing.assert_allclose(again.probabilities, first.probabilities, atol=1e-6)
+    cut = tmp_path / "run.checkpoint"
+    solve(form, "dcfr+", iterations=20, checkpoint=cut)
+    np.testing.assert_array_equal(
+        solve(form, "dcfr+", iterations=50, checkpoint=cut, resume=True).probabilities, first.probabilities
+    )
+
+
+def test_parts_are_those_of_the_betting_and_of_the_first_buckets() -> None:
+    form, _ = forms("leduc")
+    nodes, bucket = form.infosets.order()
+    part = form.parts_by_actions([[{"raise"}]])
+    begins = np.array([form.betting.text[n].startswith("r") for n in nodes])
+    np.testing.assert_array_equal(part == 1, begins)
+    names, what, level = form.parts_by_private()
+    first = level == 1
+    np.testing.assert_array_equal(what[first], bucket[first])
+    np.testing.assert_array_equal(what[~first], form.parents[1][bucket[~first]])
+    assert len(names) == form.rows[0]
+    form.check_parts("raise", ("base", "r"), part)
+    wrong = np.where(level == 1, 1, 2)
+    with pytest.raises(GameError, match="not a grafting partition"):
+        form.check_parts("rounds", ("base", "one", "two"), wrong)

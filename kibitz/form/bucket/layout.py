@@ -35,6 +35,7 @@ class Node:
     first: int  # its first action among the seat's actions of the group
     count: int
     before: int  # the seat's last action in the group, -1 if it has not acted yet
+    other: int  # the same of the other seat
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,14 @@ class BucketLayout:
                 )
 
             nodes = tuple(
-                Node(k, int(turn[k]), int(action[children[k, 0]]), int(table["count"][start + k]), before(k)[turn[k]])
+                Node(
+                    k,
+                    int(turn[k]),
+                    int(action[children[k, 0]]),
+                    int(table["count"][start + k]),
+                    before(k)[turn[k]],
+                    before(k)[1 - turn[k]],
+                )
                 for k in np.flatnonzero(turn < 2).tolist()
             )
             links = tuple(
@@ -190,6 +198,18 @@ class BucketLayout:
     def products(self) -> int:
         """Multiply-adds of one gradient."""
         return sum(int(self.rows[g.level]) ** 2 * g.lanes * (len(g.folds) + len(g.showdowns)) for g in self.groups)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Joint weights, in single and in double precision."""
+        return 2 * (4 + 8) * int((self.rows**2).sum())
+
+    @property
+    def solve_bytes(self) -> int:
+        """What CFR takes beside them: five arrays in single precision; for a look at the gap three in double and a
+        seat's products; and in the end the profile."""
+        columns = max(g.lanes * max(len(g.folds), len(g.showdowns)) * int(self.rows[g.level]) for g in self.groups)
+        return self.sequences * (5 * 4 + 3 * 8) + 2 * 8 * columns
 
     @cached_property
     def tree_digest(self) -> str:

@@ -85,6 +85,13 @@ class Passes:
             self._handed_on(g, seat, self.layout.view(plan, seat, g), found)
         return found
 
+    def before(self, g: int, node: Node, plan: Any, roots: list[list[Any]]) -> tuple[Any, Any]:
+        """[lanes, buckets]  the reach at a node, of the seat that acts there and of the other."""
+        seat, other = node.seat, 1 - node.seat
+        mine = roots[seat][g] if node.before < 0 else self.layout.view(plan, seat, g)[node.before]
+        his = roots[other][g] if node.other < 0 else self.layout.view(plan, other, g)[node.other]
+        return mine, his
+
     def gradient(self, seat: int, plan: Any, roots: list[Any], out: Any) -> None:
         """Fill a seat's part of `out` with what its sequences are worth. plan, roots: of the other seat."""
         layout, xp = self.layout, self.xp

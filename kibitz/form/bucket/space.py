@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.form.bucket.form import BucketForm
 from kibitz.form.bucket.layout import Node
 from kibitz.form.bucket.passes import Passes
+from kibitz.form.bucket.rows import BucketRows
+from kibitz.form.poker.rows import RENEW
 from kibitz.form.protocol import Measure
 
 if TYPE_CHECKING:
+    from kibitz.form.bucket.operator import BucketOperator
     from kibitz.kernels.sequence.cfr import Rule
 
 Floats = NDArray[np.float64]
@@ -27,8 +29,10 @@ NOISE = 1e-14  # a sum of positive regrets below this share of the largest payof
 class BucketSpace:
     """As `form.space.Space`: the rules of `kernels/sequence/cfr.py` on whole arrays."""
 
-    def __init__(self, form: BucketForm, start: Floats | None, dtype: Any = np.float32) -> None:
-        self.form, self.dtype = form, np.dtype(dtype)
+    def __init__(
+        self, form: BucketOperator, start: Floats | None, dtype: Any = np.float32, rows: BucketRows | None = None
+    ) -> None:
+        self.form, self.dtype, self.rows = form, np.dtype(dtype), rows
         self.passes = Passes(form, form.weights, form.device, dtype)
         xp = self.passes.xp
         strategy = form.to_strategy(form.uniform() if start is None else start)
@@ -37,9 +41,11 @@ class BucketSpace:
         self._plan, self._worth = self.passes.zeros(), self.passes.zeros()
         self._roots: list[Any] = [None, None]
         self._host: dict[str, NDArray[Any]] = {}
-        self.restore_plans()
+        if rows is not None:
+            rows.hold(self._regret, self._strategy)
+        self._follow_plans()
 
-    def restore_plans(self) -> None:
+    def _follow_plans(self) -> None:
         for seat in (0, 1):
             self._roots[seat] = self.passes.plan(seat, self._strategy, self._plan)
 
@@ -60,12 +66,15 @@ class BucketSpace:
         if self.form.device.on_gpu:
             for name, array in self._held.items():
                 array[...] = self.passes.xp.asarray(self._host[name])
-        self.restore_plans()
+        self._follow_plans()
 
     def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`."""
-        passes = self.passes
-        for t in range(done + 1, done + count + 1):
+        # Discounts make nothing of all regrets in the first iteration, those of frozen rows too: begin at the second.
+        later = int(self.rows is not None and (math.isfinite(rule.alpha) or math.isfinite(rule.beta)))
+        for t in range(done + 1 + later, done + count + 1 + later):
+            if self.rows is not None and (t - 1 - later) % RENEW == 0:
+                self.rows.hold(self._regret, self._strategy)
             if rule.alternating:
                 for seat in (0, 1):
                     self._step(rule, t, seat)
@@ -76,7 +85,7 @@ class BucketSpace:
                 for seat in (0, 1):
                     self._follow(rule, t, seat)
         if self.form.device.on_gpu:
-            passes.xp.cuda.get_current_stream().synchronize()
+            self.passes.xp.cuda.get_current_stream().synchronize()
 
     def _step(self, rule: Rule, t: int, seat: int) -> None:
         """New regrets and a new strategy of a seat."""
@@ -139,11 +148,14 @@ class BucketSpace:
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""
         weights = self._average if begun else self._strategy
+        if self.rows is not None:
+            return self.rows.probabilities(weights)
         return self.form.to_probabilities(self.form.device.to_host(weights))
 
     def measure(self, begun: bool) -> Measure:
         """What that is worth, without a copy of it."""
-        return self.form.measure_weights(self._average if begun else self._strategy)
+        weights = self._average if begun else self._strategy
+        return self.form.measure_weights(weights) if self.rows is None else self.rows.measure(weights)
 
 
 def discount(exponent: float, t: int) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,11 @@ from kibitz.form.poker.rows import Treeplex
 Ints = NDArray[np.int64]
 
 
-def by_actions(form: PokerOperator, lists: list[list[set[str]]]) -> Ints:
-    """[I] part j + 1 where the players' actions begin with list j, each step of which is a set of actions; else 0."""
+def by_actions(form: Any, lists: list[list[set[str]]]) -> Ints:
+    """[I] part j + 1 where the players' actions begin with list j, each step of which is a set of actions; else 0.
+
+    form: of poker, with the betting tree and infosets that know their betting nodes.
+    """
     betting = form.betting
     part = np.zeros(len(betting), np.int64)
     done: list[list[int]] = [[0] * len(lists)]  # by node: steps of each list so far, -1: not on it
@@ -29,7 +34,8 @@ def by_actions(form: PokerOperator, lists: list[list[set[str]]]) -> Ints:
                         part[node] = j + 1
         done.append(steps)
     nodes, _ = form.infosets.order()
-    return part[nodes]
+    found: Ints = part[nodes]
+    return found
 
 
 def by_private(form: PokerOperator) -> tuple[list[str], Ints, Ints]:

@@ -153,9 +153,7 @@ def table_of(
     return table, Sizes(second + 1 + int(lengths[1].sum()), second, int(wide.sum()), int(most.max()), int(rows.max()))
 
 
-def nodes_of(
-    betting: BettingTree, segments: Segments, groups: Groups, chance: NDArray[np.float64]
-) -> dict[str, Any]:
+def nodes_of(betting: BettingTree, segments: Segments, groups: Groups, chance: NDArray[np.float64]) -> dict[str, Any]:
     """Nodes of all groups, numbered on; within a group they are counted from its first.
 
     chance: by round, what payoffs are multiplied by.
