@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kibitz import store
 from kibitz.abstractions.compact import abstracted_form, abstracted_tree
+from kibitz.abstractions.poker import reads_form
 from kibitz.errors import ArtefactError, Interrupted, RunWarning, SolverError
 from kibitz.evaluate import probabilities_of
 from kibitz.form import choice
@@ -255,8 +256,8 @@ def _look(solver: Solver, form: Form, seconds: float) -> Look:
 
 
 def walks(solver: str, abstraction: Any = None) -> bool:
-    """Whether a tree is needed: by a solver that walks it, or by an abstraction with another name than GameShrink's."""
-    named = isinstance(abstraction, str) and not abstraction.strip().startswith("gameshrink")
+    """Whether a tree is needed: by a solver that walks it, or by an abstraction that no poker form reads."""
+    named = isinstance(abstraction, str) and not reads_form(abstraction)
     return named or parse(solver).name == "mccfr"
 
 

@@ -58,11 +58,14 @@ def show(value: Any) -> str:
     return repr(value)
 
 
-def parse(text: str) -> Spec:
-    """Parse "name(key=value, ...)"; a mistake is reported with the column it stands at."""
+def parse(text: str, first: str = "") -> Spec:
+    """Parse "name(key=value, ...)"; a mistake is reported with the column it stands at.
+
+    first: a parameter whose name may be left out before a number or a list that stands first, as in percentile(8).
+    """
     if len(text) > MAX_LENGTH:
         raise SpecError(f"a spec of {len(text):,} characters is too long; the limit is {MAX_LENGTH:,}")
-    return _Parser(text).spec()
+    return _Parser(text).spec(first)
 
 
 class _Parser:
@@ -97,16 +100,20 @@ class _Parser:
         self.at = found.end()
         return found.group()
 
-    def spec(self) -> Spec:
+    def spec(self, first: str) -> Spec:
         name = self.match(_NAME, "a name")
         args: dict[str, Any] = {}
         if self.take("(") and not self.take(")"):
             while True:
-                key = self.match(_NAME, "a parameter's name")
-                if key in args:
-                    raise SpecError(f"parameter {key!r:.80} is given twice in {self.text!r:.200}")
-                if not self.take("="):
-                    raise self.fail("'='")
+                self.space()
+                if first and not args and self.text[self.at : self.at + 1] in tuple("[0123456789+-"):
+                    key = first
+                else:
+                    key = self.match(_NAME, "a parameter's name")
+                    if key in args:
+                        raise SpecError(f"parameter {key!r:.80} is given twice in {self.text!r:.200}")
+                    if not self.take("="):
+                        raise self.fail("'='")
                 args[key] = self.value(0)
                 if self.take(")"):
                     break

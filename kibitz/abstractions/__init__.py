@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from kibitz import html
 from kibitz import spec as specs
+from kibitz.abstractions.buckets import is_saved, parse
 from kibitz.abstractions.cards import card_buckets
+from kibitz.cards.buckets import HandBuckets
 from kibitz.errors import GameError, SpecError
 from kibitz.form.choice import needs_tree
 from kibitz.form.rows import check_rows
@@ -85,7 +87,7 @@ class Abstraction:
 
 def abstraction(
     game: Game | Tree | str,
-    source: str | Bucket | Mapping[Any, Hashable] | Abstraction = "null",
+    source: str | Bucket | Mapping[Any, Hashable] | Abstraction | HandBuckets = "null",
     without: Sequence[Action] | Callable[[int, str, tuple[Action, ...]], Sequence[Action]] = (),
 ) -> Abstraction:
     """An abstraction of a game.
@@ -93,7 +95,8 @@ def abstraction(
     source   a name: "null", "suits", "JQ.K", "J.Q.K(recall=false)", or one that the game brings (its method buckets());
              or a function (seat, infoset) -> bucket; or a table {(seat, infoset): bucket} or {infoset: bucket}, where
              infosets that are not named keep their own row. Infosets of a seat with the same bucket share a row; they
-             must have the same actions, unless the game says of its abstraction that it goes by position.
+             must have the same actions, unless the game says of its abstraction that it goes by position. For poker
+             also buckets of hands: "percentile(8)", the folder where some were saved, or HandBuckets
     without  actions to drop: a list of names, dropped wherever another action is left; or a function
              (seat, infoset, actions) -> the actions to drop there.
 
@@ -113,8 +116,12 @@ def abstraction(
         if callable(without) or len(without):
             raise SpecError("an Abstraction has its dropped actions already: give without= when you make it")
         return source
-    if isinstance(source, str):
-        spec = specs.parse(source)
+    if isinstance(source, str) and is_saved(source):
+        source = HandBuckets.load(source)
+    if isinstance(source, HandBuckets):
+        name, keys = source.name, _from_buckets(source, tree, rules)
+    elif isinstance(source, str):
+        spec = parse(source)
         args = dict(spec.args)
         if "without" in args and (callable(without) or len(without)):
             raise SpecError(f"the actions to drop are given twice: in {source!r} and as without=")
@@ -214,6 +221,19 @@ def _from_name(spec: specs.Spec, tree: Tree, rules: Game | None) -> Buckets | No
             return Buckets(lambda seat, label: label, keys=lambda labels: keys)
     bucket = card_buckets(spec, tree, rules)
     return None if bucket is None else Buckets(bucket)
+
+
+def _from_buckets(made: HandBuckets, tree: Tree, rules: Game | None) -> Ints:
+    """For each infoset of a poker game's tree what it shares a row by, within buckets of hands."""
+    from kibitz.abstractions.poker import tree_keys
+    from kibitz.games import game as make_game
+
+    rules = make_game(tree.spec) if rules is None and tree.spec else rules
+    if rules is None or needs_tree(rules):
+        raise GameError(f"the buckets {made.name} are of poker hands, for two-player poker games by a definition")
+    keys = tree_keys(rules, tree.infosets, made)
+    assert keys is not None
+    return keys
 
 
 def _from_table(table: Mapping[Any, Hashable], infosets: Infosets) -> Bucket:

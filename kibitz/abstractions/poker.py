@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import spec as specs
+from kibitz.abstractions.buckets import NAMES, hand_buckets, is_bucket_name
+from kibitz.cards.buckets import HandBuckets
 from kibitz.errors import SolverError
 from kibitz.form.choice import compact_form
 from kibitz.form.protocol import CompactForm
@@ -22,12 +24,16 @@ Ints = NDArray[np.int64]
 def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
     """(name, buckets) of an abstraction of a poker form.
 
-    source  "gameshrink", "gameshrink(reading=win-count, threshold=[0, 50, 2])", a Shrunk, or buckets: for each round,
-            class of hands -> bucket, for both seats or for each
+    source  "gameshrink", "gameshrink(reading=win-count, threshold=[0, 50, 2])", a Shrunk; "percentile(8)" or another
+            name of `kibitz.abstractions.buckets`, the folder where such buckets were saved, HandBuckets; or buckets:
+            for each round, class of hands -> bucket, for both seats or for each
     """
     from kibitz.abstractions.gameshrink import Shrunk, shrink
     from kibitz.abstractions.signals import Cards
 
+    if is_bucket_name(source):
+        made = hand_buckets(form.definition, source)
+        return made.name, made.classes(form.cards)
     if isinstance(source, Shrunk):
         lossy = f", threshold={specs.show(source.threshold)}" if any(source.threshold) else ""
         return f"gameshrink(reading={source.reading}{lossy})", shrunk_buckets(form, source)
@@ -35,7 +41,7 @@ def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
         return "buckets", source
     spec = specs.parse(source)
     if spec.name != "gameshrink":
-        raise specs.unknown("abstraction of a poker form", spec.name, ["gameshrink"])
+        raise specs.unknown("abstraction of a poker form", spec.name, ["gameshrink", *NAMES])
 
     def gameshrink(reading: str = "strict", threshold: Any = None) -> Shrunk:
         return shrink(Cards.of(form.definition), reading, 0 if threshold is None else threshold)
@@ -63,22 +69,27 @@ def shrunk_buckets(form: CompactForm, shrunk: Shrunk) -> list[Ints]:
 # The tree of the same game
 
 
-def tree_keys(rules: Any, infosets: Infosets, spec: specs.Spec) -> Ints | None:
+def reads_form(source: Any) -> bool:
+    """Whether an abstraction is one of a poker form: GameShrink's, or buckets of hands."""
+    return is_bucket_name(source) or (isinstance(source, str) and source.strip().startswith("gameshrink"))
+
+
+def tree_keys(rules: Any, infosets: Infosets, spec: specs.Spec | HandBuckets) -> Ints | None:
     """For each infoset of a poker game's tree what it shares a row by: "suits", or a name that the poker form knows.
 
     None for other names, and for suits of one card in the hand and one on the board, which `cards.py` reads.
     """
     several = rules.definition.hole > 1 or sum(rules.definition.board) > 1
-    if spec.name != "gameshrink" and not (spec.name == "suits" and several):
+    if not reads_form(spec if isinstance(spec, HandBuckets) else str(spec)) and not (spec.name == "suits" and several):
         return None
     form = compact_form(rules)
     compact = form.infosets.compact
     mine: Ints
     mine, node, number = compact.places(infosets)
-    if spec.name == "suits":
+    if isinstance(spec, specs.Spec) and spec.name == "suits":
         specs.call(lambda: None, spec)
         return mine
-    _, found = poker_buckets(form, str(spec))
+    _, found = poker_buckets(form, spec if isinstance(spec, HandBuckets) else str(spec))
     by_seat = found if isinstance(found, tuple) else (found, found)
     level, seat = form.betting.round[node], form.betting.turn[node]
     bucket = np.empty(len(node), np.int64)

@@ -195,6 +195,7 @@ def parsed(seats: str) -> Any:
 
 def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tree | CompactForm:
     """What is stitched on: a form without a tree where base and abstractions allow it, else the game's tree."""
+    from kibitz.abstractions.poker import reads_form
     from kibitz.form.choice import needs_tree
     from kibitz.stitch.compact import HINT, WHOLE, whole
 
@@ -203,7 +204,7 @@ def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tre
     if by_tree:
         return tree_of_text(text, watch)
     name = order.base.partition("(")[0].strip()
-    fits = name in (*WHOLE, "gameshrink") if given is None else given.infosets.compact is not None
+    fits = name in WHOLE or reads_form(order.base) if given is None else given.infosets.compact is not None
     mine = order.base if given is None else given.meta.get("abstraction", "null")
     views = (
         [order.inside]

@@ -1,0 +1,309 @@
+"""How strong all hands on all boards of a poker game are, as whole numbers (`Boards` has their order).
+
+*Ahead* is what a hand on a board of the last round has against a random hand: twice the hands that it beats plus those
+that it ties. E[HS] and E[HS²] of a round are sums of it, and of its square, over all boards that can still come. Being
+whole numbers they are the same, to the bit, for hands that differ by the names of suits. For Texas hold'em they come
+from the tables of `recipes.py`; any other game is gone through board by board.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.boards import Boards, boards_of, pairs, renamings
+from kibitz.cards.isomorphism import Indexer
+from kibitz.cards.recipes import class_of, recipe
+from kibitz.cards.tables import Arrays, opened
+from kibitz.errors import GameError
+from kibitz.host import cores
+
+Ints = NDArray[np.int64]
+Table = NDArray[Any]
+Values = Callable[[NDArray[np.uint8]], Ints]  # hands with their boards [n, cards] -> what they are worth
+Heard = Callable[[int, int], None]  # pieces done, of how many
+
+HANDS_AT_ONCE = 1 << 21  # hands of the last round in one piece of work
+HOLD_EM = (13, 4, (0, 3, 1, 1), 2)
+METRICS = {"ehs": 1, "ehs2": 2}  # the power of strength whose mean is taken
+
+
+@dataclass(frozen=True, eq=False)
+class HandStrengths:
+    """All hands on the boards of a game. B boards of a round, H hands on each."""
+
+    boards: Boards
+    hole: int
+    values: Values  # for games whose hands have not five to seven cards, two of them private
+
+    def __post_init__(self) -> None:
+        if self.hole not in (1, 2):
+            raise GameError(f"hands of {self.hole} private cards are not abstracted here: only of 1 or 2")
+
+    @property
+    def last(self) -> int:
+        return len(self.boards.rounds) - 1
+
+    @cached_property
+    def met(self) -> int:
+        """Hands that a hand meets at the showdown."""
+        return math.comb(self.boards.live(self.last) - self.hole, self.hole)
+
+    @property
+    def top(self) -> int:
+        """How far ahead a hand is that beats all."""
+        return 2 * self.met
+
+    def shape(self, level: int) -> tuple[int, int]:
+        return len(self.boards.rounds[level].cards), self.boards.hands(level, self.hole)
+
+    def run_outs(self, level: int) -> int:
+        """Ways to complete the board, for a hand in a round."""
+        left, ways = self.boards.live(level) - self.hole, 1
+        for new in self.boards.board[level + 1 :]:
+            ways *= math.comb(left, new)
+            left -= new
+        return ways
+
+    # What kernels are given
+
+    @cached_property
+    def kernel_args(self) -> tuple[Any, ...]:
+        """(deck, place of a card in it, renamings, private cards)."""
+        return (self.boards.deck.astype(np.int64), self.boards.place.astype(np.int64),
+                renamings(self.boards.suits).astype(np.int64), self.hole)  # fmt: skip
+
+    @cached_property
+    def gone(self) -> np.uint64:
+        """Cards that are not in the deck, as bits."""
+        return np.uint64(sum(1 << card for card in range(52) if self.boards.place[card] < 0))
+
+    @staticmethod
+    def scratch() -> Ints:
+        from kibitz.kernels.cards.hands import SCRATCH
+
+        return np.zeros(SCRATCH, np.int64)
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether strengths come from the kernel for two private cards and hands of five to seven."""
+        return self.hole == 2 and 3 <= sum(self.boards.board) <= 5
+
+    # Strength
+
+    def ahead(self, part: slice | Ints) -> NDArray[np.uint16]:
+        """[boards, H]  how far ahead hands are, on some boards of the last round."""
+        from kibitz.kernels.cards.hands import ahead_of_pairs, ahead_of_values
+
+        cards = np.ascontiguousarray(self.boards.rounds[-1].cards[part])
+        hands = self.boards.hands(self.last, self.hole)
+        found = np.empty((len(cards), hands), np.uint16)
+        if self.of_pairs:
+            ahead_of_pairs(cards, self.gone, found)
+            return found
+        places = pairs(self.boards.live(self.last), self.hole)
+        deck = self.boards.deck
+        for n, board in enumerate(cards):
+            held = np.setdiff1d(deck, board)[places]
+            whole = np.concatenate((held, np.broadcast_to(board, (hands, len(board)))), axis=1)
+            ahead_of_values(self.values(whole)[None], places, found[n : n + 1])
+        return found
+
+    def pieces(self, level: int) -> list[slice]:
+        """Boards of a round cut so that what continues each cut, in the round after, is a piece of work."""
+        count, after = len(self.boards.rounds[level].cards), level + 1
+        if after > self.last:
+            step = max(1, HANDS_AT_ONCE // self.shape(level)[1])
+            return [slice(at, min(at + step, count)) for at in range(0, count, step)]
+        below, hands = self.boards.rounds[after].below, self.shape(after)[1]
+        most = max(1, HANDS_AT_ONCE // hands)
+        cuts = [0]
+        while cuts[-1] < count:
+            end = int(np.searchsorted(below, below[cuts[-1]] + most, "right")) - 1
+            cuts.append(min(count, max(cuts[-1] + 1, end)))
+        return [slice(a, b) for a, b in pairwise(cuts)]
+
+    def children(self, level: int, part: slice) -> slice:
+        """The boards of the next round that continue some boards."""
+        below = self.boards.rounds[level + 1].below
+        return slice(int(below[part.start]), int(below[part.stop]))
+
+    def family(self, level: int, part: slice) -> tuple[Any, ...]:
+        """(boards, their renamings, where those begin that continue them, these boards, the first of them)."""
+        upper, lower = self.boards.rounds[level], self.boards.rounds[level + 1]
+        inside = self.children(level, part)
+        return (upper.cards[part], upper.group[part], lower.below[part.start : part.stop + 1], lower.cards[inside],
+                inside.start)  # fmt: skip
+
+    # Means over the boards that can still come
+
+    def metric(self, level: int, name: str = "ehs2", heard: Heard | None = None) -> Table:
+        """[B, H]  the sum over all boards that can still come of `ahead`, or of its square: uint32 or uint64."""
+        power = METRICS[name]
+        if self._in_tables(level):
+            return self._looked_up(level, power)
+        return self._summed(level, power, heard)
+
+    def scale(self, level: int, name: str) -> float:
+        """What a metric is divided by to be a mean of strengths from 0 to 1."""
+        ways = self.run_outs(level)
+        if self._in_tables(level):  # where the order of the cards to come does not count
+            ways = math.comb(self.boards.live(level) - self.hole, sum(self.boards.board[level + 1 :]))
+        return float(self.top) ** METRICS[name] * ways
+
+    def _in_tables(self, level: int) -> bool:
+        game = self.boards.ranks, self.boards.suits, self.boards.board, self.hole
+        return game == HOLD_EM and level < self.last
+
+    def _looked_up(self, level: int, power: int) -> Table:
+        from kibitz.kernels.cards.hands import look_up
+
+        shape = self.shape(level)
+        if level == 0:
+            found = _figures(opened(recipe("preflop")), power).astype(np.uint64)
+            number = class_of().astype(np.int64)  # of hands a < b at b (b - 1) / 2 + a
+            sizes = np.bincount(number, minlength=169)
+            low, high = pairs(52, 2).T
+            each: Table = (found // sizes.astype(np.uint64))[number[high * (high - 1) // 2 + low]][None]
+            return each
+        figures = _figures(opened(recipe("flop" if level == 1 else "turn")), power)
+        plan = Indexer([2, sum(self.boards.board[: level + 1])])._plan
+        out = np.empty(shape, np.uint32)
+        cards = self.boards.rounds[level].cards
+
+        def fill(part: slice) -> None:
+            look_up(cards[part], self.gone, plan, figures, out[part])
+
+        run(fill, [slice(at, at + 256) for at in range(0, shape[0], 256)])
+        return out
+
+    def _summed(self, level: int, power: int, heard: Heard | None) -> Table:
+        from kibitz.kernels.cards.hands import add_values
+
+        if level == self.last:
+            whole = np.empty(self.shape(level), np.uint32)
+
+            def copy(part: slice) -> None:
+                whole[part] = self.ahead(part).astype(np.uint32) ** power
+
+            run(copy, self.pieces(level), heard)
+            return whole
+        values: Table | None = None
+        for at in range(self.last - 1, level - 1, -1):
+            out, below = np.zeros(self.shape(at), np.uint64), values
+
+            def add(part: slice, at: int = at, out: Table = out, below: Table | None = below) -> None:
+                inside = self.children(at, part)
+                here = self.ahead(inside).astype(np.uint64) ** np.uint64(power) if below is None else below[inside]
+                add_values(*self.family(at, part), here, *self.kernel_args, self.scratch(), out[part])
+
+            run(add, self.pieces(at), heard)
+            values = out
+        assert values is not None
+        return values
+
+    # Between rounds
+
+    def lifted(self, level: int, table: Table, part: slice | None = None) -> Table:
+        """[boards, H]  what a table of the round before says of hands on boards of a round."""
+        from kibitz.kernels.cards.hands import lift
+
+        here, upper = self.boards.rounds[level], self.boards.rounds[level - 1].cards
+        whole = slice(0, len(here.cards)) if part is None else part
+        out = np.empty((whole.stop - whole.start, self.shape(level)[1]), table.dtype)
+
+        def fill(piece: slice) -> None:
+            at = slice(whole.start + piece.start, whole.start + piece.stop)
+            lift(here.above[at], here.cards[at], table, upper, *self.kernel_args, self.scratch(), out[piece])
+
+        run(fill, [slice(a, min(a + 512, len(out))) for a in range(0, len(out), 512)])
+        return out
+
+    def histogram(self, context: Table, contexts: int, heard: Heard | None = None) -> Ints:
+        """[contexts, top + 1]  how many deals of each context of hands, in the round before the last, come how far
+        ahead in the last; in a game of one round, of all."""
+        from kibitz.kernels.cards.hands import add_histogram
+
+        level = self.last - 1
+        here = self.boards.rounds[-1]
+        found = np.zeros((contexts, self.top + 1), np.int64)
+        if level < 0:
+            for part in self.pieces(0):
+                np.add.at(found[0], self.ahead(part), here.total[part][:, None])
+            return found
+        upper = self.boards.rounds[level].cards
+
+        def count(part: slice) -> Ints:
+            mine = np.zeros_like(found)
+            inside = self.children(level, part)
+            lower = here.above[inside], here.total[inside], here.cards[inside]
+            add_histogram(*lower, self.ahead(inside), context, upper, *self.kernel_args, self.scratch(), mine)
+            return mine
+
+        for each in over(count, self.pieces(level), heard):
+            found += each
+        return found
+
+    def classes(self, level: int) -> tuple[int, Table]:
+        """(how many, [B, H] their numbers) the lossless classes: hands that a renaming which leaves the board alone
+        turns into one another; in the last round, with hands of one card, also those that were one before and are as
+        strong (as in `form/poker/deal.py`)."""
+        from kibitz.kernels.cards.hands import number_classes
+
+        here = self.boards.rounds[level]
+        found = np.empty(self.shape(level), np.uint32)
+        count = int(number_classes(here.cards, here.group, *self.kernel_args, self.scratch(), 0, found))
+        if self.hole == 1 and level == self.last and level:
+            before = self.lifted(level, self.classes(level - 1)[1]).astype(np.int64)
+            ahead = self.ahead(slice(0, len(found))).astype(np.int64)
+            board = np.arange(len(found))[:, None]
+            key = (board * (int(before.max()) + 1) + before) * (self.top + 1) + ahead
+            kinds, number = np.unique(key, return_inverse=True)
+            return len(kinds), number.reshape(found.shape).astype(np.uint32)
+        return count, found
+
+
+def strengths_of(ranks: int, suits: int, board: tuple[int, ...], hole: int, values: Values) -> HandStrengths:
+    return HandStrengths(boards_of(ranks, suits, board), hole, values)
+
+
+def _figures(table: Arrays, power: int) -> Table:
+    """A table of strengths by number as sums of `ahead` or of its square."""
+    if power == 2:
+        return np.ascontiguousarray(table["squares"])
+    wide = np.int64 if table["wins"].dtype.itemsize > 4 else np.uint32
+    return np.asarray(2 * table["wins"].astype(wide) + table["ties"].astype(wide))
+
+
+def run(work: Callable[[slice], Any], parts: list[slice], heard: Heard | None = None) -> None:
+    """Work on parts that share nothing, on all cores."""
+    for _ in over(work, parts, heard):
+        pass
+
+
+def over(work: Callable[[slice], Any], parts: list[slice], heard: Heard | None = None) -> Iterator[Any]:
+    """The results of work on parts, in order; not more of them wait than there are cores."""
+    threads = cores()
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: list[Any] = []
+        try:
+            for done, part in enumerate(parts):
+                waiting.append(pool.submit(work, part))
+                if len(waiting) > 2 * threads:
+                    yield waiting.pop(0).result()
+                if heard is not None:
+                    heard(max(0, done + 1 - len(waiting)), len(parts))
+            for each in waiting:
+                yield each.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+    if heard is not None:
+        heard(len(parts), len(parts))
