@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.errors import SolverError
 from kibitz.form.protocol import Measure
+from kibitz.form.treeplex import Treeplex, treeplex_of
 from kibitz.tree import Infosets
 
 if TYPE_CHECKING:
@@ -141,6 +143,15 @@ class Treeplexes:
         worth = np.zeros(self.sequences)
         seat_gradient(self.packed, seat, plan, worth)
         return worth[self.seat_sequence[seat] : self.seat_sequence[seat + 1]]
+
+    def treeplex(self, seat: int) -> Treeplex:
+        """The points of a seat, whose actions follow one another."""
+        if not self.perfect_recall:
+            raise SolverError("a game without perfect recall has no treeplex whose points are its infosets")
+        lo, hi = int(self.seat_point[seat]), int(self.seat_point[seat + 1])
+        base, end = (int(each) for each in self.seat_sequence[seat : seat + 2])
+        parent = self.parent[lo:hi].astype(np.int64) - base
+        return treeplex_of(self.first[lo:hi] - base, np.ones(hi - lo), self.width[lo:hi], parent, end - base)
 
     def measure(self, probabilities: Floats) -> Measure:
         """Values and best responses of all seats, in one compiled call and in time linear in the size of the form.

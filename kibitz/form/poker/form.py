@@ -16,7 +16,9 @@ from kibitz.form.poker.operator import PokerOperator
 from kibitz.form.poker.rows import PokerRows
 from kibitz.form.poker.space import PokerSpace
 from kibitz.form.poker.table import Buckets
+from kibitz.form.poker.treeplex import treeplex
 from kibitz.form.protocol import InfosetValues
+from kibitz.form.treeplex import Treeplex
 from kibitz.games.poker import acpc
 from kibitz.games.poker.betting import betting_tree
 from kibitz.games.poker.rules import Poker
@@ -66,6 +68,11 @@ class PokerForm(PokerOperator):
         if rows is not None and not isinstance(rows, PokerRows):
             raise SolverError("a poker form has no row maps: give it buckets, or solve the game's tree")
         return PokerSpace(self, start, rows=rows)
+
+    def treeplex(self, seat: int) -> Treeplex:
+        """The points of a seat, row by row."""
+        self._remember()
+        return treeplex(self, seat)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import GameError
 from kibitz.form.poker.operator import PokerOperator
-from kibitz.form.poker.rows import Treeplex
+from kibitz.form.poker.rows import Decisions
 
 Ints = NDArray[np.int64]
 
@@ -61,7 +61,7 @@ def check(form: PokerOperator, name: str, names: tuple[str, ...], part: Ints) ->
     here[form.seat_sequence[:-1]] = 0
     entered = np.zeros(form.sequences, np.int64)
     for seat in (0, 1):
-        tree = Treeplex(form, seat)
+        tree = Decisions(form, seat)
         for segment, k in tree.nodes():
             after = tree.after(segment, k)
             mine, before = here[after[0]], entered[tree.before(segment, k)]

@@ -28,7 +28,7 @@ HUGE = 1e30  # far above any regret, far below the largest float32
 RENEW = 16  # frozen regrets are renewed after so many iterations, as discounts and rounding wear them down
 
 
-class Treeplex:
+class Decisions:
     """The decisions of a seat of a poker form without buckets, all boards of a round at once."""
 
     def __init__(self, form: PokerOperator, seat: int) -> None:
@@ -110,8 +110,8 @@ class PokerRows:
         return np.where(np.repeat(self.moves, self.form.infosets.width), found, self.base)
 
     @cached_property
-    def _trees(self) -> tuple[Treeplex, Treeplex]:
-        return Treeplex(self.form, 0), Treeplex(self.form, 1)
+    def _trees(self) -> tuple[Decisions, Decisions]:
+        return Decisions(self.form, 0), Decisions(self.form, 1)
 
     def measure(self, weights: NDArray[Any]) -> Measure:
         """Values and best responses in the game in which frozen rows are chance: only rows that may move respond."""

@@ -1,0 +1,104 @@
+"""Prox functions for solvers: the treeplexes of both seats with weights, and smoothed best responses on them.
+
+Nothing here asks more of a form than its treeplexes and gradients, so it works on every form with perfect recall.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import SolverError, SpecError
+from kibitz.form.treeplex import Treeplex
+from kibitz.solvers import Task
+from kibitz.threads import together
+
+Floats = NDArray[np.float64]
+PROX = ("entropy", "euclidean")
+WEIGHTS = ("share", "count")
+POINTS_PER_THREAD = 20_000  # fewer points are swept faster than threads are started
+UNIFORM = np.zeros(0)
+
+
+def check(name: str, given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise SpecError(f"{name}={given}: choose {', '.join(choices[:-1])} or {choices[-1]}")
+
+
+def refuse(task: Task, spec: str) -> None:
+    """Refuse what has no saddle point that smoothing finds."""
+    form = task.form
+    if form.seats != 2:
+        raise SolverError(f"{spec} solves two-player games; this one has {form.seats} players: use cfr+ or mccfr")
+    if not form.zero_sum:
+        raise SolverError(f"{spec} solves zero-sum games; here payoffs do not sum to zero: use cfr+ or fp")
+    if not form.perfect_recall:
+        raise SolverError(f"{spec} needs perfect recall, which this game does not have: use cfr+")
+    if task.rows is not None:
+        raise SolverError(f"{spec} works on the whole game: with an abstraction or frozen rows use cfr+")
+
+
+class Prox:
+    """A prox function on the treeplex of each seat.
+
+    weights: "count" is w = 1 + max over actions of the sum of w over the points after it [Farina, Kroer & Sandholm
+    2021]. A hand of poker has thousands of points after it, one for each card that may come, so that weights above are
+    thousands of those below, while play comes to each of these with a probability of a thousandth. "share" takes for 1
+    the share of play that comes to a point if all points after a sequence are equally likely.
+    """
+
+    def __init__(self, task: Task, prox: str, weights: str) -> None:
+        from kibitz.kernels.sequence import prox as kernels
+
+        self.kernels, self.form = kernels, task.form
+        self.kind = kernels.ENTROPY if prox == "entropy" else kernels.EUCLIDEAN
+        self.trees = [task.form.treeplex(seat) for seat in (0, 1)]
+        self.cuts = [slice(int(lo), int(hi)) for lo, hi in zip(task.form.seat_sequence, task.form.seat_sequence[1:])]
+        self.own = [self._own(tree, weights) for tree in self.trees]
+        self.weights = [self._weights(seat, 1.0) for seat in (0, 1)]
+        self.threads = [max(1, min(task.threads, tree.points // POINTS_PER_THREAD)) for tree in self.trees]
+
+    def _own(self, tree: Treeplex, weights: str) -> Floats:
+        found = np.ones(tree.points)
+        if weights == "share":
+            children = np.bincount(tree.parent, minlength=tree.sequences)
+            self.kernels.share_out(tree, children, found, np.empty(tree.sequences))
+        return found
+
+    def _weights(self, seat: int, factor: float) -> Floats:
+        tree = self.trees[seat]
+        found = np.empty(tree.points)
+        self.kernels.weigh(tree, self.own[seat], factor, found, np.zeros(tree.sequences))
+        return found
+
+    def respond(self, seat: int, mu: float, worth: Floats, centre: Floats = UNIFORM) -> tuple[float, Floats]:
+        """(the largest <worth, x> - mu d(x), the x that has it); mu = 0: a best response."""
+        room, plan = worth.copy(), np.empty(len(worth))
+        kind = self.kind if mu > 0.0 else self.kernels.BEST
+        self._share(seat, self.kernels.respond, kind, self.weights[seat], centre, mu, room, plan)
+        return float(room[0]), plan
+
+    def localise(self, seat: int, plan: Floats) -> Floats:
+        """The probabilities of a plan at each point, by sequence."""
+        found = np.empty(len(plan))
+        self._share(seat, self.kernels.localise, plan, found)
+        return found
+
+    def distance(self, seat: int, plan: Floats, centre: Floats = UNIFORM) -> float:
+        """d(x) of a plan."""
+        return float(self.kernels.distance(self.trees[seat], self.kind, self.weights[seat], centre, plan))
+
+    def _share(self, seat: int, kernel: Any, *arguments: Any) -> None:
+        from kibitz.kernels.barrier import gate_of
+
+        threads = self.threads[seat]
+        gate = gate_of(threads)
+        together(lambda thread: kernel(self.trees[seat], *arguments, thread, threads, gate), threads)
+
+    def worth(self, seat: int, plan: Floats) -> Floats:
+        """What each sequence of a seat is worth against a plan of the other's."""
+        whole = np.zeros(self.form.sequences)
+        whole[self.cuts[1 - seat]] = plan
+        return self.form.gradient(seat, whole)
