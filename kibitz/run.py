@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import store
-from kibitz.abstractions.compact import abstracted_form, abstracted_tree
+from kibitz.abstractions.compact import abstracted_form, abstracted_tree, within_buckets
 from kibitz.abstractions.poker import reads_form
 from kibitz.errors import ArtefactError, Interrupted, RunWarning, SolverError
 from kibitz.evaluate import probabilities_of
@@ -62,6 +62,7 @@ def solve(
     rows: MovingRows | None = None,
     start: Profile | str | None = None,
     abstraction: Any = None,
+    device: str = "cpu",
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     resume: bool = False,
@@ -80,7 +81,9 @@ def solve(
     rows        an abstraction and a mask of rows that may move (kibitz.form.rows.row_map); default: all infosets
     start       a profile to start from, or "random" for one drawn from the seed; default: uniform
     abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that
-                is measured there, and the profile is lifted to the real game
+                is measured there, and the profile is lifted to the real game; where the real game is too large for
+                that, as hold'em is, the profile is one of buckets
+    device      "gpu" (needs kibitz[gpu]) for poker within buckets that name their path, such as percentile(8)
     checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` continues from it. Another
                 run that is there is never overwritten: it is refused, or, if it came while this one was running, this
                 one is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run continues
@@ -92,15 +95,18 @@ def solve(
     raised, a KeyboardInterrupt whose .profile is the strategy so far and .saved the checkpoint. A second Ctrl-C does
     not wait for the step.
     """
+    game = within_buckets(game, abstraction, device) or game
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
-    if abstraction is not None:
+    if abstraction is not None and not within(form):
         if rows is not None or isinstance(start, Profile):
             raise SolverError("abstraction= cannot be combined with rows= or with a start profile of the real game")
         return _solve_abstract(
-            game, form, abstraction, solver, iterations=iterations, until=until, seconds=seconds, seed=seed,
+            game, form, abstraction, solver, device, iterations=iterations, until=until, seconds=seconds, seed=seed,
             threads=threads, start=start, checkpoint=checkpoint, every=every, resume=resume, on_look=on_look,
             report=report, progress=progress,
         )  # fmt: skip
+    if device != "cpu" and not within(form):
+        raise SolverError(f"device {device} is for poker within buckets (abstraction=percentile(8)): leave it out")
     check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
@@ -145,16 +151,24 @@ def solve_through(game: Any, solver: str, **options: Any) -> Profile:
     return found
 
 
-def _solve_abstract(game: Any, form: Form, source: Any, solver: str, **options: Any) -> Profile:
+def within(form: Form) -> str:
+    """The abstraction of a form that knows nothing but buckets; empty for others."""
+    return "" if form.compact is None else form.compact.abstraction
+
+
+def _solve_abstract(game: Any, form: Form, source: Any, solver: str, device: str, **options: Any) -> Profile:
     """Solve the abstract game and lift the answer; its gap and size go into the profile's meta."""
     compact = form.compact
-    small = abstracted_tree(game, _tree(game), source) if compact is None else abstracted_form(compact, source)
+    if compact is None:
+        small = abstracted_tree(game, _tree(game), source)
+    else:
+        small = abstracted_form(compact, source, device)
 
     def real(answer: Profile) -> Profile:
         meta = {**answer.meta, "game": form.spec, "tree": form.tree_digest, "abstraction": small.name}
         meta["size"] = small.size
-        meta["abstract_nash_conv"] = meta.pop("nash_conv", None)
-        meta["abstract_value"] = meta.pop("value", None)
+        for name in ("nash_conv", "value"):  # a form of buckets calls them so already
+            meta[f"abstract_{name}"] = meta.pop(name, meta.get(f"abstract_{name}"))
         return Profile(form.infosets, small.lift(answer.probabilities), meta)
 
     try:
@@ -182,7 +196,10 @@ def profile_of(solver: Solver, form: Form, seed: int, report: Report) -> Profile
     if report.interrupted:
         meta["interrupted"] = True
     if report.looks and report.looks[-1].iteration == solver.iteration:
-        meta |= {"nash_conv": report.looks[-1].gap, "value": report.looks[-1].value}
+        name = "abstract_" if within(form) else ""
+        meta |= {f"{name}nash_conv": report.looks[-1].gap, f"{name}value": report.looks[-1].value}
+    if within(form):
+        meta |= {"abstraction": within(form), "size": form.points}
     return Profile(form.infosets, solver.probabilities(), meta)
 
 

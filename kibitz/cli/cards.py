@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_json
+from kibitz.cli.common import INTERRUPTED, Json, console, print_json, telling
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
     from kibitz.cards import Equities
-    from kibitz.cards.tables import Recipe, Tell
+    from kibitz.cards.tables import Recipe
 
 cards = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -194,7 +194,7 @@ def build(
         try:
             with Watch(not json) as watch:
                 watch.phase(f"making {made.name} (the first use compiles)")
-                new = tables.build(made, threads, _telling(watch), anew=anew)
+                new = tables.build(made, threads, telling(watch), anew=anew)
         except KeyboardInterrupt:
             say("stopped; what is done is kept: the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
@@ -245,24 +245,7 @@ def info(bins: Bins = 50, json: Json = False) -> None:
 def _open(made: Recipe, watch: Watch) -> None:
     from kibitz.cards import tables
 
-    tables.opened(made, _telling(watch))
-
-
-def _telling(watch: Watch) -> Tell:
-    """Progress of a table as words on the line that is shown."""
-    began: list[tuple[float, int]] = []
-
-    def tell(made: Recipe, done: int, pieces: int) -> None:
-        from kibitz.report.text import duration
-
-        if not began:
-            began.append((time.perf_counter(), done))
-        start, first = began[0]
-        used = time.perf_counter() - start
-        left = f", about {duration(used * (pieces - done) / (done - first))} left" if done > first else ""
-        watch.phase(f"making {made.name}: {100 * done // pieces}%, {duration(used)} used{left}")
-
-    return tell
+    tables.opened(made, telling(watch))
 
 
 # Hands

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +23,10 @@ from kibitz.errors import ArtefactError, GameError, KibitzError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kibitz.cards.tables import Recipe, Tell
     from kibitz.form.protocol import CompactForm
     from kibitz.games import Game
+    from kibitz.profile import Profile
     from kibitz.tree import Tree
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
@@ -169,10 +172,18 @@ def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[
     return rules, _named(tree, text)
 
 
-def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | None = None) -> Tree | CompactForm:
+def subject_of(
+    text: str,
+    watch: Watch,
+    of_tree: bool = False,
+    columns: int | None = None,
+    abstraction: str | None = None,
+    device: str = "cpu",
+) -> Tree | CompactForm:
     """What a solver is given of the game that a user named: its tree, or the form that it names, which needs none.
 
     columns: of the file that the game is laid out for, if it is the file that names it: what is larger is refused.
+    abstraction: where the game is too large for any form, and buckets are named, it is the form within them.
     """
     from kibitz.form.choice import compact_form, needs_tree
     from kibitz.tree import tree_of
@@ -181,8 +192,43 @@ def subject_of(text: str, watch: Watch, of_tree: bool = False, columns: int | No
     with told_by_line(text):
         rules = rules_of(text)
         if not (of_tree or needs_tree(rules)):
+            if abstraction is not None and (small := within(rules, abstraction, device, watch)) is not None:
+                return small
             return compact_form(rules, columns)
         return _named(tree_of(rules, watch.histories, columns), text)
+
+
+def telling(watch: Watch) -> Tell:
+    """Progress of a table as words on the line that is shown."""
+    began: list[tuple[float, int]] = []
+
+    def tell(made: Recipe, done: int, pieces: int) -> None:
+        from kibitz.report.text import duration
+
+        if not began:
+            began.append((time.perf_counter(), done))
+        start, first = began[0]
+        used = time.perf_counter() - start
+        left = f", about {duration(used * (pieces - done) / (done - first))} left" if done > first else ""
+        watch.phase(f"making {made.name}: {100 * done // pieces}%, {duration(used)} used{left}")
+
+    return tell
+
+
+def within(rules: Game, abstraction: str, device: str, watch: Watch) -> CompactForm | None:
+    """The form of a poker game within buckets, where the game itself is too large for one; else None."""
+    from kibitz.abstractions.compact import within_buckets
+
+    return within_buckets(rules, abstraction, device, telling(watch))
+
+
+def subject_of_profile(held: Profile, text: str, watch: Watch, columns: int | None, device: str) -> Tree | CompactForm:
+    """What a profile is measured on."""
+    from kibitz.abstractions.compact import form_of_profile
+
+    watch.phase(f"building the game {text}")
+    found = form_of_profile(text, held, device, telling(watch))
+    return subject_of(text, watch, held.infosets.compact is None, columns) if found is None else found
 
 
 def rules_of(text: str) -> Game:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from kibitz.cli.common import GameText, Json, console, print_json, subject_of
+import typer
+
+from kibitz.cli.common import GameText, Json, console, print_json, rules_of, subject_of
+from kibitz.cli.options import Device
 from kibitz.cli.watch import Watch
+from kibitz.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.form.protocol import CompactForm
@@ -18,7 +22,19 @@ if TYPE_CHECKING:
 CFR_BY_SEQUENCE, LOOK_BY_SEQUENCE, BY_POINT = 5, 4, 3
 
 
-def info(game: GameText, json: Json = False) -> None:
+def info(
+    game: GameText,
+    abstraction: Annotated[
+        str | None,
+        typer.Option(
+            "--abstraction",
+            metavar="NAME",
+            help="Poker for two within buckets of hands, such as percentile(8): what solving it will cost.",
+        ),
+    ] = None,
+    device: Device = "cpu",
+    json: Json = False,
+) -> None:
     """Print a game's size, its kind, and the memory that a solve needs.
 
     \b
@@ -27,10 +43,14 @@ def info(game: GameText, json: Json = False) -> None:
       kibitz info 'goofspiel(num_cards=5, points_order=descending, imp_info=true)' --json
       kibitz info rhode_island
       kibitz info my_game.py:MyGame
+      kibitz info rhode_island --abstraction 'percentile(6)'
     """
     from kibitz.form.sequence import form_of
     from kibitz.tree import Tree
 
+    if abstraction is not None:
+        _info_within(game, abstraction, device, json)
+        return
     with Watch(not json) as watch:
         began = time.perf_counter()
         tree = subject_of(game, watch)
@@ -46,6 +66,50 @@ def info(game: GameText, json: Json = False) -> None:
         _print(data)
     else:
         _print_form(tree, data)
+
+
+def _info_within(game: str, abstraction: str, device: str, json: bool) -> None:
+    """What a game within buckets is, and what its weights and an iteration will take; nothing of that is made."""
+    from kibitz.abstractions.buckets import NAMES, hand_buckets, is_bucket_name
+    from kibitz.form.bucket.build import cost, layout_of
+    from kibitz.form.choice import needs_tree
+    from kibitz.report.text import duration, pairs, plain, size
+
+    rules: Any = rules_of(game)
+    if needs_tree(rules) or not is_bucket_name(abstraction):
+        raise GameError(
+            f"--abstraction is for poker for two within buckets of hands: {', '.join(NAMES)}; see `kibitz shrink` for "
+            "gameshrink"
+        )
+    with Watch(not json) as watch:
+        watch.phase(f"making the buckets {abstraction}")
+        buckets = hand_buckets(rules.definition, abstraction)
+        layout = layout_of(rules, buckets)
+        data = {
+            "game": rules.spec, "abstraction": buckets.name, "buckets": layout.rows.tolist(),
+            "infosets": sum(g.lanes * int(layout.rows[g.level]) * len(g.nodes) for g in layout.groups),
+            "sequences": layout.sequences - 2, "payoff": layout.scale, "device": device,
+            **cost(layout, buckets, device),
+        }  # fmt: skip
+    if json:
+        print_json(data)
+        return
+    weights = data["weights"]
+    made = {"made": "in the cache already"}.get(weights["state"], f"about {duration(weights['seconds'])} to count")
+    whole = {"quick": "a moment to count"}.get(weights["state"], made)
+    rows = [
+        ("game", plain(data["game"])),
+        ("abstraction", data["abstraction"]),
+        ("buckets", " / ".join(f"{count:,}" for count in data["buckets"]) + " by round"),
+        ("infosets", f"{data['infosets']:,} within the buckets"),
+        ("sequences", f"{data['sequences']:,}"),
+        ("payoffs", f"up to {data['payoff']:g} chips"),
+        ("joint weights", f"{whole}; {size(weights['bytes'])} on disk"),
+        ("an iteration", f"{data['operations'] / 1e9:,.3g} billion operations, about "
+                         f"{duration(data['iteration_seconds'])} on this {device}"),
+        ("memory", f"about {size(data['bytes']['weights'] + data['bytes']['solve'])} for a solve by CFR"),
+    ]  # fmt: skip
+    console().print(pairs(rows))
 
 
 def _print_form(form: CompactForm, data: dict[str, Any]) -> None:

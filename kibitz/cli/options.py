@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -66,6 +66,24 @@ def number(option: str, **how: Any) -> Any:
         return value
 
     return typer.Option(option, callback=check, **how)
+
+
+def _device(value: str) -> str:
+    if value not in DEVICES:
+        raise SolverError(f"--device {value:.40}: choose {' or '.join(DEVICES)}")
+    return value
+
+
+DEVICES = ("cpu", "gpu")
+Device = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        metavar="DEVICE",
+        callback=_device,
+        help="cpu, or gpu (needs kibitz[gpu]) for poker within buckets such as percentile(8).",
+    ),
+]
 
 
 def checked(option: str, value: Any) -> Any:

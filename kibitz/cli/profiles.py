@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, quoted, subject_of
-from kibitz.cli.options import number
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, quoted, subject_of_profile
+from kibitz.cli.options import Device, number
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, KibitzError
 
@@ -36,11 +36,14 @@ def evaluate(
             help="Blueprints of games too large for an exact measure: how long a responder learns to beat it.",
         ),
     ] = 10.0,
+    device: Device = "cpu",
     json: Json = False,
 ) -> None:
     """Measure a strategy exactly: what each seat gets, and what a best response gains.
 
     nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
+
+    A profile within buckets, of a game that is too large itself, is measured within them.
 
     A blueprint of a game that is too large for that is sampled: its value in self-play, and what a responder wins
     that learned against it, which is a lower bound on exploitability.
@@ -68,8 +71,7 @@ def evaluate(
     with Watch(not json) as watch:
         from kibitz.evaluate import report
 
-        of_tree, columns = held.infosets.compact is None, None if game else held.infosets.columns
-        tree = subject_of(text, watch, of_tree, columns)
+        tree = subject_of_profile(held, text, watch, None if game else held.infosets.columns, device)
         watch.phase("measuring (the first use compiles)")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}
@@ -177,12 +179,11 @@ def _figures(held: Profile, path: Path, game: str | None, shown: bool) -> tuple[
         infosets = held.infosets
         with Watch(shown) as watch:
             subject: Any
-            if game is None and infosets.compact is not None:
+            if game is None and infosets.compact is not None and not infosets.compact.form.abstraction:
                 subject = infosets.compact.form  # the file says all of it
             else:
                 text = game or recalled(held.game, path, f"--game {quoted(held.game) or 'GAME'}")
-                of_tree, columns = infosets.compact is None, None if game else infosets.columns
-                subject = subject_of(text, watch, of_tree, columns)
+                subject = subject_of_profile(held, text, watch, None if game else infosets.columns, "cpu")
             watch.phase("measuring")
             return infoset_values(subject, held), ""
     except KibitzError as error:

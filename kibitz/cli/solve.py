@@ -26,7 +26,7 @@ from kibitz.cli.common import (
     save_or_rescue,
     subject_of,
 )
-from kibitz.cli.options import checked, number
+from kibitz.cli.options import Device, checked, number
 from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
@@ -55,6 +55,7 @@ class Order:
     plot: Path | None
     log: Path | None
     abstraction: str | None = None
+    device: str = "cpu"
     at: int | None = None  # the iteration of the checkpoint to go on from
     columns: int | None = None  # of its arrays, if it is the checkpoint that names the game
 
@@ -88,7 +89,8 @@ def solve(
         typer.Option(
             "--abstraction",
             metavar="NAME",
-            help="Solve the abstract game: gameshrink for poker, JQ.K for leduc, or one of the game's own.",
+            help="Solve the abstract game: gameshrink or percentile(8) for poker, JQ.K for leduc, or one of the "
+            "game's own.",
             autocompletion=complete.abstractions,
         ),
     ] = None,
@@ -96,6 +98,7 @@ def solve(
         int | None,
         number("--threads", metavar="N", help="Cores to use; same result, except by mccfr. Default: all that help."),
     ] = None,
+    device: Device = "cpu",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
     ] = None,
@@ -127,10 +130,12 @@ def solve(
       kibitz solve 'liars_dice(dice_sides=5)' --seconds 60 --checkpoint runs/dice.checkpoint
       kibitz solve --resume runs/dice.checkpoint --seconds 600
       kibitz solve rhode_island --solver dcfr+ --until 0.01 --out ri.profile
+      kibitz solve rhode_island --abstraction 'percentile(6)' --until 0.1
+      kibitz solve holdem.limit.2p --abstraction 'percentile(3)' --seconds 30
     """
     order = Order(
         game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot,
-        log, abstraction,
+        log, abstraction, device,
     )  # fmt: skip
     if resume is not None:
         order = resumed(order, resume, solver, seed)
@@ -199,6 +204,12 @@ def _check(order: Order) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.report.plot import ENDINGS
 
+    if order.device != "cpu":
+        from kibitz.form.bucket.device import Device as Found
+
+        if order.abstraction is None:
+            raise SolverError("--device gpu is for poker within buckets: name them, as --abstraction 'percentile(8)'")
+        Found(order.device)  # refused at once where there is none
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
     check_file(order.log, "--log", (".jsonl", ".json"))
@@ -227,7 +238,7 @@ def _run(order: Order, shown: bool) -> tuple[Tree | CompactForm, Profile, Report
         from kibitz.run import walks
 
         of_tree = walks(known(order.solver), order.abstraction)
-        tree = subject_of(str(order.game), watch, of_tree, order.columns)
+        tree = subject_of(str(order.game), watch, of_tree, order.columns, order.abstraction, order.device)
         spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
         watch.solving(f"solving {tree.spec} by {spec}", report)
         with _Log(order.log, report) as log:
@@ -235,6 +246,7 @@ def _run(order: Order, shown: bool) -> tuple[Tree | CompactForm, Profile, Report
                 tree, order.solver, iterations=order.iterations, until=order.until, seconds=order.seconds,
                 seed=order.seed, threads=order.threads, checkpoint=order.checkpoint, every=order.every,
                 resume=order.resume, on_look=log.look, report=report, abstraction=order.abstraction,
+                device=order.device,
             )  # fmt: skip
     return tree, profile, report
 
@@ -352,6 +364,7 @@ def continuation(order: Order, tree: Tree | CompactForm) -> str | None:
     words += ["--resume", str(order.checkpoint)]
     for option, given in (
         ("--abstraction", order.abstraction),
+        ("--device", None if order.device == "cpu" else order.device),
         ("--threads", order.threads),
         ("--out", order.out),
         ("--plot", order.plot),
@@ -367,6 +380,7 @@ def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Re
     from kibitz.host import peak_memory
 
     last = report.looks[-1]
+    known = lifted(order, tree) or not order.abstraction
     real = gap_in_the_game(order, tree, profile, last)
 
     def path(given: Path | None) -> str | None:
@@ -380,8 +394,7 @@ def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Re
         "seconds": report.seconds,
         "value": last.value,
         "best_response": last.best,
-        "nash_conv": real,
-        "exploitability": real / tree.players,
+        **({"nash_conv": real, "exploitability": real / tree.players} if known else {}),
         **({"abstraction": profile.meta["abstraction"], "abstract_nash_conv": last.gap} if order.abstraction else {}),
         "peak_bytes": peak_memory(),
         "sha256": profile.sha256,
@@ -413,8 +426,11 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
     ]
     if order.abstraction:
         rows = [(f"{name} in the abstraction", text) for name, text in rows]
-        real = gap(gap_in_the_game(order, tree, profile, last))
-        rows.append(("gap in the game", f"{real} (best responses see the whole game)"))
+        if lifted(order, tree):
+            real = gap(gap_in_the_game(order, tree, profile, last))
+            rows.append(("gap in the game", f"{real} (best responses see the whole game)"))
+        else:
+            rows.append(("gap in the game", "not measured: the game is too large; the profile is one of buckets"))
     if note := caveat(tree):
         rows.append(("note", note))
     elif not exact and last.best and not order.abstraction:
@@ -444,7 +460,12 @@ def gap_in_the_game(order: Order, tree: Tree | CompactForm, profile: Profile, la
     """The gap of the profile itself: with an abstraction that is not the one that looks have seen."""
     from kibitz.evaluate import nash_conv
 
-    return nash_conv(tree, profile) if order.abstraction else last.gap
+    return nash_conv(tree, profile) if lifted(order, tree) else last.gap
+
+
+def lifted(order: Order, tree: Tree | CompactForm) -> bool:
+    """Whether the profile is one of the game itself, and looks were within an abstraction."""
+    return order.abstraction is not None and not getattr(tree, "abstraction", "")
 
 
 def caveat(tree: Tree | CompactForm) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.abstractions.compact import form_of_profile
 from kibitz.errors import GameError
 from kibitz.form.choice import form_for
 from kibitz.form.protocol import Form, Measure
@@ -26,9 +27,10 @@ class BestResponse(NamedTuple):
     profile: Profile
 
 
-def _form(game: Game | Tree | Form | str, profile: Profile) -> Form:
-    """The form of a game that a profile was made on: a game may have two."""
-    return form_for(game, of_tree=profile.infosets.compact is None)
+def _form(game: Game | Tree | Form | str, profile: Profile, device: str = "cpu") -> Form:
+    """The form of a game that a profile was made on: a game may have several."""
+    within = form_of_profile(game, profile, device)
+    return form_for(game, of_tree=profile.infosets.compact is None) if within is None else within
 
 
 def probabilities_of(form: Form, profile: Profile) -> Floats:

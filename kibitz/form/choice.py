@@ -55,6 +55,10 @@ def stored_infosets(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], colum
     actions = meta.pop("actions")
     if "poker" not in meta:
         return Infosets.from_stored(arrays, actions)
+    if "buckets" in meta:
+        from kibitz.form.bucket.build import infosets_of as within_buckets
+
+        return within_buckets(arrays, meta, columns)
     from kibitz.form.poker.form import infosets_of
 
     return infosets_of(str(meta.pop("poker")), str(meta.get("game", "")), columns)

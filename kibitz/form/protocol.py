@@ -226,11 +226,14 @@ class CompactForm(Form, Protocol):
     @property
     def per_hand(self) -> tuple[list[int], list[int]]: ...  # by round: sequences of one seat, infosets of the other
 
+    @property
+    def abstraction(self) -> str: ...  # of the buckets that are all it knows of cards; empty where it is the whole game
+
     def bucketed(self, buckets: Any) -> CompactForm:
         """The same game where classes of a bucket share rows."""
 
-    def lift(self, small: Any, weights: NDArray[Any]) -> NDArray[Any]:
-        """Weights by sequence of a form with buckets -> of this one."""
+    def lift(self, small: Any, weights: NDArray[Any], classes: Any = None) -> NDArray[Any]:
+        """Weights by sequence of a form with buckets -> of this one. classes: by seat and round, class -> bucket."""
 
     def infoset_values(self, probabilities: Floats) -> InfosetValues:
         """How likely play comes to each infoset, and what each action is worth there."""

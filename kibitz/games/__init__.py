@@ -49,6 +49,7 @@ def game(source: Any) -> Game:
     "openspiel:liars_dice(numdice=1)"  any OpenSpiel game (needs the extra kibitz[openspiel])
     "shared/poker.efg"                 a Gambit file
     "my/holdem.game"                   a poker game, in the format of the computer poker competition
+    "holdem.limit.2p"                  one that comes with kibitz, the same as poker(file=holdem.limit.2p)
     "my_game.py:MyGame(size=3)"        a class with the Game protocol in a file of yours
     """
     if not isinstance(source, str | Path):
@@ -68,7 +69,7 @@ def game(source: Any) -> Game:
         from kibitz.games.efg import read_efg
 
         return read_efg(Path(text))
-    if text.endswith(".game"):
+    if text.endswith(".game") or (text not in GAMES and text in _definitions()):
         from kibitz.games.poker.rules import poker
 
         return poker(text)
@@ -85,6 +86,11 @@ def game(source: Any) -> Game:
     module, name = GAMES[spec.name][0].split(":")
     built: Game = specs.call(getattr(importlib.import_module(module), name), spec)
     return built
+
+
+def _definitions() -> list[str]:
+    """Names of the poker definitions that come with kibitz."""
+    return [path.stem for path in (Path(__file__).parent / "poker" / "definitions").glob("*.game")]
 
 
 def _no_game(path: str) -> str:

@@ -13,6 +13,7 @@ from kibitz.form.bucket.operator import BucketOperator
 from kibitz.form.bucket.rows import BucketRows
 from kibitz.form.bucket.space import BucketSpace
 from kibitz.form.poker import parts
+from kibitz.form.treeplex import Treeplex, treeplex_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +24,7 @@ class BucketForm(BucketOperator):
 
     look_every = 20  # a look takes as long as several iterations
     best_cfr = "dcfr+"
-    rehearsal = "poker(file=kuhn)"
+    rehearsal = "kuhn"  # CFR has no compiled code here; other solvers have theirs
 
     def __repr__(self) -> str:
         return f"<BucketForm of {self.spec} within {self.abstraction}: {self.sequences:,} sequences>"
@@ -31,6 +32,49 @@ class BucketForm(BucketOperator):
     @property
     def compact(self) -> BucketForm:
         return self
+
+    # Buckets.
+
+    def bucketed(self, buckets: Any) -> Any:
+        raise SolverError("a game within buckets is not put into others: take those of the game itself")
+
+    def lift(self, small: Any, weights: NDArray[Any], classes: Any = None) -> NDArray[Any]:
+        raise SolverError("buckets do not tell cards, so nothing is lifted to them")
+
+    @property
+    def cards(self) -> Any:
+        raise SolverError(f"{self.spec} within {self.abstraction} is known by buckets alone, not by cards")
+
+    @property
+    def programme_size(self) -> tuple[int, int]:
+        """Rows of the linear programme within the buckets, twice: the game's own are not counted here."""
+        rows = 2 + sum((s + i) * int(n) for s, i, n in zip(*self.per_hand, self.rows, strict=True))
+        return rows, rows
+
+    @property
+    def per_hand(self) -> tuple[list[int], list[int]]:
+        """By round, for each bucket: sequences of one seat and infosets of the other, as linear programmes count."""
+        rounds = range(self.definition.rounds)
+        sequences = [sum(g.width[1] * g.lanes for g in self.groups if g.level == r) for r in rounds]
+        return sequences, [
+            sum(g.lanes for g in self.groups if g.level == r for node in g.nodes if node.seat == 0) for r in rounds
+        ]
+
+    def treeplex(self, seat: int) -> Treeplex:
+        """The seat's points as plain arrays."""
+        last = programme.last_sequences(self, seat)
+        base = int(self.seat_sequence[seat])
+        first, stride, width, parent = [], [], [], []
+        for g, group in enumerate(self.groups):
+            for node in group.nodes:
+                if node.seat == seat:
+                    here = last[g](node.first).ravel() - base
+                    first.append(here)
+                    stride.append(np.full(len(here), group.lanes * int(self.rows[group.level])))
+                    width.append(np.full(len(here), node.count))
+                    parent.append(last[g](node.before).ravel() - base)
+        joined = [np.concatenate(each) if each else np.zeros(0, np.int64) for each in (first, stride, width, parent)]
+        return treeplex_of(*joined, sequences=int(self.seat_sequence[seat + 1]) - base)
 
     # What solvers are made of.
 

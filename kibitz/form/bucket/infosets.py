@@ -23,6 +23,9 @@ class BucketInfosets(PokerInfosets):
 
     _form: BucketLayout  # type: ignore[assignment]
 
+    def __init__(self, form: BucketLayout) -> None:
+        super().__init__(form)  # type: ignore[arg-type]
+
     @property
     def plain(self) -> bool:
         """A file can hold them: it says how buckets follow one another, and which they are by name and fingerprint."""
@@ -51,4 +54,5 @@ class BucketInfosets(PokerInfosets):
 
     def stored_meta(self) -> dict[str, Any]:
         form = self._form
-        return {"poker": self.definition, "actions": [], "buckets": form.abstraction, "digest": form.buckets_digest}
+        return {"poker": self.definition, "actions": [], "buckets": form.abstraction,
+                "buckets_digest": form.buckets_digest}  # fmt: skip

@@ -47,7 +47,7 @@ class BucketOperator(BucketLayout):
 
     @cached_property
     def infosets(self) -> BucketInfosets:
-        return BucketInfosets(self)  # type: ignore[arg-type]
+        return BucketInfosets(self)
 
     @property
     def points(self) -> int:

@@ -33,6 +33,7 @@ class PokerForm(PokerOperator):
     look_every = 20  # a look takes as long as several iterations
     best_cfr = "dcfr+"  # it needed the fewest iterations on Rhode Island hold'em (`kibitz paper sandholm`)
     rehearsal = "poker(file=kuhn)"
+    abstraction = ""
 
     def __repr__(self) -> str:
         return f"<PokerForm of {self.spec or 'a game without a name'}: {self.sequences:,} sequences>"
@@ -47,13 +48,17 @@ class PokerForm(PokerOperator):
         """The same game where classes of a bucket share rows: for each round, class -> bucket."""
         return PokerForm(self.game, buckets=buckets, cards=self.cards)
 
-    def lift(self, small: PokerForm, weights: NDArray[Any]) -> NDArray[Any]:
-        """Weights by sequence of a form with buckets -> of this one: each class reads its bucket's row."""
-        assert self.buckets is None and small.buckets is not None
+    def lift(self, small: Any, weights: NDArray[Any], classes: Buckets | None = None) -> NDArray[Any]:
+        """Weights by sequence of a form with buckets -> of this one: each class reads its bucket's row.
+
+        classes: by seat and round, class -> bucket, where the other form does not know of classes.
+        """
+        classes = classes or small.buckets
+        assert self.buckets is None and classes is not None
         found = np.ones(self.sequences, weights.dtype)
         for segment, level in enumerate(self.levels.tolist()):
             for seat in (0, 1):
-                of_class = small.buckets[seat][level]
+                of_class = classes[seat][level]
                 found[self.sequences_of(seat, segment)] = weights[small.sequences_of(seat, segment)][:, of_class]
         return found
 
