@@ -73,8 +73,8 @@ class BucketForm(BucketOperator):
                     stride.append(np.full(len(here), group.lanes * int(self.rows[group.level])))
                     width.append(np.full(len(here), node.count))
                     parent.append(last[g](node.before).ravel() - base)
-        joined = [np.concatenate(each) if each else np.zeros(0, np.int64) for each in (first, stride, width, parent)]
-        return treeplex_of(*joined, sequences=int(self.seat_sequence[seat + 1]) - base)
+        a, b, c, d = (np.concatenate([np.zeros(0, np.int64), *each]) for each in (first, stride, width, parent))
+        return treeplex_of(a, b, c, d, int(self.seat_sequence[seat + 1]) - base)
 
     # What solvers are made of.
 

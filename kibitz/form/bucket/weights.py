@@ -11,10 +11,12 @@ tables of `kibitz.cards.tables`: in pieces that are gone on with, with a checksu
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +29,12 @@ from kibitz.errors import SolverError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-VERSION = 1
+VERSION = 2
 LOCKS = 16  # bands of rows that threads add to one at a time
 QUICK = 2.0  # seconds of a core: what takes less is not kept
-PAIR_SECONDS = 1.6e-9  # a pair of buckets on a board, about
-HAND_SECONDS = 1.3e-7  # a hand on a board
+# Of a core of Neoverse-N1: a hand on a board, and a pair of buckets that occur on it. A board of hold'em with n buckets
+# has about hands * (1 - exp(-n / (SPREAD * hands))) different ones.
+HAND_SECONDS, PAIR_SECONDS, SPREAD = 3.0e-7, 2.5e-9, 13.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +68,8 @@ def recipe_of(buckets: HandBuckets) -> Recipe:
     last = len(buckets.rounds) - 1
     count, boards = buckets.rounds[last].count, len(buckets.boards.rounds[last].cards)
     hands = buckets.boards.hands(last, buckets.hole)
-    wide = min(count, hands)
-    work = boards * (hands * HAND_SECONDS * (hands**0.5 if buckets.hole == 2 else 1.0) / 30 + wide**2 * PAIR_SECONDS)
+    wide = hands * (1.0 - math.exp(-count / (SPREAD * hands)))  # different buckets on a board, about
+    work = boards * (hands * HAND_SECONDS + wide**2 * PAIR_SECONDS)
     arrays = dict.fromkeys(("meets", "wins"), ("<i8", (count, count)))
     about = f"how often the seats hold each pair of buckets of {buckets.name}"
     pieces = len(_shards(buckets))
@@ -98,25 +101,34 @@ def _pieces(buckets: HandBuckets, arrays: Arrays, lock: threading.Lock) -> Fill:
 
     def fill(piece: int) -> None:
         bucket, order, tie = _settled(buckets, shards[piece])
-        number = np.zeros(size, np.uint32)
-        kernels.mark(bucket, number)
-        used = np.flatnonzero(number)
-        number[used] = np.arange(len(used))
-        kernels.renumber(bucket, number)
-        wide = int(kernels.widest(bucket, np.full(len(used), -1, np.int32)))
-        hands, left = bucket.shape[1], buckets.boards.live(last)
-        scratch = kernels.scratch_of(hands, left, len(used), wide)
-        wins, meets = (np.zeros((len(used), len(used)), np.int64) for _ in range(2))
-        weight = buckets.boards.rounds[last].total[shards[piece][last]]
-        kernels.add_boards(order, tie, pairs(left, buckets.hole), left, bucket, weight, scratch, wins, meets)
-        turns = np.roll(np.arange(len(locks)), -piece)  # threads begin at different bands
-        for band in turns.tolist():
+        number, used = np.zeros(size, np.uint32), np.zeros(size, np.int64)
+        used = used[: int(kernels.gather(bucket, number, used))]
+        wins, meets = _counted(buckets, shards[piece], bucket, order, tie, len(used))
+        for band in np.roll(np.arange(len(locks)), -piece).tolist():  # threads begin at different bands
             low, high = np.searchsorted(used, bands[band : band + 2])
             with locks[band]:
                 kernels.spread(wins, used, int(low), int(high), arrays["wins"])
                 kernels.spread(meets, used, int(low), int(high), arrays["meets"])
 
     return fill
+
+
+def _counted(
+    buckets: HandBuckets, shard: list[slice], bucket: NDArray[Any], order: NDArray[Any], tie: NDArray[Any], size: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Wins and meetings of a shard's boards, whose buckets are numbered from 0 to size - 1."""
+    from kibitz.kernels.cards import joint as kernels
+
+    last = len(buckets.rounds) - 1
+    hands, left = bucket.shape[1], buckets.boards.live(last)
+    weight = buckets.boards.rounds[last].total[shard[last]]
+    wide, largest = kernels.extent(bucket, np.full(size, -1, np.int32), np.zeros(size, np.int32))
+    fits = largest <= kernels.MOST_SMALL and int(weight.sum()) * largest**2 < 2**31
+    dtype = np.int32 if fits else np.int64
+    scratch = kernels.scratch_of(hands, left, size, int(wide), dtype)
+    wins, meets = np.zeros((size, size), dtype), np.zeros((size, size), dtype)
+    kernels.add_boards(order, tie, pairs(left, buckets.hole), left, bucket, weight, scratch, wins, meets)
+    return wins, meets
 
 
 def _settled(
@@ -154,11 +166,9 @@ def _settled(
 
 
 def _by_round(buckets: HandBuckets, meets: NDArray[np.int64], wins: NDArray[np.int64]) -> JointWeights:
-    """Lower halves of the last round, counted -> matrices of all rounds, as probabilities."""
-    both = meets.astype(np.float64)
-    both += np.tril(both, -1).T
-    won = wins.astype(np.float64)
-    won -= np.tril(won, -1).T
+    """What was counted in the last round -> matrices of all rounds, as probabilities."""
+    both = (meets + np.tril(meets, -1).T).astype(np.float64)
+    won = (wins - wins.T).astype(np.float64)
     deals = both.sum()
     both /= deals
     won /= deals

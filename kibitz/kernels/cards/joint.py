@@ -7,7 +7,7 @@ share a card cannot meet, and are taken off again. Everything is counted in whol
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from kibitz.kernels.cards.ranking import value_of, value_of_three, with_card
 from kibitz.kernels.jit import U64, kernel, part
 
 HAND_BITS = 11  # hands on a board: 1,326 at most
+MOST_SMALL = 180  # hands of a bucket on a board for which 32 bits hold wins and pairs that share a card
 
 
 class Scratch(NamedTuple):
@@ -30,18 +31,18 @@ class Scratch(NamedTuple):
     seen: np.ndarray  # int32[buckets]  which board had the bucket last
     number: np.ndarray  # uint32[buckets]  its number there
     bucket: np.ndarray  # int64[H]  and back
-    so_far: np.ndarray  # int32[H]  weaker hands by bucket
-    wins: np.ndarray  # int32[d, d]
-    shared: np.ndarray  # int32[d, d]  pairs of different hands that share a card, the stronger one first
+    so_far: np.ndarray  # int[d]  weaker hands by bucket
+    pair: np.ndarray  # int[d, d]  wins of the one over the other above, pairs that share a card below (`halves`)
 
 
-def scratch_of(hands: int, cards: int, buckets: int, wide: int) -> Scratch:
-    """Room for boards with at most `wide` different buckets."""
+def scratch_of(hands: int, cards: int, buckets: int, wide: int, dtype: Any = np.int64) -> Scratch:
+    """Room for boards with at most `wide` different buckets. dtype: int32 where no bucket has more than MOST_SMALL
+    hands of a board."""
     return Scratch(
         np.zeros(53, np.int64), np.zeros(hands, np.int64), np.zeros((2, 53), np.int64),
         np.zeros((cards, cards), np.uint32), np.zeros((cards, cards), np.int32), np.zeros(hands, np.uint32),
         np.full(buckets, -1, np.int32), np.zeros(buckets, np.uint32), np.zeros(hands, np.int64),
-        np.zeros(wide, np.int32), np.zeros((wide, wide), np.int32), np.zeros((wide, wide), np.int32),
+        np.zeros(wide, dtype), np.zeros((wide, wide), dtype),
     )  # fmt: skip
 
 
@@ -177,37 +178,38 @@ def cut_hands(boards, above, upper, parents, new, deck_place, pairs, first, leas
 
 
 @part
-def take_off(card, count, held, level, v, s):
+def take_off(card, count, held, level, pair, win):
     """Take the pairs of hands that share a card off the wins, and count them."""
     for x in range(count):
         one = U64(held[card, x])
         mine = level[card, x]
         for y in range(x):
-            other = U64(held[card, y])
-            v[one, other] -= np.int32(level[card, y] < mine)
-            s[one, other] += np.int32(1)
+            pair[one, U64(held[card, y])] += pair.dtype.type(1) - (win if level[card, y] < mine else pair.dtype.type(0))
 
 
 @part
 def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, meets):
-    """Add one board to the matrices, of which only the lower halves are filled: wins less losses, and meetings."""
+    """Add one board to the lower halves of `wins`, less losses, and of `meets`. scratch.pair is 0 before and after."""
     hands, hole = pairs.shape
-    small, so_far, v, s = scratch.small, scratch.so_far, scratch.wins, scratch.shared
+    small, so_far, pair = scratch.small, scratch.so_far, scratch.pair
+    shift = pair.dtype.type(4 * pair.itemsize)
+    win = pair.dtype.type(1) << shift
+    below = win - pair.dtype.type(1)
     d = 0
     for h in range(hands):
         of = bucket[h]
         if scratch.seen[of] != board:
             scratch.seen[of] = board
-            scratch.number[of] = d
             scratch.bucket[d] = of
             d += 1
-        small[h] = scratch.number[of]
+    sort_keys(scratch.bucket, d)  # in order, so that what is added to lies in order
+    for i in range(d):
+        scratch.number[scratch.bucket[i]] = i
+    for h in range(hands):
+        small[h] = scratch.number[bucket[h]]
     wide = U64(d)
     for i in range(wide):
         so_far[i] = 0
-        for j in range(wide):
-            v[i, j] = 0
-            s[i, j] = 0
     for i in range(left):
         scratch.count[0, i] = 0
     at = 0
@@ -216,12 +218,12 @@ def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, mee
         while at < hands and tie[at] == first:
             row = U64(small[order[at]])
             for j in range(wide):
-                v[row, j] += so_far[j]
+                pair[row, j] += so_far[j]
             at += 1
         for k in range(first, at):
             h = order[k]
             of = small[h]
-            so_far[of] += 1
+            so_far[of] += win
             if hole == 2:
                 for i in range(2):
                     card = pairs[h, i]
@@ -231,18 +233,24 @@ def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, mee
                     scratch.count[0, card] = place + 1
     if hole == 2:  # two different hands share one card at most, so each pair is in one list
         for card in range(U64(left)):
-            take_off(card, U64(scratch.count[0, card]), scratch.held, scratch.level, v, s)
+            take_off(card, U64(scratch.count[0, card]), scratch.held, scratch.level, pair, win)
     for i in range(wide):
-        row = scratch.bucket[i]
-        mine = np.int64(so_far[i])
-        for j in range(wide):
-            column = scratch.bucket[j]
-            if column <= row:
-                both = mine * so_far[j] - s[i, j] - s[j, i]
-                if i == j:
-                    both -= mine
-                meets[row, column] += weight * both
-                wins[row, column] += weight * (v[i, j] - v[j, i])
+        so_far[i] >>= shift
+    kind = wins.dtype.type
+    weight = kind(weight)
+    for i in range(wide):
+        row = U64(scratch.bucket[i])
+        mine = kind(so_far[i])
+        for j in range(i + U64(1)):  # a bucket before it, or itself
+            column = U64(scratch.bucket[j])
+            one, other = pair[i, j], pair[j, i]
+            pair[i, j] = 0
+            pair[j, i] = 0
+            mine_too, his_too = one & below, other & below
+            wins[row, column] += weight * kind((one - mine_too - other + his_too) >> shift)
+            meets[row, column] += weight * (mine * kind(so_far[j]) - kind(mine_too) - kind(his_too))
+        meets[row, row] -= weight * mine  # nobody meets the hand that he holds
+        wins[row, row] = 0
 
 
 @kernel
@@ -253,39 +261,50 @@ def add_boards(order, tie, pairs, left, bucket, weight, scratch, wins, meets):
 
 
 @kernel
-def mark(bucket, seen):
-    """seen[bucket] = 1."""
+def gather(bucket, number, used):
+    """Buckets by numbers from 0 on, in place; used[number] is the bucket. number [all buckets] is 0 before and after.
+
+    Returns how many there are.
+    """
+    found = 0
     for b in range(bucket.shape[0]):
         for h in range(bucket.shape[1]):
-            seen[bucket[b, h]] = 1
+            number[bucket[b, h]] = 1
+    for of in range(number.shape[0]):
+        if number[of]:
+            used[found] = of
+            found += 1
+            number[of] = found
+    for b in range(bucket.shape[0]):
+        for h in range(bucket.shape[1]):
+            bucket[b, h] = number[bucket[b, h]] - 1
+    for k in range(found):
+        number[used[k]] = 0
+    return found
 
 
 @kernel
-def renumber(bucket, number):
-    """Buckets by their new numbers, in place."""
-    for b in range(bucket.shape[0]):
-        for h in range(bucket.shape[1]):
-            bucket[b, h] = number[bucket[b, h]]
-
-
-@kernel
-def widest(bucket, seen):
-    """The most different buckets on one board; seen [buckets]: room, -1."""
-    most = 0
+def extent(bucket, seen, count):
+    """(most different buckets on one board, most hands in one of them). seen, count [buckets]: room, -1 and 0."""
+    most, largest = 0, 0
     for b in range(bucket.shape[0]):
         d = 0
         for h in range(bucket.shape[1]):
-            if seen[bucket[b, h]] != b:
-                seen[bucket[b, h]] = b
+            of = bucket[b, h]
+            if seen[of] != b:
+                seen[of] = b
+                count[of] = 0
                 d += 1
+            count[of] += 1
+            largest = max(largest, count[of])
         most = max(most, d)
-    return most
+    return most, largest
 
 
 @kernel
 def spread(small, used, low, high, out):
-    """Add rows low to high of the lower half of a matrix of some buckets to that of all; `used` goes up."""
-    for i in range(low, high):
-        row = used[i]
-        for j in range(i + 1):
-            out[row, used[j]] += small[i, j]
+    """Add rows low to high of the lower half of a matrix of some buckets to that of more; used: their numbers there."""
+    for i in range(U64(low), U64(high)):
+        row = U64(used[i])
+        for j in range(i + U64(1)):
+            out[row, U64(used[j])] += small[i, j]
