@@ -69,11 +69,17 @@ def project(tree, p, centre, m, worth, plan):
     stride = U64(tree.stride[p])
     first = U64(tree.first[p])
     end = first + width * stride
-    # What lies above a threshold is kept, and all that is kept together is one more than the threshold's share.
+    s = first
+    most = worth[s]
+    while s < end:
+        most = max(most, worth[s])
+        s += stride
+    # What lies above a level is kept, less the level, and that adds up to one. All are taken off the largest, so that
+    # what is kept is of size one.
     s = first
     total = 0.0
     while s < end:
-        plan[s] = centre_at(centre, s, width) + worth[s] / m
+        plan[s] = centre_at(centre, s, width) + (worth[s] - most) / m
         total += plan[s]
         s += stride
     kept = width
@@ -87,7 +93,7 @@ def project(tree, p, centre, m, worth, plan):
                 count += U64(1)
                 total += plan[s]
             s += stride
-        if count == kept or count == U64(0):
+        if count >= kept or count == U64(0):
             break
         kept = count
         level = (total - 1.0) / kept
