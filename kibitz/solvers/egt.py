@@ -35,6 +35,7 @@ LEAST = 1e-13  # of a payoff, and of tau: below this rounding decides
 RENEW = 256  # worths are sums over steps: after so many they are worked out anew
 BALANCE = 100  # steps between two tries to shrink the larger mu on its own
 SHRINK = 0.9
+SEARCH = 24  # times four, or a quarter
 APART = 1.01  # mus that are so near are balanced
 
 
@@ -107,13 +108,18 @@ class Egt:
                 mu *= 2.0
         else:
             mu = self.task.form.scale / max(1.0, *(float(each.max(initial=0.0)) for each in self.prox.weights))
-            factor = 4.0 if self._try(mu) > 0.0 else 0.25
-            while (self._try(mu) > 0.0) == (factor > 1.0) and LEAST < mu / self.task.form.scale < 1.0 / LEAST:
-                mu *= factor
-            mu = max(mu, mu / factor)  # here it holds, and at a quarter it does not
-            while factor := 0.8 if self._try(0.8 * mu) <= 0.0 else 0.0:
-                mu *= factor
-            self._try(mu)
+            grow = self._try(mu) > 0.0
+            for _ in range(SEARCH):
+                if (self._try(mu * 4.0 if grow else mu / 4.0) > 0.0) != grow:
+                    break
+                mu = mu * 4.0 if grow else mu / 4.0
+            mu = mu * 4.0 if grow else mu  # here it holds, and at a quarter it does not
+            for _ in range(6):
+                if self._try(0.8 * mu) > 0.0:
+                    break
+                mu *= 0.8
+            while self._try(mu) > 0.0:
+                mu *= 2.0
         self.numbers[2] = FIRST_TAU
 
     def _try(self, mu: float) -> float:
@@ -198,8 +204,10 @@ class Egt:
 
     def _hold(self) -> None:
         """Where worths that were worked out anew break the condition by a rounding error, raise mu by as little."""
-        while self.excess() > 0.0:
-            self.numbers[:2] *= 1.0 + 1e-12
+        for k in range(SEARCH):
+            if self.excess() <= 0.0:
+                return
+            self.numbers[:2] *= 1.0 + 1e-13 * 4.0**k
 
     def probabilities(self) -> Floats:
         return self.task.form.to_probabilities(self.plan)
