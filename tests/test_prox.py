@@ -131,7 +131,7 @@ def test_prox_functions_are_as_convex_as_they_say(prox):
 
 
 def test_bytes_do_not_depend_on_threads():
-    form = form_for("goofspiel(cards=4)")
+    form = form_for("goofspiel(num_cards=4)")
     worth = np.random.default_rng(0).normal(size=form.treeplex(1).sequences)
     for prox in ("entropy", "euclidean"):
         found = []

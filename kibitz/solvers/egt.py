@@ -1,8 +1,7 @@
 """The excessive gap technique [Nesterov 2005; Hoda, Gilpin, Pena & Sandholm 2010], on every form.
 
 For seat i let U_i(x) be the most that it can get against the other's plan x, and S_i(x) the most that it can get less
-mu_i times its prox function: a smoothed best response, whose gradient is its plan. The gap of plans (x_0, x_1) is U_0(x_1)
-+ U_1(x_0). The technique keeps the excessive gap condition
+mu_i times its prox function: by a smoothed best response. The gap of plans (x_0, x_1) is U_0(x_1) + U_1(x_0). The technique keeps the excessive gap condition
 
     S_0(x_1) + S_1(x_0) <= 0
 
@@ -69,7 +68,7 @@ class Egt:
         self.worth = np.empty(form.sequences)  # of each seat's sequences against the other's plan
         self.numbers = np.zeros(3)  # mu_0, mu_1, tau
         self.centre = self.prox.centre(task.start)
-        # By seat: its smoothed response, and the worth of the other's sequences against that. They follow from the state.
+        # By seat: its smoothed response, and what the other's sequences are worth against that. From the state.
         self._answers: list[tuple[Floats, Floats | None] | None] = [None, None]
         self._start()
 
@@ -156,7 +155,7 @@ class Egt:
         mu, other = self.mu[i], self.mu[j]
         if mu * float(self.prox.heaviest[i]) < LEAST * self.task.form.scale or self.numbers[2] < LEAST:
             return  # rounding would decide
-        answer, against = self._answer(i)
+        against = self._against(i)
         tau = float(self.numbers[2]) if self.aggressive else 2.0 / (self.iteration + 3.0)
         while tau >= LEAST:
             _, reply = self._smoothed(j, other, mixed(self._worth(j), against, tau))
@@ -183,12 +182,12 @@ class Egt:
         """Whose mu is shrunk next."""
         return int(self.mu[1] > self.mu[0]) if self.balance else self.iteration % 2
 
-    def _answer(self, seat: int) -> tuple[Floats, Floats]:
-        """A seat's smoothed response, and the worth of the other's sequences against that."""
+    def _against(self, seat: int) -> Floats:
+        """What the other's sequences are worth against a seat's smoothed response."""
         held = self._answers[seat]
         plan = self._smoothed(seat, self.mu[seat], self._worth(seat))[1] if held is None else held[0]
         against = None if held is None else held[1]
-        return plan, self.prox.worth(1 - seat, plan) if against is None else against
+        return self.prox.worth(1 - seat, plan) if against is None else against
 
     def _balance(self) -> None:
         """Shrink the larger mu to the smaller one, or as near as the condition lets it, with plans as they are."""

@@ -168,7 +168,7 @@ def _by_pdlp(cost: Floats, upper: Any, equal: Any, side: Floats, lower: Floats, 
     programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     programme.a_matrix_.start_, programme.a_matrix_.index_ = matrix.indptr, matrix.indices
     programme.a_matrix_.value_ = matrix.data
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
     options = {
         "output_flag": False, "solver": "pdlp", "kkt_tolerance": PDLP_TOLERANCE,
         "pdlp_iteration_limit": PDLP_ITERATIONS,

@@ -5,6 +5,7 @@ Nothing here asks more of a form than its treeplexes and gradients, so it works 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class Prox:
         self.kernels, self.form = kernels, task.form
         self.kind = kernels.ENTROPY if prox == "entropy" else kernels.EUCLIDEAN
         self.trees = [task.form.treeplex(seat) for seat in (0, 1)]
-        self.cuts = [slice(int(lo), int(hi)) for lo, hi in zip(task.form.seat_sequence, task.form.seat_sequence[1:])]
+        self.cuts = [slice(int(lo), int(hi)) for lo, hi in pairwise(task.form.seat_sequence)]
         self.own = [self._own(tree, weights) for tree in self.trees]
         self.weights = [self._weights(seat, 1.0) for seat in (0, 1)]
         self.heaviest = [float(each.max(initial=1.0)) for each in self.weights]

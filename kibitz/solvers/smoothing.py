@@ -4,7 +4,7 @@ The gap of plans z = (x_0, x_1) is F(z) = U_0(x_1) + U_1(x_0), where U_i is the 
 other's plan. It is smoothed: F_mu(z) has smoothed best responses, with mu times a prox function, and a gradient, which
 is made of the responses' plans. An accelerated gradient method [Nesterov 2005] brings the gap from where it is to 1/e
 of it; then mu shrinks and the method starts anew from there, as the centre of both prox functions. As gaps
-of linear games grow in proportion to the distance from equilibrium, each round takes about as many iterations as the one
+grow in proportion to the distance from equilibrium, each round takes about as many iterations as the one
 before: the gap shrinks geometrically.
 
 A round has plans z, a sum h of gradients with weights a, the sum A of these, and w, which minimises h's model of F plus
@@ -62,7 +62,7 @@ class Smoothing:
         self.gradients = np.zeros(form.sequences)  # h
         self.centre = np.empty(form.sequences)
         self.numbers = np.zeros(8)
-        self._model_plan: tuple[list[Floats], list[Floats]] | None = None  # w and its worth, which follow from the state
+        self._model_plan: tuple[list[Floats], list[Floats]] | None = None  # w and its worth: from the state
         for seat in BOTH:
             self._of(self.worth, seat)[:] = self.prox.worth(seat, self._of(self.plan, 1 - seat))
         responses = [self.prox.respond(seat, 0.0, self._of(self.worth, seat)) for seat in BOTH]
@@ -97,7 +97,8 @@ class Smoothing:
         self.plan[:] = self.best
         inside = min(0.01, self.numbers[LEAST] / self.scale)
         for seat in BOTH:
-            self._of(self.centre, seat)[:] = self.prox.inside(seat, self.prox.localise(seat, self._of(self.best, seat)), inside)
+            found = self.prox.localise(seat, self._of(self.best, seat))
+            self._of(self.centre, seat)[:] = self.prox.inside(seat, found, inside)
             self._of(self.worth, seat)[:] = self.prox.worth(seat, self._of(self.best, 1 - seat))
         self.gradients[:] = 0.0
         self.numbers[[WEIGHT, MODEL, INNER]] = 0.0
