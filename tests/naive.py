@@ -363,3 +363,93 @@ def fictitious_play(game, count):
         best = [own_paths(seat, answer(seat, now)) for seat in seats]
         plans = [{path: p + (best[s][path] - p) / (t + 1) for path, p in plans[s].items()} for s in seats]
     return behaviour_of(plans)
+
+
+# Dilated prox functions, by recursion over a seat's points. A treeplex is {sequence: [(actions' sequences, weight)]}.
+
+
+def points_after(tree, weight):
+    """{sequence: the points that follow it}, of a Treeplex."""
+    found = {}
+    for p in range(tree.points):
+        actions = [int(tree.first[p]) + a * int(tree.stride[p]) for a in range(int(tree.width[p]))]
+        found.setdefault(int(tree.parent[p]), []).append((actions, float(weight[p])))
+    return found
+
+
+def weights_of(tree, own):
+    """w = own + max over actions of the sum of w over the points after it."""
+    numbered = points_after(tree, range(tree.points))
+    found = [0.0] * tree.points
+
+    def visit(sequence):
+        total = 0.0
+        for actions, p in numbered.get(sequence, []):
+            found[int(p)] = own[int(p)] + max(visit(s) for s in actions)
+            total += found[int(p)]
+        return total
+
+    visit(0)
+    return found
+
+
+def smoothed_response(after, worth, mu, prox, centre):
+    """(max over plans x of <worth, x> - mu d(x), that x as {sequence: probability}), point by point."""
+    plan = {0: 1.0}
+
+    def values(sequence):
+        """What a sequence is worth with all that follows, and what is played there."""
+        total, play = worth[sequence], []
+        for actions, weight in after.get(sequence, []):
+            below = [values(s) for s in actions]
+            at = [v for v, _ in below]
+            c = [centre[s] for s in actions]
+            share = simplex_best(at, mu * weight, prox, c)
+            total += sum(b * v for b, v in zip(share, at, strict=True)) - mu * weight * prox_at(share, c, prox)
+            play.append((actions, share, [p for _, p in below]))
+        return total, play
+
+    def fill(play, reach):
+        for actions, share, below in play:
+            for s, b, rest in zip(actions, share, below, strict=True):
+                plan[s] = reach * b
+                fill(rest, reach * b)
+
+    value, play = values(0)
+    fill(play, 1.0)
+    return value, plan
+
+
+def prox_at(b, c, prox):
+    """The prox function of one point."""
+    if prox == "euclidean":
+        return sum((x - y) ** 2 for x, y in zip(b, c, strict=True)) / 2
+    return sum(x * math.log(x / y) for x, y in zip(b, c, strict=True) if x > 0)
+
+
+def simplex_best(worth, m, prox, c):
+    """The distribution b that maximises <worth, b> - m prox(b): softmax, or a projection found by bisection."""
+    most = max(worth)
+    if prox == "entropy":
+        parts = [y * math.exp((v - most) / m) for v, y in zip(worth, c, strict=True)]
+        return [x / sum(parts) for x in parts]
+    target = [y + (v - most) / m for v, y in zip(worth, c, strict=True)]
+    low, high = min(target) - 1.0, max(target)
+    for _ in range(80):
+        level = (low + high) / 2
+        if sum(max(t - level, 0.0) for t in target) > 1.0:
+            low = level
+        else:
+            high = level
+    return [max(t - high, 0.0) for t in target]
+
+
+def prox_of(after, plan, prox, centre):
+    """d(x): over all points, weight times the plan that leads there times the prox function there."""
+    total = 0.0
+    for sequence, points in after.items():
+        for actions, weight in points:
+            if plan[sequence] > 0:
+                b = [plan[s] / plan[sequence] for s in actions]
+                total += weight * plan[sequence] * prox_at(b, [centre[s] for s in actions], prox)
+    return total

@@ -53,7 +53,8 @@ def treeplex_of(
             known[first[wide] + np.uint32(action) * stride[wide]] = True
         level += 1
     order = np.lexsort((first, parent // PARENTS, depth))
-    first, stride, width, parent, depth = (each[order] for each in (first, stride, width, parent, depth))
+    first, stride, width, parent = (each[order] for each in (first, stride, width, parent))
+    depth = depth[order]
     family = np.flatnonzero(np.concatenate(([True], (np.diff(depth) > 0) | (np.diff(parent // PARENTS) != 0)))[:points])
     begins = np.searchsorted(depth, np.arange(level + 1))  # [level + 1]  first point
     place = (family - begins[depth[family]]) // CHUNK

@@ -27,12 +27,14 @@ SCALES = (1.0, 1e-6, 1e-9, 1e-12)  # shares of the largest payoff to divide by, 
 EXACT = 1e-6  # the largest gap of an answer, as a share of what is at stake when it is played
 ENOUGH = 1e-9  # a gap that makes further trials needless
 NOISE = 1e-9  # a gap that is no matter at all, as a share of the smallest payoff times chance
-METHODS = {"auto": "highs", "simplex": "highs-ds", "ipm": "highs-ipm"}
+METHODS = {"auto": "highs", "simplex": "highs-ds", "ipm": "highs-ipm", "pdlp": "pdlp"}
+PDLP_TOLERANCE = 1e-8  # of the programme: what is exact is judged in the game
+PDLP_ITERATIONS = 2_000_000
 
 
 def lp(method: str = "auto") -> Callable[[Task, str], Lp]:
     if method not in METHODS:
-        raise SpecError(f"method={method}: choose auto, simplex or ipm")
+        raise SpecError(f"method={method}: choose auto, simplex, ipm or pdlp")
     return lambda task, spec: Lp(task, spec, METHODS[method])
 
 
@@ -86,7 +88,7 @@ class Lp:
             gap, at_stake = self._judged(found[0], payoffs)
             if gap < least:
                 least, stake, (self.weights[:], self.value) = gap, at_stake, found
-            if least <= max(ENOUGH * stake, noise):
+            if least <= max((EXACT if self.method == "pdlp" else ENOUGH) * stake, noise):
                 break
         if least > max(EXACT * stake, noise):
             if not np.isfinite(least):
@@ -100,31 +102,23 @@ class Lp:
 
     def _solved(self, payoffs: Any, scale: float) -> tuple[tuple[Floats, float] | None, str]:
         """(plans of both seats, value) by the programme with payoffs over a scale; or None, and why."""
-        from scipy.optimize import linprog
         from scipy.sparse import bmat, csc_matrix
 
         form = self.task.form
         own, own_side = form.constraints(0)
         his, his_side = form.constraints(1)
         # Variables (x >= 0, q free), as HiGHS wants it: minimise -f'q with F'q - A'x <= 0 and E x = e.
-        answer = linprog(
-            np.concatenate((np.zeros(own.shape[1]), -his_side)),
-            A_ub=bmat([[-(payoffs / scale).T, his.T]], format="csc"),
-            b_ub=np.zeros(payoffs.shape[1]),
-            A_eq=bmat([[own, csc_matrix((own.shape[0], his.shape[0]))]], format="csc"),
-            b_eq=own_side,
-            bounds=np.column_stack(
-                (
-                    np.concatenate((np.zeros(own.shape[1]), np.full(his.shape[0], -np.inf))),
-                    np.full(own.shape[1] + his.shape[0], np.inf),
-                )
-            ),
-            method=self.method,
-        )
-        if answer.status != 0:
-            return None, str(answer.message)
-        plans = np.concatenate((answer.x[: own.shape[1]], -answer.ineqlin.marginals))
-        return (np.maximum(plans, 0.0), -float(answer.fun) * scale), ""
+        cost = np.concatenate((np.zeros(own.shape[1]), -his_side))
+        upper = bmat([[-(payoffs / scale).T, his.T]], format="csc")
+        equal = bmat([[own, csc_matrix((own.shape[0], his.shape[0]))]], format="csc")
+        lower = np.concatenate((np.zeros(own.shape[1]), np.full(his.shape[0], -np.inf)))
+        solve = _by_pdlp if self.method == "pdlp" else _by_scipy
+        found, reason = solve(cost, upper, equal, own_side, lower, self.method)
+        if found is None:
+            return None, reason
+        x, duals = found
+        plans = np.concatenate((x[: own.shape[1]], -duals))
+        return (np.maximum(plans, 0.0), -float(cost @ x) * scale), ""
 
     def _judged(self, weights: Floats, payoffs: Any) -> tuple[float, float]:
         """(gap of an answer in the game, what is at stake when it is played: the expected size of a payoff)."""
@@ -138,3 +132,53 @@ class Lp:
     def probabilities(self) -> Floats:
         """Behaviour from the plans; infosets that a plan never reaches are uniform."""
         return self.task.form.to_probabilities(self.weights)
+
+
+Found = tuple[tuple[Floats, Floats] | None, str]
+
+
+def _by_scipy(cost: Floats, upper: Any, equal: Any, side: Floats, lower: Floats, method: str) -> Found:
+    """(x, duals of upper x <= 0) that minimise cost x with equal x = side; or None, and why."""
+    from scipy.optimize import linprog
+
+    bounds = np.column_stack((lower, np.full(len(lower), np.inf)))
+    answer = linprog(
+        cost, A_ub=upper, b_ub=np.zeros(upper.shape[0]), A_eq=equal, b_eq=side, bounds=bounds, method=method
+    )
+    if answer.status != 0:
+        return None, str(answer.message)
+    return (answer.x, answer.ineqlin.marginals), ""
+
+
+def _by_pdlp(cost: Floats, upper: Any, equal: Any, side: Floats, lower: Floats, method: str) -> Found:
+    """The same by HiGHS's first-order method, which SciPy does not offer [Applegate et al. 2021]."""
+    try:
+        import highspy
+    except ImportError:
+        raise SolverError("lp(method=pdlp) needs the package highspy: pip install 'kibitz[pdlp]'") from None
+    from scipy.sparse import vstack
+
+    matrix = vstack((upper, equal), format="csc")
+    programme = highspy.HighsLp()
+    programme.num_row_, programme.num_col_ = matrix.shape
+    programme.col_cost_, programme.col_lower_ = cost, lower
+    programme.col_upper_ = np.full(len(cost), highspy.kHighsInf)
+    programme.row_lower_ = np.concatenate((np.full(upper.shape[0], -highspy.kHighsInf), side))
+    programme.row_upper_ = np.concatenate((np.zeros(upper.shape[0]), side))
+    programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    programme.a_matrix_.start_, programme.a_matrix_.index_ = matrix.indptr, matrix.indices
+    programme.a_matrix_.value_ = matrix.data
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
+    options = {
+        "output_flag": False, "solver": "pdlp", "kkt_tolerance": PDLP_TOLERANCE,
+        "pdlp_iteration_limit": PDLP_ITERATIONS,
+    }  # fmt: skip
+    for name, value in options.items():
+        highs.setOptionValue(name, value)
+    highs.passModel(programme)
+    highs.run()
+    status = highs.getModelStatus()
+    solution = highs.getSolution()
+    if not solution.value_valid or not solution.dual_valid:
+        return None, f"PDLP ended with {highs.modelStatusToString(status)}"
+    return (np.array(solution.col_value), np.array(solution.row_dual)[: upper.shape[0]]), ""

@@ -5,6 +5,7 @@ Nothing here asks more of a form than its treeplexes and gradients, so it works 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ PROX = ("entropy", "euclidean")
 WEIGHTS = ("share", "count")
 POINTS_PER_THREAD = 20_000  # fewer points are swept faster than threads are started
 UNIFORM = np.zeros(0)
+INSIDE = 0.01  # of the uniform distribution in an entropy's centre: what has no share there would never get one
+SAFETY = 1.1  # times the norm that power iteration finds, which comes from below
+POWERS = 40
 
 
 def check(name: str, given: str, choices: tuple[str, ...]) -> None:
@@ -55,9 +59,10 @@ class Prox:
         self.kernels, self.form = kernels, task.form
         self.kind = kernels.ENTROPY if prox == "entropy" else kernels.EUCLIDEAN
         self.trees = [task.form.treeplex(seat) for seat in (0, 1)]
-        self.cuts = [slice(int(lo), int(hi)) for lo, hi in zip(task.form.seat_sequence, task.form.seat_sequence[1:])]
+        self.cuts = [slice(int(lo), int(hi)) for lo, hi in pairwise(task.form.seat_sequence)]
         self.own = [self._own(tree, weights) for tree in self.trees]
         self.weights = [self._weights(seat, 1.0) for seat in (0, 1)]
+        self.heaviest = [float(each.max(initial=1.0)) for each in self.weights]
         self.threads = [max(1, min(task.threads, tree.points // POINTS_PER_THREAD)) for tree in self.trees]
 
     def _own(self, tree: Treeplex, weights: str) -> Floats:
@@ -102,3 +107,63 @@ class Prox:
         whole = np.zeros(self.form.sequences)
         whole[self.cuts[1 - seat]] = plan
         return self.form.gradient(seat, whole)
+
+    # Centres
+
+    def centre(self, start: Floats | None) -> Floats:
+        """Probabilities by sequence of both seats around which to smooth; without a start none, which is uniform."""
+        if start is None:
+            return UNIFORM
+        found = self.form.to_strategy(start)
+        for seat, cut in enumerate(self.cuts):
+            found[cut] = self.inside(seat, found[cut], INSIDE)
+        return found
+
+    def inside(self, seat: int, centre: Floats, share: float) -> Floats:
+        """A seat's centre with a share of the uniform distribution, if the prox function is entropy."""
+        if self.kind != self.kernels.ENTROPY:
+            return centre
+        uniform = self.localise(seat, np.zeros(len(centre)))
+        found: Floats = (1.0 - share) * centre + share * uniform
+        return found
+
+    def of_seat(self, centre: Floats, seat: int) -> Floats:
+        """A seat's part of a centre."""
+        return centre[self.cuts[seat]] if len(centre) else UNIFORM
+
+    def centre_plan(self, centre: Floats, seat: int) -> Floats:
+        """The plan of a seat's centre: its response where nothing is worth anything."""
+        return self.respond(seat, 1.0, np.zeros(self.trees[seat].sequences), self.of_seat(centre, seat))[1]
+
+    # What theory asks for
+
+    def modulus(self, seat: int) -> float:
+        """A modulus of strong convexity in the norm sum r h^2 (kernels/sequence/prox.py)."""
+        if self.kind == self.kernels.ENTROPY or not len(self.weights[seat]):
+            return 1.0
+        found = 0.0
+        for t in range(1, len(self.trees[seat].level)):
+            found = max(found, float((self.weights[seat] / (t * self._weights(seat, 1.0 + 1.0 / t))).min()))
+        return found
+
+    def norm(self) -> float:
+        """The norm of the payoffs between the seats' norms, by power iteration."""
+        shares = []
+        for tree, own in zip(self.trees, self.own, strict=True):
+            by_sequence = np.ones(tree.sequences)
+            for action in range(int(tree.width.max(initial=0))):
+                wide = tree.width > action
+                by_sequence[tree.first[wide] + np.uint32(action) * tree.stride[wide]] = own[wide]
+            shares.append(1.0 / np.sqrt(by_sequence))
+            shares[-1][0] = 0.0  # plans do not differ there
+        nothing = [self.worth(seat, np.zeros(self.trees[1 - seat].sequences)) for seat in (0, 1)]
+        vector = np.random.Generator(np.random.Philox(1)).standard_normal(self.trees[1].sequences)
+        size = 0.0
+        for k in range(POWERS):
+            seat = k % 2
+            vector = shares[seat] * (self.worth(seat, shares[1 - seat] * vector) - nothing[seat])
+            size = float(np.linalg.norm(vector))
+            if size == 0.0:
+                return self.form.scale
+            vector /= size
+        return SAFETY * size

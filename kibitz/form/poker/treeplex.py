@@ -36,7 +36,8 @@ def treeplex(form: PokerLayout, seat: int) -> Treeplex:
                 parent.append((before - base).astype(np.uint32))
     size = int(form.seat_sequence[seat + 1]) - base
     none = [np.zeros(0, np.uint32)]
-    return treeplex_of(*(np.concatenate(each or none) for each in (first, stride, width, parent)), size)
+    arrays = [np.concatenate(each or none) for each in (first, stride, width, parent)]
+    return treeplex_of(arrays[0], arrays[1], arrays[2], arrays[3], size)
 
 
 def _up(form: PokerLayout, seat: int, level: int) -> Ints:

@@ -6,16 +6,16 @@ and c those of the centre, the prox functions are
     entropy     d(x) = sum over points of w x_p sum_a b_a log(b_a / c_a)
     Euclidean   d(x) = sum over points of w x_p / 2 sum_a (b_a - c_a)^2
 
-They are 0 at the centre. As d is homogeneous in the plan but for linear terms, the Bregman distance of a plan from another
-is d with the other's probabilities for a centre, and moving the centre changes d by a linear function: it is as
+They are 0 at the centre. As d is homogeneous in the plan but for linear terms, the Bregman distance of a plan from
+another is d with the other's probabilities for a centre, and moving the centre changes d by a linear function: it is as
 strongly convex as before.
 
 How convex they are. Let r > 0 be numbers of points with w = r + max over actions of the sum of w over the points after
-it (`weigh`). Sorted by sequences, entropy is a linear function and sum_s (w_s - sum of w over the points after s) x_s log
-x_s, where w_s is that of the point of s, so with at least r_s before x_s log x_s. The second derivative in the
-direction h is at least sum_s r_s h_s^2 / x_s: strongly convex with modulus 1 in the norm sum_s r_s h_s^2, and with
-modulus 1 / (largest sum of x_s / r_s) in the norm sum_s |h_s| [Farina, Kroer & Sandholm 2021]. The Euclidean one's is sum over
-points w / x_p sum_a (h_a - b_a h_p)^2. Take any t > 0 and k = (1 + 1/t)(r + max over actions of the sum of k after it),
+it (`weigh`). Sorted by sequences, entropy is a linear function and sum_s (w_s - sum of w over the points after s) x_s
+log x_s, where w_s is that of the point of s: at least r_s times x_s log x_s. The second derivative in the direction h
+is at least sum_s r_s h_s^2 / x_s. So it is strongly convex with modulus 1 in the norm whose square is sum_s r_s h_s^2
+[Farina, Kroer & Sandholm 2021]. The second derivative of the Euclidean one is the sum over points of w / x_p sum_a (h_a -
+b_a h_p)^2. Take any t > 0 and k = (1 + 1/t)(r + max over actions of the sum of k after it),
 from the last points up: it is at least the least of w / (t k) times sum_s r_s h_s^2.
 
 A `Treeplex` (kibitz.form.treeplex) is handed over as it is. All arrays are of one seat, by its own sequences or points.
@@ -69,11 +69,17 @@ def project(tree, p, centre, m, worth, plan):
     stride = U64(tree.stride[p])
     first = U64(tree.first[p])
     end = first + width * stride
-    # What lies above a threshold is kept, and all that is kept together is one more than the threshold's share.
+    s = first
+    most = worth[s]
+    while s < end:
+        most = max(most, worth[s])
+        s += stride
+    # What lies above a level is kept, less the level, and that adds up to one. All are taken off the largest, so that
+    # what is kept is of size one.
     s = first
     total = 0.0
     while s < end:
-        plan[s] = centre_at(centre, s, width) + worth[s] / m
+        plan[s] = centre_at(centre, s, width) + (worth[s] - most) / m
         total += plan[s]
         s += stride
     kept = width
@@ -87,7 +93,7 @@ def project(tree, p, centre, m, worth, plan):
                 count += U64(1)
                 total += plan[s]
             s += stride
-        if count == kept or count == U64(0):
+        if count >= kept or count == U64(0):
             break
         kept = count
         level = (total - 1.0) / kept
@@ -120,7 +126,7 @@ def choose(tree, p, worth, plan):
 
 @kernel
 def respond(tree, kind, weight, centre, mu, worth, plan, thread, threads, gate):
-    """plan: the x that maximises <worth, x> - mu d(x); worth[0] becomes that maximum, the rest of worth what follows too.
+    """plan: the x that maximises <worth, x> - mu d(x); worth[0] becomes that maximum.
 
     weight: float[P]; centre: float64[S], or [0] for uniform; worth, plan: float64[S].
     """
