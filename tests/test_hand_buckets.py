@@ -33,7 +33,11 @@ SMALL = [
     definition(4, 4, (0, 3, 1), 2), definition(4, 3, (3, 1, 1), 2), definition(5, 2, (0, 1), 2),
     definition(6, 2, (0, 2, 2, 1), 2), definition(5, 2, (1, 0, 1), 1),
 ]  # fmt: skip
-NAMES = ["percentile(3)", "percentile(4, metric=ehs, recall=false)"]
+NAMES = ["percentile(3)", "percentile(4, metric=ehs, recall=false)", "expectation(BUDGETS)"]
+
+
+def named(name: str, known: Definition, budgets: tuple[int, ...] = (3, 9, 20, 50)) -> str:
+    return name.replace("BUDGETS", str(list(budgets[: known.rounds])))
 
 
 def hands_of(known: Definition) -> HandStrengths:
@@ -82,7 +86,7 @@ def test_tables_of_hold_em_give_what_board_by_board_work_gives() -> None:
 @pytest.mark.parametrize("known", SMALL, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hand_is_in_one_bucket_whatever_its_suits_are_called(known: Definition, name: str) -> None:
-    made = hand_buckets(known, name)
+    made = hand_buckets(known, named(name, known))
     hands = hands_of(known)
     for level, of in enumerate(made.rounds):
         assert of.table is not None
@@ -97,8 +101,10 @@ def test_every_hand_is_in_one_bucket_whatever_its_suits_are_called(known: Defini
 
 
 @pytest.mark.parametrize("known", SMALL, ids=str)
-def test_budgets_beyond_all_classes_are_lossless(known: Definition) -> None:
-    made, theirs = hand_buckets(known, "percentile(1000000)"), deal(known)
+@pytest.mark.parametrize("name", ["percentile(BUDGETS)", "expectation(BUDGETS)"])
+def test_budgets_of_all_classes_are_lossless(known: Definition, name: str) -> None:
+    theirs = deal(known)
+    made = hand_buckets(known, named(name, known, tuple(r.classes for r in theirs.rounds)))
     assert made.counts == [r.classes for r in theirs.rounds]
     assert [len(set(of.tolist())) for of in made.classes(theirs)] == made.counts
 
@@ -170,6 +176,8 @@ def test_solve_takes_names_and_folders(tmp_path) -> None:
         ("percentile([2, 2])", "the game has 3 rounds"),
         ("percentile(2, metric=best)", "use ehs or ehs2"),
         ("percentile", "needs a value for 'buckets'"),
+        ("expectation(3)", "the game has 3 rounds"),
+        ("expectation([3, 2, 9])", "raise the budget"),
         ("percentil(2)", "did you mean"),
     ],
 )

@@ -21,6 +21,7 @@ import numpy as np
 
 from kibitz import spec as specs
 from kibitz import store
+from kibitz.abstractions.expectation import expectation_rounds
 from kibitz.abstractions.percentile import percentile_rounds
 from kibitz.cards.buckets import KIND, HandBuckets, RoundBuckets
 from kibitz.cards.strengths import METRICS, HandStrengths, Heard, strengths_of
@@ -32,6 +33,7 @@ KEPT = 3_000_000  # hands on boards from which on buckets are kept in the cache
 # name -> one line for the command line
 NAMES: dict[str, str] = {
     "percentile": "equally likely groups of hands by E[HS^2]: percentile(8)",
+    "expectation": "clusters of hands by E[HS], children by an integer programme: expectation([15, 225, 900, 3600])",
 }
 
 Made = tuple[list[RoundBuckets], list[dict[str, Any]], dict[str, Any]]  # rounds, facts of each, other facts
@@ -132,7 +134,17 @@ def _percentile(buckets: Any, metric: str = "ehs2", recall: bool = True) -> Call
     return make
 
 
-_MAKERS: dict[str, Callable[..., Callable[..., Made]]] = {"percentile": _percentile}
+def _expectation(buckets: Any, metric: str = "ehs") -> Callable[..., Made]:
+    _check_metric("expectation", metric, METRICS)
+
+    def make(hands: HandStrengths, heard: Heard | None) -> Made:
+        each = budgets("expectation", buckets, hands.last + 1)
+        return *expectation_rounds(hands, each, metric, heard), {"metric": metric}
+
+    return make
+
+
+_MAKERS: dict[str, Callable[..., Callable[..., Made]]] = {"percentile": _percentile, "expectation": _expectation}
 
 
 def _check_metric(name: str, metric: str, known: Any) -> None:

@@ -126,61 +126,79 @@ def one_parent(hands: HandStrengths, level: int) -> Table:
 
 
 Grouping = Callable[[int, Points], list[Ints]]  # (round, points) -> the group of each point, parent by parent
+Lossless = Callable[[Ints], NDArray[np.bool_]]  # lossless classes of each parent -> whether they are its buckets
 
 
 def cut_round(
     hands: HandStrengths, level: int, name: str, above: RoundBuckets | None, recall: bool, group: Grouping,
-    lossless: Callable[[Ints], NDArray[np.bool_]], heard: Heard | None = None,
-) -> tuple[RoundBuckets, Points, Cuts]:  # fmt: skip
-    """The buckets of a round by one number.
+    lossless: Lossless, heard: Heard | None = None,
+) -> tuple[RoundBuckets, dict[str, Any]]:  # fmt: skip
+    """The buckets of a round by one number, and its expected error.
 
     above: the buckets of the round before, None in the first; group: how points are cut; lossless: of which parents,
     by their numbers of lossless classes, hands are in buckets of these classes.
     """
-    held = recall and above is not None
-    parents = above.count if held and above is not None else 1
+    held = above if recall else None
+    parents = held.count if held is not None else 1
     if not tabled(hands, level):
-        context = above.table if held and above is not None else one_parent(hands, level - 1)
+        context = held.table if held is not None else one_parent(hands, level - 1)
         points = points_in_histogram(hands.histogram(np.ascontiguousarray(context), parents, heard))
         cuts = cuts_of(points, group(level, points))
-        parent = cuts.parent if held else np.full(len(cuts.parent), -1, np.int64)
-        return RoundBuckets(len(cuts.parent), parent, None, cuts.least.astype(np.int64)), points, cuts
-    metric = hands.metric(level, name, heard)
-    context = (
-        hands.lifted(level, above.table)
-        if held and above is not None and above.table is not None
-        else np.ascontiguousarray(one_parent(hands, level))
-    )
-    points = points_in_table(hands, level, metric, context, parents)
-    cuts = cuts_of(points, group(level, points))
-    table, parent = table_of(hands, level, metric, context, cuts), cuts.parent
-    if table.size <= CLASSES_ALWAYS:
-        table, parent = _with_classes(hands, level, table, context, cuts, lossless)
-    if not held and level:
+        parent = cuts.parent if held is not None else np.full(len(cuts.parent), -1, np.int64)
+        made = RoundBuckets(len(cuts.parent), parent, None, cuts.least.astype(np.int64))
+        return made, spread_of(hands, level, name, points, cuts)
+    context = context_of(hands, level, held)
+    whole, number = whole_parents(hands, level, context, parents, lossless)
+    if whole.all():
+        table, parent = with_classes(np.zeros(context.shape, np.uint16), context, whole, number)
+        fact = {"error": 0.0}
+    else:
+        metric = hands.metric(level, name, heard)
+        points = points_in_table(hands, level, metric, context, parents)
+        cuts = cuts_of(points, group(level, points))
+        fact = spread_of(hands, level, name, points, cuts, whole)
+        table, parent = table_of(hands, level, metric, context, cuts), cuts.parent
+        if whole.any():
+            table, parent = with_classes(table, context, whole, number)
+    if held is None and level:
         parent = np.full(len(parent), -1, np.int64)
-    return RoundBuckets(len(parent), parent, table), points, cuts
+    return RoundBuckets(len(parent), parent, table), fact
 
 
-def _with_classes(
-    hands: HandStrengths, level: int, table: Table, context: Table, cuts: Cuts,
-    lossless: Callable[[Ints], NDArray[np.bool_]],
-) -> tuple[Table, Ints]:  # fmt: skip
-    """Buckets in which some parents have lossless classes in place of cuts: (table, parent)."""
+def context_of(hands: HandStrengths, level: int, above: RoundBuckets | None) -> Table:
+    """[B, H]  the parent of each hand on each board."""
+    if above is None or above.table is None:
+        return np.ascontiguousarray(one_parent(hands, level))
+    return hands.lifted(level, above.table)
+
+
+def whole_parents(
+    hands: HandStrengths, level: int, context: Table, parents: int, lossless: Lossless
+) -> tuple[NDArray[np.bool_], Table]:
+    """(which parents have lossless classes as buckets, [B, H] the class of each hand); not in large rounds."""
+    if context.size > CLASSES_ALWAYS:
+        return np.zeros(parents, bool), np.zeros((0, 0), np.uint32)
     count, number = hands.classes(level)
     of = np.zeros(count, np.int64)  # the parent of each class
     of[number.ravel()] = context.ravel()
-    whole = lossless(np.bincount(of, minlength=len(cuts.first) - 1))
-    if not whole.any():
-        return table, cuts.parent
-    # Buckets by (parent, cut or class), numbered again without gaps.
-    key = np.where(whole[context], context.astype(np.int64) * (1 << 34) + number, 0)
-    key = np.where(whole[context], key, context.astype(np.int64) * (1 << 34) + table)
+    return lossless(np.bincount(of, minlength=parents)), number
+
+
+def with_classes(table: Table, context: Table, whole: NDArray[np.bool_], number: Table) -> tuple[Table, Ints]:
+    """Buckets in which some parents have lossless classes in place of their buckets: (table, parent)."""
+    # By (parent, bucket or class), numbered again without gaps.
+    key = context.astype(np.int64) * (1 << 34) + np.where(whole[context], number, table)
     kinds, found = np.unique(key, return_inverse=True)
     return found.reshape(table.shape).astype(number_type(len(kinds))), (kinds >> 34).astype(np.int64)
 
 
-def spread_of(hands: HandStrengths, level: int, name: str, points: Points, cuts: Cuts) -> dict[str, Any]:
-    """The expected error of a round that is cut: the mean squared distance of hands from the mean of their bucket."""
+def spread_of(
+    hands: HandStrengths, level: int, name: str, points: Points, cuts: Cuts, whole: NDArray[np.bool_] | None = None
+) -> dict[str, Any]:
+    """The expected error of a round that is cut: the mean squared distance of hands from the mean of their bucket.
+
+    whole: parents that lose nothing.
+    """
     name = name if tabled(hands, level) else "ehs"  # how far ahead: cut by strength itself
     parent = np.repeat(np.arange(points.parents), np.diff(points.first))
     bucket, first = np.empty(len(parent), np.int64), cuts.first
@@ -191,4 +209,5 @@ def spread_of(hands: HandStrengths, level: int, name: str, points: Points, cuts:
     x, weight = points.value / hands.scale(level, name), points.weight.astype(np.float64)
     total = np.bincount(bucket, weight, len(cuts.parent))
     mean = np.bincount(bucket, weight * x, len(cuts.parent)) / total
-    return {"error": float((weight * (x - mean[bucket]) ** 2).sum() / weight.sum())}
+    lost = weight if whole is None else np.where(whole[parent], 0.0, weight)
+    return {"error": float((lost * (x - mean[bucket]) ** 2).sum() / weight.sum())}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions.cuts import Points, cut_round, spread_of
+from kibitz.abstractions.cuts import Points, cut_round
 from kibitz.cards.buckets import RoundBuckets
 from kibitz.cards.strengths import HandStrengths, Heard
 
@@ -39,11 +39,9 @@ def percentile_rounds(
         def lossless(classes: Ints, wanted: int = wanted) -> NDArray[np.bool_]:
             return np.asarray(classes <= wanted)
 
-        made, points, cuts = cut_round(
-            hands, level, metric, rounds[-1] if rounds else None, recall, group, lossless, heard
-        )
+        made, fact = cut_round(hands, level, metric, rounds[-1] if rounds else None, recall, group, lossless, heard)
         rounds.append(made)
-        facts.append(spread_of(hands, level, metric, points, cuts))
+        facts.append(fact)
     return rounds, facts
 
 
