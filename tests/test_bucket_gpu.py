@@ -63,3 +63,18 @@ def test_a_gpu_gives_the_same(name: str) -> None:
     fixed = solve(there, "dcfr+", iterations=30, rows=frozen)
     held = np.repeat(~frozen.moves, there.infosets.width)
     np.testing.assert_array_equal(fixed.probabilities[held], played[held])
+
+
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+@pytest.mark.parametrize("name", ["leduc", "rhode island of 4 ranks", "turn hold'em of 10 cards"])
+@pytest.mark.parametrize("most", [1 << 31, 5000])
+def test_a_gpu_counts_the_same_weights(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kibitz.form.bucket import count_gpu
+
+    monkeypatch.setattr(count_gpu, "MOST", most)
+    buckets, _ = random_buckets(rules(name), 3, 4)
+    here, there = joint_weights(buckets), joint_weights(buckets, device="gpu")
+    gpu = Device("gpu")
+    for of in ("meets", "wins"):
+        for mine, theirs in zip(getattr(here, of), getattr(there, of), strict=True):
+            np.testing.assert_allclose(gpu.to_host(theirs), mine, atol=1e-16, rtol=1e-12)

@@ -53,7 +53,7 @@ def bucket_form(game: Poker, buckets: HandBuckets, device: str = "cpu", tell: Te
     if key not in held:
         layout = layout_of(game, buckets)
         check_memory(layout, Device(device))
-        weights = joint_weights(buckets, tell)
+        weights = joint_weights(buckets, tell, device)
         held.clear()  # one at a time: they are large
         held[key] = BucketForm(game, buckets.name, buckets.digest, list(layout.parents), weights, device)
     return held[key]

@@ -48,12 +48,12 @@ class Device:
         return max(0, free_memory() - MARGIN)
 
     def to_host(self, array: Any) -> Any:
-        return self.xp.asnumpy(array) if self.on_gpu else array
+        return self.xp.asnumpy(array) if self.on_gpu else np.asarray(array)
 
     def sum_children(self, values: Any, first: Any) -> Any:
         """[lanes, buckets] -> [lanes, parents]: the buckets of each parent, summed."""
         if not self.on_gpu:
-            return np.add.reduceat(values, first[:-1], axis=1)
+            return np.add.reduceat(np.ascontiguousarray(values), first[:-1], axis=1)
         lanes, wide = values.shape
         parents = len(first) - 1
         found = self.xp.empty((lanes, parents), values.dtype)

@@ -41,6 +41,14 @@ class BucketOperator(BucketLayout):
         self.device = Device(device)
 
     @cached_property
+    def host_weights(self) -> JointWeights:
+        """The joint weights in memory."""
+        meets, wins = (
+            tuple(self.device.to_host(of) for of in each) for each in (self.weights.meets, self.weights.wins)
+        )
+        return JointWeights(meets, wins)
+
+    @cached_property
     def passes(self) -> Passes:
         """In double precision."""
         return Passes(self, self.weights, self.device, np.float64)
@@ -88,11 +96,10 @@ class BucketOperator(BucketLayout):
 
     def to_probabilities(self, weights: NDArray[Any]) -> Floats:
         """Nonnegative weights by sequence -> probabilities by infoset column; uniform where there is no weight."""
-        strategy = np.ones(self.sequences)
-        host = Passes(self, self.weights, Device(), np.float64) if self.device.on_gpu else self.passes
+        strategy, given = self.passes.zeros(), self.device.xp.asarray(weights)
         for seat in (0, 1):
-            host.normalise(seat, weights, strategy)
-        return self.by_column(strategy)
+            self.passes.normalise(seat, given, strategy)
+        return self.by_column(self.device.to_host(strategy))
 
     def by_column(self, strategy: NDArray[Any]) -> Floats:
         """By sequence -> by infoset column."""

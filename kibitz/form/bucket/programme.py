@@ -20,7 +20,7 @@ def payoff_entries(form: BucketOperator) -> int:
     """How many entries of the payoff matrix are not zero, without writing it."""
     found = 0
     for group in form.groups:
-        meets, wins = form.weights.meets[group.level], form.weights.wins[group.level]
+        meets, wins = form.host_weights.meets[group.level], form.host_weights.wins[group.level]
         found += group.lanes * len(group.folds) * int(np.count_nonzero(meets))
         found += group.lanes * len(group.showdowns) * int(np.count_nonzero(wins))
     return found
@@ -40,7 +40,7 @@ def payoff_matrix(form: BucketOperator) -> Any:
     shape = int(form.seat_sequence[1]), int(form.seat_sequence[2] - form.seat_sequence[1])
     rows, columns, values = [], [], []
     for g, group in enumerate(form.groups):
-        for ends, matrix in ((group.folds, form.weights.meets), (group.showdowns, form.weights.wins)):
+        for ends, matrix in ((group.folds, form.host_weights.meets), (group.showdowns, form.host_weights.wins)):
             i, j = np.nonzero(matrix[group.level])
             worth = matrix[group.level][i, j]
             for end in ends:

@@ -15,7 +15,6 @@ import math
 import threading
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ from kibitz.cards.boards import pairs
 from kibitz.cards.buckets import HandBuckets
 from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, opened
 from kibitz.errors import SolverError
+from kibitz.form.bucket.device import Device
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 VERSION = 2
@@ -41,18 +40,20 @@ HAND_SECONDS, PAIR_SECONDS, SPREAD = 3.0e-7, 2.5e-9, 13.4
 class JointWeights:
     """By round, for one's own bucket and the other's: probabilities. Both seats have the same buckets."""
 
-    meets: tuple[Floats, ...]  # [C, C]  that the seats hold this pair; symmetric, sums to 1
-    wins: tuple[Floats, ...]  # [C, C]  that one holds this pair and wins, less that one loses; antisymmetric
+    meets: tuple[Any, ...]  # [C, C]  that the seats hold this pair; symmetric, sums to 1
+    wins: tuple[Any, ...]  # [C, C]  that one holds this pair and wins, less that one loses; antisymmetric
 
 
-def joint_weights(buckets: HandBuckets, tell: Tell | None = None) -> JointWeights:
-    """The weights of buckets with perfect recall; looked up, or counted now."""
+def joint_weights(buckets: HandBuckets, tell: Tell | None = None, device: str = "cpu") -> JointWeights:
+    """The weights of buckets with perfect recall; looked up, or counted now. A GPU counts them and keeps them there."""
     if not buckets.perfect_recall:
         raise SolverError(
             f"{buckets.name} forgets buckets of earlier rounds, and joint weights are those of buckets that name "
             "their path: take recall=true, or sample the game (kibitz train)"
         )
     made = recipe_of(buckets)
+    if device == "gpu":
+        return _by_round(buckets, *_on_gpu(buckets, made, tell), Device(device))
     if made.work < QUICK:
         held: Arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in made.arrays.items()}
         fill = made.make(held, threading.Lock())
@@ -60,7 +61,7 @@ def joint_weights(buckets: HandBuckets, tell: Tell | None = None) -> JointWeight
             fill(piece)
     else:
         held = opened(made, tell)
-    return _by_round(buckets, held["meets"], held["wins"])
+    return _by_round(buckets, held["meets"], held["wins"], Device())
 
 
 def recipe_of(buckets: HandBuckets) -> Recipe:
@@ -165,24 +166,48 @@ def _settled(
     return bucket, order, tie
 
 
-def _by_round(buckets: HandBuckets, meets: NDArray[np.int64], wins: NDArray[np.int64]) -> JointWeights:
-    """What was counted in the last round -> matrices of all rounds, as probabilities."""
-    both = (meets + np.tril(meets, -1).T).astype(np.float64)
-    won = (wins - wins.T).astype(np.float64)
+def _on_gpu(buckets: HandBuckets, made: Recipe, tell: Tell | None) -> tuple[Any, Any]:
+    """The matrices of the last round, counted on the GPU."""
+    from kibitz.form.bucket.count_gpu import counted
+    from kibitz.kernels.cards import joint as kernels
+
+    shards, last = _shards(buckets), len(buckets.rounds) - 1
+    size, left = buckets.rounds[last].count, buckets.boards.live(last)
+    held = pairs(left, buckets.hole).astype(np.uint8)
+    if buckets.hole == 1:
+        held = np.repeat(held, 2, axis=1)
+
+    def settle(piece: int) -> Any:
+        bucket, order, tie = _settled(buckets, shards[piece])
+        _, largest = kernels.extent(bucket, np.full(size, -1, np.int32), np.zeros(size, np.int32))
+        weight = buckets.boards.rounds[last].total[shards[piece][last]]
+        return weight, np.take_along_axis(bucket, order.astype(np.int64), axis=1), tie, held[order], int(largest)
+
+    def told(done: int) -> None:
+        if tell is not None:
+            tell(made, done, made.pieces)
+
+    return counted(settle, len(shards), size, buckets.hole, Device("gpu"), told)
+
+
+def _by_round(buckets: HandBuckets, meets: Any, wins: Any, device: Device) -> JointWeights:
+    """Lower halves of the last round, counted -> matrices of all rounds, as probabilities, where they were counted."""
+    xp = device.xp
+    both = meets.astype(np.float64)
+    both += xp.tril(both, -1).T
+    won = wins.astype(np.float64)
+    won -= xp.tril(won, -1).T
     deals = both.sum()
     both /= deals
     won /= deals
     found = [(both, won)]
     for after in buckets.rounds[:0:-1]:
-        first = after.first[:-1]
-        found.append((_merged(found[-1][0], first), _merged(found[-1][1], first)))
+        first = xp.asarray(after.first)
+        found.append((_merged(device, found[-1][0], first), _merged(device, found[-1][1], first)))
     first_of, second_of = zip(*reversed(found), strict=True)
     return JointWeights(first_of, second_of)
 
 
-def _merged(matrix: Floats, first: Ints) -> Floats:
+def _merged(device: Device, matrix: Any, first: Any) -> Any:
     """Rows and columns of a parent's buckets summed."""
-    if all(b - a == 1 for a, b in pairwise(first.tolist())) and len(first) == len(matrix):
-        return matrix
-    found: Floats = np.add.reduceat(np.add.reduceat(matrix, first, axis=0), first, axis=1)
-    return found
+    return device.sum_children(device.sum_children(matrix, first).T, first).T
