@@ -14,8 +14,8 @@ How convex they are. Let r > 0 be numbers of points with w = r + max over action
 it (`weigh`). Sorted by sequences, entropy is a linear function and sum_s (w_s - sum of w over the points after s) x_s
 log x_s, where w_s is that of the point of s: at least r_s times x_s log x_s. The second derivative in the direction h
 is at least sum_s r_s h_s^2 / x_s. So it is strongly convex with modulus 1 in the norm whose square is sum_s r_s h_s^2
-[Farina, Kroer & Sandholm 2021]. The second derivative of the Euclidean one is the sum over points of w / x_p sum_a (h_a -
-b_a h_p)^2. Take any t > 0 and k = (1 + 1/t)(r + max over actions of the sum of k after it),
+[Farina, Kroer & Sandholm 2021]. The second derivative of the Euclidean one is the sum over points of w / x_p sum_a
+(h_a - b_a h_p)^2. Take any t > 0 and k = (1 + 1/t)(r + max over actions of the sum of k after it),
 from the last points up: it is at least the least of w / (t k) times sum_s r_s h_s^2.
 
 A `Treeplex` (kibitz.form.treeplex) is handed over as it is. All arrays are of one seat, by its own sequences or points.
