@@ -43,7 +43,8 @@ def paper(
         str | None, typer.Option("--table", metavar="N", help="Print only this table; the report has all.")
     ] = None,
     part: Annotated[
-        str | None, typer.Option("--part", metavar="NAME", help="sandholm: gameshrink or rhode-island. Default: both.")
+        str | None,
+        typer.Option("--part", metavar="NAME", help="sandholm: gameshrink, rhode-island, egt. Default: all."),
     ] = None,
     starts: Annotated[
         int | None, number("--starts", metavar="N", help="Number of random starts. Default: 16; le2021: 15.")

@@ -1,7 +1,8 @@
 """The excessive gap technique [Nesterov 2005; Hoda, Gilpin, Pena & Sandholm 2010], on every form.
 
 For seat i let U_i(x) be the most that it can get against the other's plan x, and S_i(x) the most that it can get less
-mu_i times its prox function: by a smoothed best response. The gap of plans (x_0, x_1) is U_0(x_1) + U_1(x_0). The technique keeps the excessive gap condition
+mu_i times its prox function: by a smoothed best response. The gap of plans (x_0, x_1) is U_0(x_1) + U_1(x_0).
+The technique keeps the excessive gap condition
 
     S_0(x_1) + S_1(x_0) <= 0
 

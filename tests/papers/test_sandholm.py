@@ -10,7 +10,7 @@ from kibitz.abstractions.gameshrink import shrink
 from kibitz.abstractions.poker import shrunk_buckets
 from kibitz.abstractions.signals import Cards
 from kibitz.form.poker.form import poker_form
-from kibitz.papers import sandholm, sandholm_gameshrink, sandholm_rhode_island
+from kibitz.papers import sandholm, sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
 from kibitz.papers.experiment import Plan
 from kibitz.report.paper import write
 
@@ -119,10 +119,27 @@ def test_the_part_rhode_island(monkeypatch, tmp_path):
     assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "rhode-island.png"}
 
 
+def test_the_part_egt(monkeypatch, tmp_path):
+    monkeypatch.setattr(sandholm_egt, "GAMES", (("Kuhn", "kuhn", 0.2),))
+    monkeypatch.setattr(sandholm_egt, "METHODS", ("egt", "egt(prox=euclidean)", "cfr+"))
+    monkeypatch.setattr(sandholm_egt, "SWITCHED", "kuhn")
+    monkeypatch.setattr(sandholm_egt, "SWITCHES", sandholm_egt.SWITCHES[::4])
+    monkeypatch.setattr(sandholm_egt, "QUICK_SECONDS", 0.2)
+    monkeypatch.setattr(sandholm_egt, "INSTANCES", sandholm_egt.INSTANCES[:1])
+    monkeypatch.setattr(sandholm_egt, "_wide", lambda plan: (SMALL, 1))
+    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, until=1.0, part="egt"))
+    figures = outcome.figures["egt"]
+    assert [each["solver"] for each in figures["curves"]] == ["egt", "egt(prox=euclidean)", "cfr+"]
+    assert all(each["gap"][-1] < 0.1 for each in (*figures["curves"], *figures["heuristics"]))
+    (small,) = figures["memory"]
+    assert small["rows"] == 8_850 and small["highs"] > 0 and small["matrix"] == 12 * 6_800
+    assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "first-order.png"}
+
+
 def test_a_part_that_is_not_there_is_refused():
     from typer.testing import CliRunner
 
     from kibitz.cli import app
 
     found = CliRunner().invoke(app, ["paper", "sandholm", "--part", "tournaments"])
-    assert found.exit_code == 2 and "gameshrink and rhode-island" in found.output
+    assert found.exit_code == 2 and "rhode-island and egt" in found.output

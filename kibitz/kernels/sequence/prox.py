@@ -14,8 +14,8 @@ How convex they are. Let r > 0 be numbers of points with w = r + max over action
 it (`weigh`). Sorted by sequences, entropy is a linear function and sum_s (w_s - sum of w over the points after s) x_s
 log x_s, where w_s is that of the point of s: at least r_s times x_s log x_s. The second derivative in the direction h
 is at least sum_s r_s h_s^2 / x_s. So it is strongly convex with modulus 1 in the norm whose square is sum_s r_s h_s^2
-[Farina, Kroer & Sandholm 2021]. The second derivative of the Euclidean one is the sum over points of w / x_p sum_a (h_a -
-b_a h_p)^2. Take any t > 0 and k = (1 + 1/t)(r + max over actions of the sum of k after it),
+[Farina, Kroer & Sandholm 2021]. The second derivative of the Euclidean one is the sum over points of w / x_p sum_a
+(h_a - b_a h_p)^2. Take any t > 0 and k = (1 + 1/t)(r + max over actions of the sum of k after it),
 from the last points up: it is at least the least of w / (t k) times sum_s r_s h_s^2.
 
 A `Treeplex` (kibitz.form.treeplex) is handed over as it is. All arrays are of one seat, by its own sequences or points.
@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 
 from kibitz.kernels.barrier import claim, meet
-from kibitz.kernels.jit import U64, kernel, part, small_part
+from kibitz.kernels.jit import TWO, U64, kernel, part, small_part
 
 BEST, ENTROPY, EUCLIDEAN = 0, 1, 2
 
@@ -43,6 +43,21 @@ def soften(tree, p, centre, m, worth, plan):
     width = U64(tree.width[p])
     stride = U64(tree.stride[p])
     s = U64(tree.first[p])
+    if width == TWO:
+        z = s + stride
+        c = centre_at(centre, z, width)
+        away = (worth[z] - worth[s]) / m
+        if away <= 0.0:  # the first is as good: take the exponential of what is not above zero
+            e = math.exp(away)
+            total = (1.0 - c) + c * e
+            plan[z] = c * e / total
+            plan[s] = 1.0 - plan[z]
+            return worth[s] + m * math.log(total)
+        e = math.exp(-away)
+        total = c + (1.0 - c) * e
+        plan[s] = (1.0 - c) * e / total
+        plan[z] = 1.0 - plan[s]
+        return worth[z] + m * math.log(total)
     end = s + width * stride
     most = worth[s]
     while s < end:
@@ -68,6 +83,13 @@ def project(tree, p, centre, m, worth, plan):
     width = U64(tree.width[p])
     stride = U64(tree.stride[p])
     first = U64(tree.first[p])
+    if width == TWO:
+        z = first + stride
+        c = centre_at(centre, z, width)
+        b = min(max(c + 0.5 * (worth[z] - worth[first]) / m, 0.0), 1.0)
+        plan[z] = b
+        plan[first] = 1.0 - b
+        return worth[first] + b * (worth[z] - worth[first]) - m * (b - c) * (b - c)
     end = first + width * stride
     s = first
     most = worth[s]
