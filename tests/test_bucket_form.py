@@ -164,11 +164,11 @@ def test_the_programme_solves_it(name: str) -> None:
     plan, second = form.plan(form.to_strategy(played)), int(form.seat_sequence[1])
     assert plan[:second] @ mine @ plan[second:] == pytest.approx(form.value(played)[0], abs=1e-12)
     exact = solve(form, "lp")
-    assert exact.meta["nash_conv"] < 1e-9
+    assert exact.meta["abstract_nash_conv"] < 1e-9
     learnt = solve(form, "dcfr+", iterations=1500)
-    assert learnt.meta["value"][0] == pytest.approx(exact.meta["value"][0], abs=1e-3)
-    assert learnt.meta["nash_conv"] < 0.05
-    assert solve(form, "fp", iterations=300).meta["nash_conv"] < 0.2 * form.measure(form.uniform()).nash_conv
+    assert learnt.meta["abstract_value"][0] == pytest.approx(exact.meta["abstract_value"][0], abs=1e-3)
+    assert learnt.meta["abstract_nash_conv"] < 0.05
+    assert solve(form, "fp", iterations=300).meta["abstract_nash_conv"] < 0.2 * form.measure(form.uniform()).nash_conv
 
 
 def test_values_of_infosets_are_those_of_the_poker_form_on_the_tree() -> None:
