@@ -33,7 +33,13 @@ SMALL = [
     definition(4, 4, (0, 3, 1), 2), definition(4, 3, (3, 1, 1), 2), definition(5, 2, (0, 1), 2),
     definition(6, 2, (0, 2, 2, 1), 2), definition(5, 2, (1, 0, 1), 1),
 ]  # fmt: skip
-NAMES = ["percentile(3)", "percentile(4, metric=ehs, recall=false)", "expectation(BUDGETS)"]
+NAMES = [
+    "percentile(3)",
+    "percentile(4, metric=ehs, recall=false)",
+    "expectation(BUDGETS)",
+    "potential(BUDGETS)",
+    "potential(BUDGETS, metric=emd, inner=5)",
+]
 
 
 def named(name: str, known: Definition, budgets: tuple[int, ...] = (3, 9, 20, 50)) -> str:
@@ -101,7 +107,7 @@ def test_every_hand_is_in_one_bucket_whatever_its_suits_are_called(known: Defini
 
 
 @pytest.mark.parametrize("known", SMALL, ids=str)
-@pytest.mark.parametrize("name", ["percentile(BUDGETS)", "expectation(BUDGETS)"])
+@pytest.mark.parametrize("name", ["percentile(BUDGETS)", "expectation(BUDGETS)", "potential(BUDGETS)"])
 def test_budgets_of_all_classes_are_lossless(known: Definition, name: str) -> None:
     theirs = deal(known)
     made = hand_buckets(known, named(name, known, tuple(r.classes for r in theirs.rounds)))
