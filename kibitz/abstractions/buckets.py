@@ -24,7 +24,7 @@ from kibitz import store
 from kibitz.abstractions.cuts import tabled
 from kibitz.abstractions.expectation import expectation_rounds
 from kibitz.abstractions.percentile import percentile_rounds
-from kibitz.abstractions.potential import DISTANCES, Setting, potential_rounds
+from kibitz.abstractions.potential import DISTANCES, MOST, Setting, potential_rounds
 from kibitz.abstractions.stages import Stages
 from kibitz.cards.buckets import KIND, HandBuckets, RoundBuckets
 from kibitz.cards.strengths import METRICS, HandStrengths, Tell, strengths_of
@@ -33,7 +33,7 @@ from kibitz.host import free_memory
 
 BYTES_TO_SORT = 34  # a hand on a board: key, value, weight, metric, parent, bucket
 MEMORY_SHARE = 0.8
-INNER = (128, 16)  # clusters of a parent in bottom-up passes: of small games, and of large ones
+INNER = 16  # clusters of a parent in bottom-up passes of large games, where each is a byte of every hand on a board
 MOST_INNER = 4096
 VERSION = 1  # of what names mean: buckets in the cache of another are made anew
 KEPT = 3_000_000  # hands on boards from which on buckets are kept in the cache
@@ -76,11 +76,13 @@ def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None =
             )
         return found
     spec = parse(source)
-    if spec.name not in NAMES:
-        raise specs.unknown("abstraction of hands", spec.name, NAMES)
+    if spec.name not in (*NAMES, "gameshrink"):
+        raise specs.unknown("abstraction of hands", spec.name, [*NAMES, "gameshrink"])
     key = (*game, str(spec))
     if key in _held:
         return _held[key]
+    if spec.name == "gameshrink":
+        return _facts(_shrunk(definition, spec))
     make = specs.call(_MAKERS[spec.name], spec)
     path = _cache(key)
     made = _from_cache(path, str(spec))
@@ -104,13 +106,32 @@ def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None =
 def _made(hands: HandStrengths, name: str, make: Callable[..., Made], stages: Stages, tell: Tell | None) -> HandBuckets:
     began, used = time.perf_counter(), time.process_time()
     rounds, facts, other = make(hands, stages, tell)
-    for level, (of, fact) in enumerate(zip(rounds, facts, strict=True)):
-        fact["buckets"] = of.count
-        children = np.diff(of.first)
-        fact["children"] = [int(children.min()), float(children.mean()), int(children.max())]
-        fact["boards"], fact["hands"] = hands.shape(level)
     seconds = {"seconds": time.perf_counter() - began, "processor": time.process_time() - used}
-    return HandBuckets(name, hands.boards, hands.hole, tuple(rounds), {"rounds": facts, **other, **seconds})
+    return _facts(HandBuckets(name, hands.boards, hands.hole, tuple(rounds), {"rounds": facts, **other, **seconds}))
+
+
+def _facts(made: HandBuckets) -> HandBuckets:
+    """The same with figures of each round: buckets, children of a parent, boards and hands."""
+    for level, (of, fact) in enumerate(zip(made.rounds, made.meta["rounds"], strict=True)):
+        children = np.diff(of.first)
+        fact["buckets"], fact["children"] = of.count, [int(children.min()), float(children.mean()), int(children.max())]
+        fact["boards"], fact["hands"] = len(made.boards.rounds[level].cards), made.boards.hands(level, made.hole)
+    return made
+
+
+def _shrunk(definition: Any, spec: specs.Spec) -> HandBuckets:
+    from kibitz.abstractions.shrunk import shrunk_by_name, shrunk_hands
+
+    began, used = time.perf_counter(), time.process_time()
+    made = shrunk_hands(definition, shrunk_by_name(definition, spec))
+    made.meta.update(seconds=time.perf_counter() - began, processor=time.process_time() - used)
+    return made
+
+
+def game_size(rules: Any, made: HandBuckets) -> list[int]:
+    """Infosets of the abstract game by round, of all seats: decisions of the betting times buckets."""
+    tree = rules.betting
+    return [int(((tree.turn >= 0) & (tree.round == level)).sum()) * count for level, count in enumerate(made.counts)]
 
 
 def _cards(found: HandBuckets) -> str:
@@ -166,11 +187,10 @@ def _potential(buckets: Any, metric: str = "l2", inner: int = 0, seed: int = 0) 
 
     def make(hands: HandStrengths, stages: Stages, tell: Tell | None) -> Made:
         each = budgets("potential", buckets, hands.last + 1)
-        wide = inner or (INNER[0] if _entries(hands) < KEPT else INNER[1])
-        _check_memory(hands, wide + 10, f"; a smaller inner= than {wide} takes less")
+        wide = inner or (0 if _entries(hands) < KEPT else INNER)
+        _check_memory(hands, (wide or MOST) + 10, f"; inner= below {wide or MOST} takes less")
         setting = Setting(metric, wide, seed)
-        facts = {"metric": metric, "inner": wide, "seed": seed}
-        return *potential_rounds(hands, each, setting, stages, tell), facts
+        return *potential_rounds(hands, each, setting, stages, tell), {"metric": metric, "seed": seed}
 
     return make
 

@@ -13,6 +13,8 @@ weighted by the chance to be dealt them. Later rounds likewise; in the last one 
 are clustered on a line by strength, exactly.
 
 The clusters of bottom-up passes are `inner` for each parent, and are forgotten once the round above has its buckets.
+Too many of them make all histograms far from each other, whatever their hands: as a rule they are twice as many as the
+children that a parent has in the mean, from FEWEST to MOST.
 Clusters among histograms are k-means++ with restarts, from a seed, with means as centres; the distance between
 histograms is their L2 distance, their L1 distance, or the earth mover's distance on a line, where buckets lie by their
 mean strength (a hand's own order among buckets; one dimension is enough for that, as strength is one).
@@ -25,7 +27,7 @@ not each number is tried but a ladder of them, and errors between are interpolat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,7 @@ SAMPLE, SAMPLES = 4096, 65_536  # hands of a parent that centres come from, and 
 EVERY, LADDER = 16, 1.2  # numbers of children that are all tried, and the steps above
 ITERATIONS = 30  # of k-means at most
 RESTARTS = 2
+FEWEST, MOST = 8, 128  # clusters of bottom-up passes
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class Setting:
     """What a potential-aware abstraction is asked for."""
 
     metric: str
-    inner: int
+    inner: int  # clusters of a parent in bottom-up passes; 0: by rule
     seed: int
 
     @property
@@ -147,6 +150,8 @@ def _round(
     if whole.all():
         table, parent = with_classes(np.zeros(context.shape, np.uint16), context, whole, number)
         return RoundBuckets(len(parent), parent, table), {"error": 0.0}
+    if not setting.inner:
+        setting = replace(setting, inner=min(MOST, max(FEWEST, 2 * -(-budget // parents))))
     view = _bottom_up(hands, level, context, parents, setting, stages, tell)
     wanted = most_children(parents, budget, 1 << 62)
     samples = _samples(hands, level, view, parents, setting)
@@ -181,7 +186,7 @@ def _round(
     used, table = np.unique(table, return_inverse=True)  # centres of a sample may be nobody's
     parent = np.searchsorted(first, used, "right") - 1
     made = RoundBuckets(len(used), parent.astype(np.int64), table.reshape(context.shape).astype(number_type(len(used))))
-    return made, {"error": error}
+    return made, {"error": error, "inner": setting.inner}
 
 
 def _bottom_up(

@@ -88,7 +88,8 @@ def solve(
         typer.Option(
             "--abstraction",
             metavar="NAME",
-            help="Solve the abstract game: gameshrink for poker, JQ.K for leduc, or one of the game's own.",
+            help="Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz abstract` for poker, "
+            "JQ.K for leduc, or one of the game's own.",
             autocompletion=complete.abstractions,
         ),
     ] = None,
