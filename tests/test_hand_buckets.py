@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from itertools import combinations
 
 import numpy as np
 import pytest
+from kills import kill_again_and_again
 
 import kibitz
 from kibitz.abstractions.buckets import hand_buckets
 from kibitz.abstractions.percentile import percentiles
+from kibitz.cards import strengths as strengths_module
 from kibitz.cards.buckets import HandBuckets
 from kibitz.cards.strengths import METRICS, HandStrengths, strengths_of
 from kibitz.errors import ArtefactError, GameError, SpecError
@@ -28,12 +31,22 @@ def definition(ranks: int, suits: int, board: tuple[int, ...], hole: int) -> Def
     )
 
 
+def cards(known: Definition) -> str:
+    return f"{known.ranks}x{known.suits} {known.hole} {known.board}"
+
+
 SMALL = [
     definition(3, 2, (0, 1), 1), definition(13, 4, (0, 1, 1), 1), definition(4, 3, (0, 1, 1), 1),
     definition(4, 4, (0, 3, 1), 2), definition(4, 3, (3, 1, 1), 2), definition(5, 2, (0, 1), 2),
-    definition(6, 2, (0, 2, 2, 1), 2), definition(5, 2, (1, 0, 1), 1),
+    definition(5, 2, (0, 2, 1, 1), 2), definition(5, 2, (1, 0, 1), 1),
 ]  # fmt: skip
-NAMES = ["percentile(3)", "percentile(4, metric=ehs, recall=false)", "expectation(BUDGETS)"]
+NAMES = [
+    "percentile(3)",
+    "percentile(4, metric=ehs, recall=false)",
+    "expectation(BUDGETS)",
+    "potential(BUDGETS)",
+    "potential(BUDGETS, metric=emd, inner=5)",
+]
 
 
 def named(name: str, known: Definition, budgets: tuple[int, ...] = (3, 9, 20, 50)) -> str:
@@ -59,7 +72,7 @@ def naive_metric(known: Definition, cards: list[int], level: int, power: int) ->
     return total, len(runs)
 
 
-@pytest.mark.parametrize("known", [SMALL[0], SMALL[2], SMALL[3], SMALL[5], SMALL[7]], ids=str)
+@pytest.mark.parametrize("known", [SMALL[0], SMALL[2], definition(4, 2, (0, 3, 1), 2), SMALL[5], SMALL[7]], ids=cards)
 def test_strengths_are_those_of_the_definition(known: Definition) -> None:
     hands = hands_of(known)
     rng = np.random.default_rng(3)
@@ -83,7 +96,7 @@ def test_tables_of_hold_em_give_what_board_by_board_work_gives() -> None:
     assert abs(hands.metric(0, "ehs")[0, aces] / hands.scale(0, "ehs") - 0.85203) < 1e-5
 
 
-@pytest.mark.parametrize("known", SMALL, ids=str)
+@pytest.mark.parametrize("known", SMALL, ids=cards)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hand_is_in_one_bucket_whatever_its_suits_are_called(known: Definition, name: str) -> None:
     made = hand_buckets(known, named(name, known))
@@ -100,8 +113,8 @@ def test_every_hand_is_in_one_bucket_whatever_its_suits_are_called(known: Defini
             assert (hands.lifted(level, made.rounds[level - 1].table) == of.parent[of.table]).all()
 
 
-@pytest.mark.parametrize("known", SMALL, ids=str)
-@pytest.mark.parametrize("name", ["percentile(BUDGETS)", "expectation(BUDGETS)"])
+@pytest.mark.parametrize("known", SMALL, ids=cards)
+@pytest.mark.parametrize("name", ["percentile(BUDGETS)", "expectation(BUDGETS)", "potential(BUDGETS)"])
 def test_budgets_of_all_classes_are_lossless(known: Definition, name: str) -> None:
     theirs = deal(known)
     made = hand_buckets(known, named(name, known, tuple(r.classes for r in theirs.rounds)))
@@ -156,7 +169,7 @@ def test_what_is_saved_is_read_and_what_is_damaged_is_refused(tmp_path) -> None:
 
 
 def test_solve_takes_names_and_folders(tmp_path) -> None:
-    name = "rhode_island(ranks=4, suits=2)"
+    name = "rhode_island(ranks=3, suits=2)"
     found = kibitz.solve(name, "cfr+", iterations=20, abstraction="percentile(2)")
     assert found.meta["abstraction"] == "percentile(buckets=2)"
     made = hand_buckets(game(name).definition, "percentile(2)")
@@ -164,9 +177,56 @@ def test_solve_takes_names_and_folders(tmp_path) -> None:
     again = kibitz.solve(name, "cfr+", iterations=20, abstraction=str(tmp_path / "two"))
     assert again.meta["abstract_nash_conv"] == found.meta["abstract_nash_conv"]
     with pytest.raises(GameError, match="other cards"):
-        kibitz.solve("rhode_island(ranks=5, suits=2)", "cfr+", abstraction=str(tmp_path / "two"))
+        kibitz.solve("rhode_island(ranks=4, suits=2)", "cfr+", abstraction=str(tmp_path / "two"))
     rows = kibitz.abstraction(name, str(tmp_path / "two"))
     assert rows.rows == kibitz.abstraction(name, "percentile(2)").rows == found.meta["size"]
+
+
+def test_potential_finds_the_classes_that_win_counts_give() -> None:
+    """Hands of Rhode Island hold'em that turn into the same with the same chances: 205, as GameShrink has them."""
+    definition = game("rhode_island").definition  # type: ignore[attr-defined]
+    made = hand_buckets(definition, "potential([13, 205, 400], inner=128)")
+    shrunk = hand_buckets(definition, "gameshrink(reading=win-count)")
+    assert made.counts == [13, 205, 400] and shrunk.counts == [13, 205, 1774]
+    pairs = set(zip(made.rounds[1].table.ravel().tolist(), shrunk.rounds[1].table.ravel().tolist(), strict=True))
+    assert len(pairs) == 205
+    assert shrunk.perfect_recall and math.isclose(shrunk.weights(2).sum(), 1.0)
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1", "emd"])
+def test_the_same_seed_gives_the_same_buckets_on_any_number_of_threads(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kibitz.abstractions import buckets
+
+    found = []
+    for threads, seed in ((1, 3), (3, 3), (2, 4)):
+        buckets._held.clear()
+        monkeypatch.setattr(strengths_module, "cores", lambda threads=threads: threads)
+        found.append(hand_buckets(SMALL[3], f"potential([4, 30, 100], metric={metric}, seed={seed})").digest)
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_killed_build_goes_on_where_it_was(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buckets of large games are kept, stage by stage: killed at random moments they come out the same."""
+    from kibitz.abstractions import buckets
+    from kibitz.kernels import jit
+
+    name, known = "potential([4, 30, 100], inner=6)", SMALL[3]
+    whole = hand_buckets(known, name).digest
+    monkeypatch.setattr(jit, "cache_home", lambda: tmp_path)
+    monkeypatch.setattr(buckets, "KEPT", 0)
+    path = buckets._cache((known.ranks, known.suits, known.board, known.hole, str(buckets.parse(name))))
+
+    def body() -> None:
+        buckets._held.clear()
+        hand_buckets(known, name)
+
+    def finished() -> bool:
+        return HandBuckets.load(path).digest == whole and not path.with_name(f"{path.name}.part").exists()
+
+    monkeypatch.setattr(strengths_module, "cores", lambda: 1)  # forks and threads do not mix
+    assert kill_again_and_again(body, finished, {path: "hand-buckets"}, 6, random.Random(5)) == 6
 
 
 @pytest.mark.parametrize(
@@ -176,6 +236,8 @@ def test_solve_takes_names_and_folders(tmp_path) -> None:
         ("percentile([2, 2])", "the game has 3 rounds"),
         ("percentile(2, metric=best)", "use ehs or ehs2"),
         ("percentile", "needs a value for 'buckets'"),
+        ("potential([2, 8, 8], metric=l3)", "use l2 or l1 or emd"),
+        ("potential([2, 8, 8], inner=1)", "from 2 to"),
         ("expectation(3)", "the game has 3 rounds"),
         ("expectation([3, 2, 9])", "raise the budget"),
         ("percentil(2)", "did you mean"),

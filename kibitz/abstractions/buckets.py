@@ -21,12 +21,20 @@ import numpy as np
 
 from kibitz import spec as specs
 from kibitz import store
+from kibitz.abstractions.cuts import tabled
 from kibitz.abstractions.expectation import expectation_rounds
 from kibitz.abstractions.percentile import percentile_rounds
+from kibitz.abstractions.potential import DISTANCES, MOST, Setting, potential_rounds
+from kibitz.abstractions.stages import Stages
 from kibitz.cards.buckets import KIND, HandBuckets, RoundBuckets
-from kibitz.cards.strengths import METRICS, HandStrengths, Heard, strengths_of
+from kibitz.cards.strengths import METRICS, HandStrengths, Tell, strengths_of
 from kibitz.errors import ArtefactError, GameError, SpecError
+from kibitz.host import free_memory
 
+BYTES_TO_SORT = 34  # a hand on a board: key, value, weight, metric, parent, bucket
+MEMORY_SHARE = 0.8
+INNER = 16  # clusters of a parent in bottom-up passes of large games, where each is a byte of every hand on a board
+MOST_INNER = 4096
 VERSION = 1  # of what names mean: buckets in the cache of another are made anew
 KEPT = 3_000_000  # hands on boards from which on buckets are kept in the cache
 
@@ -34,6 +42,7 @@ KEPT = 3_000_000  # hands on boards from which on buckets are kept in the cache
 NAMES: dict[str, str] = {
     "percentile": "equally likely groups of hands by E[HS^2]: percentile(8)",
     "expectation": "clusters of hands by E[HS], children by an integer programme: expectation([15, 225, 900, 3600])",
+    "potential": "clusters of hands by what they turn into: potential([20, 800, 4800, 28800])",
 }
 
 Made = tuple[list[RoundBuckets], list[dict[str, Any]], dict[str, Any]]  # rounds, facts of each, other facts
@@ -56,7 +65,7 @@ def parse(source: str) -> specs.Spec:
     return specs.parse(source, "buckets")
 
 
-def hand_buckets(definition: Any, source: str | HandBuckets, heard: Heard | None = None) -> HandBuckets:
+def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None = None) -> HandBuckets:
     """The buckets of hands of a poker game's cards: by name, by the folder where some were saved, or given."""
     game = definition.ranks, definition.suits, tuple(definition.board), definition.hole
     if isinstance(source, HandBuckets) or is_saved(source):
@@ -67,37 +76,62 @@ def hand_buckets(definition: Any, source: str | HandBuckets, heard: Heard | None
             )
         return found
     spec = parse(source)
-    if spec.name not in NAMES:
-        raise specs.unknown("abstraction of hands", spec.name, NAMES)
+    if spec.name not in (*NAMES, "gameshrink"):
+        raise specs.unknown("abstraction of hands", spec.name, [*NAMES, "gameshrink"])
     key = (*game, str(spec))
     if key in _held:
         return _held[key]
+    if spec.name == "gameshrink":
+        return _facts(_shrunk(definition, spec))
     make = specs.call(_MAKERS[spec.name], spec)
     path = _cache(key)
     made = _from_cache(path, str(spec))
     if made is None:
         from kibitz.games.poker.rules import strength
 
-        made = _made(strengths_of(*game, strength), str(spec), make, heard)
-        if sum(of.table.size for of in made.rounds if of.table is not None) >= KEPT:
+        hands = strengths_of(*game, strength)
+        keep = _entries(hands) >= KEPT
+        stages = Stages(path.with_name(f"{path.name}.part") if keep else None, str(spec))
+        made = _made(hands, str(spec), make, stages, tell)
+        if keep:
             path.parent.mkdir(parents=True, exist_ok=True)
             made.save(path)
+            stages.clear()
     if len(_held) >= 4:
         _held.pop(next(iter(_held)))
     _held[key] = made
     return made
 
 
-def _made(hands: HandStrengths, name: str, make: Callable[..., Made], heard: Heard | None) -> HandBuckets:
+def _made(hands: HandStrengths, name: str, make: Callable[..., Made], stages: Stages, tell: Tell | None) -> HandBuckets:
     began, used = time.perf_counter(), time.process_time()
-    rounds, facts, other = make(hands, heard)
-    for level, (of, fact) in enumerate(zip(rounds, facts, strict=True)):
-        fact["buckets"] = of.count
-        children = np.diff(of.first)
-        fact["children"] = [int(children.min()), float(children.mean()), int(children.max())]
-        fact["boards"], fact["hands"] = hands.shape(level)
+    rounds, facts, other = make(hands, stages, tell)
     seconds = {"seconds": time.perf_counter() - began, "processor": time.process_time() - used}
-    return HandBuckets(name, hands.boards, hands.hole, tuple(rounds), {"rounds": facts, **other, **seconds})
+    return _facts(HandBuckets(name, hands.boards, hands.hole, tuple(rounds), {"rounds": facts, **other, **seconds}))
+
+
+def _facts(made: HandBuckets) -> HandBuckets:
+    """The same with figures of each round: buckets, children of a parent, boards and hands."""
+    for level, (of, fact) in enumerate(zip(made.rounds, made.meta["rounds"], strict=True)):
+        children = np.diff(of.first)
+        fact["buckets"], fact["children"] = of.count, [int(children.min()), float(children.mean()), int(children.max())]
+        fact["boards"], fact["hands"] = len(made.boards.rounds[level].cards), made.boards.hands(level, made.hole)
+    return made
+
+
+def _shrunk(definition: Any, spec: specs.Spec) -> HandBuckets:
+    from kibitz.abstractions.shrunk import shrunk_by_name, shrunk_hands
+
+    began, used = time.perf_counter(), time.process_time()
+    made = shrunk_hands(definition, shrunk_by_name(definition, spec))
+    made.meta.update(seconds=time.perf_counter() - began, processor=time.process_time() - used)
+    return made
+
+
+def game_size(rules: Any, made: HandBuckets) -> list[int]:
+    """Infosets of the abstract game by round, of all seats: decisions of the betting times buckets."""
+    tree = rules.betting
+    return [int(((tree.turn >= 0) & (tree.round == level)).sum()) * count for level, count in enumerate(made.counts)]
 
 
 def _cards(found: HandBuckets) -> str:
@@ -127,9 +161,10 @@ def _from_cache(path: Path, name: str) -> HandBuckets | None:
 def _percentile(buckets: Any, metric: str = "ehs2", recall: bool = True) -> Callable[..., Made]:
     _check_metric("percentile", metric, METRICS)
 
-    def make(hands: HandStrengths, heard: Heard | None) -> Made:
+    def make(hands: HandStrengths, stages: Stages, tell: Tell | None) -> Made:
         each = budgets("percentile", buckets, hands.last + 1, repeat=True)
-        return *percentile_rounds(hands, each, metric, recall, heard), {"metric": metric, "recall": recall}
+        _check_memory(hands, BYTES_TO_SORT)
+        return *percentile_rounds(hands, each, metric, recall, tell), {"metric": metric, "recall": recall}
 
     return make
 
@@ -137,14 +172,48 @@ def _percentile(buckets: Any, metric: str = "ehs2", recall: bool = True) -> Call
 def _expectation(buckets: Any, metric: str = "ehs") -> Callable[..., Made]:
     _check_metric("expectation", metric, METRICS)
 
-    def make(hands: HandStrengths, heard: Heard | None) -> Made:
+    def make(hands: HandStrengths, stages: Stages, tell: Tell | None) -> Made:
         each = budgets("expectation", buckets, hands.last + 1)
-        return *expectation_rounds(hands, each, metric, heard), {"metric": metric}
+        _check_memory(hands, BYTES_TO_SORT)
+        return *expectation_rounds(hands, each, metric, tell), {"metric": metric}
 
     return make
 
 
-_MAKERS: dict[str, Callable[..., Callable[..., Made]]] = {"percentile": _percentile, "expectation": _expectation}
+def _potential(buckets: Any, metric: str = "l2", inner: int = 0, seed: int = 0) -> Callable[..., Made]:
+    _check_metric("potential", metric, DISTANCES)
+    if not (inner == 0 or 2 <= inner <= MOST_INNER):
+        raise SpecError(f"potential: inner={inner} should be from 2 to {MOST_INNER}, or 0 for as many as is usual")
+
+    def make(hands: HandStrengths, stages: Stages, tell: Tell | None) -> Made:
+        each = budgets("potential", buckets, hands.last + 1)
+        wide = inner or (0 if _entries(hands) < KEPT else INNER)
+        _check_memory(hands, (wide or MOST) + 10, f"; inner= below {wide or MOST} takes less")
+        setting = Setting(metric, wide, seed)
+        return *potential_rounds(hands, each, setting, stages, tell), {"metric": metric, "seed": seed}
+
+    return make
+
+
+_MAKERS: dict[str, Callable[..., Callable[..., Made]]] = {
+    "percentile": _percentile, "expectation": _expectation, "potential": _potential,
+}  # fmt: skip
+
+
+def _entries(hands: HandStrengths) -> int:
+    """Hands on boards of the largest round that has a table."""
+    sizes = [int(np.prod(hands.shape(level))) for level in range(hands.last + 1) if tabled(hands, level)]
+    return max(sizes, default=0)
+
+
+def _check_memory(hands: HandStrengths, each: int, knob: str = "") -> None:
+    """Refuse what does not fit into memory before any work is done for it. each: bytes for a hand on a board."""
+    needed, free = each * _entries(hands), free_memory()
+    if needed > MEMORY_SHARE * free:
+        raise GameError(
+            f"{_entries(hands):,} hands on boards of a round take about {needed / 1e9:.1f} GB while buckets are made, "
+            f"and {free / 1e9:.1f} GB are free: close other programs, or take a smaller deck or fewer board cards{knob}"
+        )
 
 
 def _check_metric(name: str, metric: str, known: Any) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from kibitz.abstractions.allocate import allocate
 from kibitz.abstractions.cuts import Points, cut_round, tabled
 from kibitz.cards.buckets import RoundBuckets
-from kibitz.cards.strengths import METRICS, HandStrengths, Heard, run
+from kibitz.cards.strengths import METRICS, HandStrengths, Tell, heard_as, run
 from kibitz.errors import SpecError
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ LEAST_MOST, TIMES_MEAN = 32, 8  # a parent has at most so many children, or so m
 
 
 def expectation_rounds(
-    hands: HandStrengths, buckets: Sequence[int], metric: str, heard: Heard | None = None
+    hands: HandStrengths, buckets: Sequence[int], metric: str, tell: Tell | None = None
 ) -> tuple[list[RoundBuckets], list[dict[str, Any]]]:
     """The buckets of all rounds, and for each the mean squared distance from the mean of its bucket."""
     rounds: list[RoundBuckets] = []
@@ -48,6 +48,7 @@ def expectation_rounds(
         def lossless(classes: Ints, budget: int = budget) -> NDArray[np.bool_]:
             return np.full(len(classes), classes.sum() <= budget)
 
+        heard = heard_as(tell, f"round {level}: strengths of hands")
         made, fact = cut_round(hands, level, metric, rounds[-1] if rounds else None, True, group, lossless, heard)
         rounds.append(made)
         facts.append(fact)

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from kibitz.abstractions.cuts import Points, cut_round
 from kibitz.cards.buckets import RoundBuckets
-from kibitz.cards.strengths import HandStrengths, Heard
+from kibitz.cards.strengths import HandStrengths, Tell, heard_as
 
 Ints = NDArray[np.int64]
 
 
 def percentile_rounds(
-    hands: HandStrengths, buckets: Sequence[int], metric: str, recall: bool, heard: Heard | None = None
+    hands: HandStrengths, buckets: Sequence[int], metric: str, recall: bool, tell: Tell | None = None
 ) -> tuple[list[RoundBuckets], list[dict[str, Any]]]:
     """The buckets of all rounds, and for each the mean squared distance from the mean of its bucket."""
     rounds: list[RoundBuckets] = []
@@ -39,6 +39,7 @@ def percentile_rounds(
         def lossless(classes: Ints, wanted: int = wanted) -> NDArray[np.bool_]:
             return np.asarray(classes <= wanted)
 
+        heard = heard_as(tell, f"round {level}: strengths of hands")
         made, fact = cut_round(hands, level, metric, rounds[-1] if rounds else None, recall, group, lossless, heard)
         rounds.append(made)
         facts.append(fact)

@@ -28,25 +28,20 @@ def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
             name of `kibitz.abstractions.buckets`, the folder where such buckets were saved, HandBuckets; or buckets:
             for each round, class of hands -> bucket, for both seats or for each
     """
-    from kibitz.abstractions.gameshrink import Shrunk, shrink
-    from kibitz.abstractions.signals import Cards
+    from kibitz.abstractions.gameshrink import Shrunk
+    from kibitz.abstractions.shrunk import name_of, shrunk_by_name
 
     if is_bucket_name(source):
         made = hand_buckets(form.definition, source)
         return made.name, made.classes(form.cards)
     if isinstance(source, Shrunk):
-        lossy = f", threshold={specs.show(source.threshold)}" if any(source.threshold) else ""
-        return f"gameshrink(reading={source.reading}{lossy})", shrunk_buckets(form, source)
+        return name_of(source), shrunk_buckets(form, source)
     if not isinstance(source, str):
         return "buckets", source
     spec = specs.parse(source)
     if spec.name != "gameshrink":
         raise specs.unknown("abstraction of a poker form", spec.name, ["gameshrink", *NAMES])
-
-    def gameshrink(reading: str = "strict", threshold: Any = None) -> Shrunk:
-        return shrink(Cards.of(form.definition), reading, 0 if threshold is None else threshold)
-
-    return str(spec), shrunk_buckets(form, specs.call(gameshrink, spec))
+    return str(spec), shrunk_buckets(form, shrunk_by_name(form.definition, spec))
 
 
 def shrunk_buckets(form: CompactForm, shrunk: Shrunk) -> list[Ints]:

@@ -30,6 +30,7 @@ Ints = NDArray[np.int64]
 Table = NDArray[Any]
 Values = Callable[[NDArray[np.uint8]], Ints]  # hands with their boards [n, cards] -> what they are worth
 Heard = Callable[[int, int], None]  # pieces done, of how many
+Tell = Callable[[str, int, int], None]  # the same, of what
 
 HANDS_AT_ONCE = 1 << 21  # hands of the last round in one piece of work
 HOLD_EM = (13, 4, (0, 3, 1, 1), 2)
@@ -269,6 +270,11 @@ class HandStrengths:
             kinds, number = np.unique(key, return_inverse=True)
             return len(kinds), number.reshape(found.shape).astype(np.uint32)
         return count, found
+
+
+def heard_as(tell: Tell | None, what: str) -> Heard | None:
+    """Who is told of one thing's pieces."""
+    return None if tell is None else lambda done, of: tell(what, done, of)
 
 
 def strengths_of(ranks: int, suits: int, board: tuple[int, ...], hole: int, values: Values) -> HandStrengths:

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import typer
 
+from kibitz.cli.abstract import abstract
 from kibitz.cli.bench import bench
 from kibitz.cli.cards import cards
 from kibitz.cli.check import check
@@ -46,7 +47,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (
-    demo, games, solvers, info, check, shrink, solve, stitch, train, evaluate,
+    demo, games, solvers, info, check, shrink, abstract, solve, stitch, train, evaluate,
     crosstable, match, play, show, export, import_, paper, bench,
 ):  # fmt: skip
     app.command(command.__name__.rstrip("_"))(command)

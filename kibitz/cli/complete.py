@@ -53,7 +53,9 @@ def abstractions(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         return _begin(incomplete, [("null", NAMES["null"]), *own])
     cards = list(NAMES.items()) if callable(getattr(rules, "hand", None)) else [("null", NAMES["null"])]
     if name == "rhode_island":
-        cards = [("null", NAMES["null"]), ("gameshrink", "hands on boards that may be merged")]
+        from kibitz.abstractions.buckets import NAMES as HANDS
+
+        cards = [("null", NAMES["null"]), ("gameshrink", "hands on boards that may be merged"), *HANDS.items()]
     return _begin(incomplete, cards)
 
 

@@ -89,8 +89,8 @@ def solve(
         typer.Option(
             "--abstraction",
             metavar="NAME",
-            help="Solve the abstract game: gameshrink or percentile(8) for poker, JQ.K for leduc, or one of the "
-            "game's own.",
+            help="Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz abstract` for poker, "
+            "JQ.K for leduc, or one of the game's own.",
             autocompletion=complete.abstractions,
         ),
     ] = None,

@@ -31,6 +31,8 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz.evaluate.crosstable": None,
     "kibitz.abstractions": None,
     "kibitz.abstractions.gameshrink": ("shrink", "Shrunk"),
+    "kibitz.abstractions.buckets": ("hand_buckets",),
+    "kibitz.cards.buckets": ("HandBuckets", "RoundBuckets"),
     "kibitz.stitch": None,
     "kibitz.cards": None,
 }  # fmt: skip

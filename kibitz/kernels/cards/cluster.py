@@ -218,8 +218,82 @@ def k_means(points, weights, count, norm, rounds, state, near, label, centre, to
     return error
 
 
+@part
+def feature(counts, n, h, c, order, gap, moved, out):
+    """What a hand does next as a point: chances of each bucket; or, `moved`, for the earth mover's distance on a line,
+    chances up to each bucket in order, times how far the next one is."""
+    total = 0.0
+    for d in range(counts.shape[2]):
+        total += counts[n, h, d]
+    if moved:
+        up_to = 0.0
+        for d in range(counts.shape[2]):
+            up_to += counts[n, h, order[c, d]]
+            out[d] = up_to / total * gap[c, d]
+    else:
+        for d in range(counts.shape[2]):
+            out[d] = counts[n, h, d] / total
+
+
+@part
+def hashed(x):
+    """A number that looks random, of a number (splitmix64)."""
+    z = x + U64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
+    return z ^ (z >> U64(31))
+
+
 @kernel
-def assign(points, centre, norm, label):
-    """The nearest centre of each point. points: float32[n, d]; label: int64[n]."""
-    for i in range(points.shape[0]):
-        label[i], _ = nearest(points, i, centre, centre.shape[0], norm)
+def pick(context, first, salt, limit, at, out):
+    """A sample of hands, context by context: those whose number, hashed, is at most the limit of their context.
+
+    context [boards, hands]; first: the number of the first board; limit: uint64[contexts]; at: int64[contexts], where
+    the next of each goes; out: int64[all], or empty to count only.
+    """
+    hands = context.shape[1]
+    for n in range(context.shape[0]):
+        for h in range(hands):
+            number = (first + n) * hands + h
+            c = context[n, h]
+            if hashed(U64(number) ^ salt) <= limit[c]:
+                if out.shape[0]:
+                    out[at[c]] = number
+                at[c] += 1
+
+
+@kernel
+def features(counts, chosen, c, order, gap, moved, out):
+    """The points of chosen hands of a context. counts [boards, hands, buckets]; out: float32[chosen, buckets]."""
+    hands = counts.shape[1]
+    for k in range(chosen.shape[0]):
+        feature(counts, chosen[k] // hands, chosen[k] % hands, c, order, gap, moved, out[k])
+
+
+@kernel
+def assign(counts, context, centre, begin, order, gap, moved, norm, point, out):
+    """The nearest centre of each hand among those of its context, from begin[c] to begin[c + 1], counted from there.
+
+    centre: float32[all, d]; point: float32[1, d], room; out [boards, hands].
+    """
+    for n in range(counts.shape[0]):
+        for h in range(counts.shape[1]):
+            c = context[n, h]
+            feature(counts, n, h, c, order, gap, moved, point[0])
+            best, at = FAR, 0
+            for k in range(begin[c], begin[c + 1]):
+                found = apart(point, 0, centre, k, norm)
+                if found < best:
+                    best, at = found, k - begin[c]
+            out[n, h] = at
+
+
+@kernel
+def add_errors(counts, context, total, centre, begin, order, gap, moved, norm, point, label, out):
+    """The distances of hands from their centres, times the boards that theirs stands for, are added by context."""
+    for n in range(counts.shape[0]):
+        for h in range(counts.shape[1]):
+            c = context[n, h]
+            feature(counts, n, h, c, order, gap, moved, point[0])
+            found = apart(point, 0, centre, begin[c] + label[n, h], norm)
+            out[c] += total[n] * (math.sqrt(found) if norm == 2 else found)
