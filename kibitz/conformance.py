@@ -317,7 +317,7 @@ CHECKS: tuple[Callable[[Subject], None], ...] = (
 )  # fmt: skip
 
 
-def check(game: Any, how: str = "auto", **sizes: int) -> Iterator[Finding]:
+def check(game: Any, how: str = "auto", **sizes: Any) -> Iterator[Finding]:
     """Hold a game against all checks. how: compiled, tree or plain, as in kibitz.machine; sizes: fields of Subject."""
     subject = Subject(machine_of(game, how), **sizes)
     for each in CHECKS:

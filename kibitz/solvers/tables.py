@@ -70,7 +70,8 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     from kibitz.kernels.walk.hash import fill
 
     rows = max(LEAST_ROWS, 2 * len(key))
-    key, value = np.require(key, None, "CW"), np.require(value, None, "CW")  # copied only if they are mapped
+    key = np.require(key, None, ["C", "W"])  # copied only if it is mapped
+    value = np.require(value, None, ["C", "W"])
     for _ in range(MOST_GROWTHS):
         table = table_of(rows, value.shape[1] // 2)
         if fill(table, key, value):

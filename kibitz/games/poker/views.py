@@ -55,7 +55,7 @@ def bucket_view(buckets: HandBuckets) -> PokerView:
     head[int(at.PLACE) :] = np.where(boards.place < 0, at.NOWHERE, boards.place.astype(np.uint64))
     for level, of in enumerate(rounds):
         row, board, before = int(at.ROUNDS) + 8 * level, boards.rounds[level], shown[level - 1] if level else 0
-        facts = dict.fromkeys((at.KEYS, at.BELOW, at.TABLE), 0)
+        facts: dict[Any, Any] = {}
         if shown[level] > before:
             facts[at.KEYS], facts[at.BELOW] = add(_sets(board.cards[:, before:])), add(board.below)
         if of.table is not None:
