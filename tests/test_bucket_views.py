@@ -15,6 +15,7 @@ from kibitz.cards.buckets import HandBuckets, RoundBuckets
 from kibitz.conformance import CHECKS, Subject, run_check
 from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.form.bucket.form import BucketForm
+from kibitz.form.bucket.space import BucketSpace
 from kibitz.form.bucket.weights import joint_weights
 from kibitz.games.poker import acpc
 from kibitz.games.poker.acpc import Definition
@@ -23,9 +24,10 @@ from kibitz.games.poker.views import bucket_view, plain_view, seen_cards
 from kibitz.kernels.poker.buckets import RAW, buckets
 from kibitz.kernels.poker.machine import join_buckets
 from kibitz.kernels.poker.machine import keys as keys_at
+from kibitz.kernels.sequence.cfr import Rule
 from kibitz.kernels.walk.hash import look_up
 from kibitz.play.agents import profile_agent
-from kibitz.run import solve
+from kibitz.profile import Profile
 from kibitz.solvers.blueprint import Blueprint
 
 
@@ -196,7 +198,9 @@ def test_what_is_no_abstraction_is_refused(tmp_path) -> None:
 def test_a_profile_within_buckets_is_seated(name: str) -> None:
     """Against itself it wins, seat by seat, what it is worth; and a blueprint of the same buckets meets it."""
     form, machine = bucket_form(name, "percentile(2)"), rules(name).machine()
-    profile = solve(form, "dcfr+", iterations=30)
+    space = BucketSpace(form, None)
+    space.iterate(Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True), 0, 30, 1)
+    profile = Profile(form.infosets, space.probabilities(True), {})
     agent = profile_agent(profile, machine, "profile")
     spec, keys, _ = form.infosets.seated(machine, profile.probabilities)
     assert spec == "percentile(buckets=2)" and len(np.unique(keys)) == form.points
