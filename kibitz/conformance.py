@@ -69,6 +69,7 @@ class Subject:
     iterations: int = 60
     interpreted: int = 3  # iterations of the slow twin
     seed: int = 1
+    abstraction: str = "null"  # that blueprints are trained in
 
     @property
     def rules(self) -> Game:
@@ -76,7 +77,7 @@ class Subject:
 
     @cached_property
     def blueprint(self) -> Blueprint:
-        made = Blueprint.empty(self.machine, "null", MEMORY, self.seed)
+        made = Blueprint.empty(self.machine, self.abstraction, MEMORY, self.seed)
         made.train(iterations=self.iterations)
         return made
 
@@ -179,9 +180,9 @@ def walks_have_a_slow_twin(subject: Subject) -> None:
     machine = subject.machine
     if not machine.compiled:
         raise Skipped("the rules are not compiled: the twin is what runs")
-    fast = Blueprint.empty(machine, "null", MEMORY, subject.seed)
+    fast = Blueprint.empty(machine, subject.abstraction, MEMORY, subject.seed)
     fast.train(iterations=subject.interpreted)
-    slow = Blueprint.empty(machine, "null", MEMORY, subject.seed)
+    slow = Blueprint.empty(machine, subject.abstraction, MEMORY, subject.seed)
     with np.errstate(over="ignore"):
         interpreted(walk_all)(
             machine.game, slow.keys, slow.table, slow.mask(), slow.base_player(), slow.order(), 0, subject.interpreted,
@@ -195,7 +196,7 @@ def training_repeats_and_goes_on(subject: Subject) -> None:
     """The same seed gives the same bytes, in one go or in two with a save between."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "b"
-        made = Blueprint.empty(subject.machine, "null", MEMORY, subject.seed)
+        made = Blueprint.empty(subject.machine, subject.abstraction, MEMORY, subject.seed)
         made.train(iterations=subject.iterations // 2)
         made.save(path)
         again = Blueprint.load(path, game=subject.machine)
@@ -273,13 +274,14 @@ def frozen_rows_stay(subject: Subject) -> None:
         raise Skipped("the game has no parts")
     base = subject.blueprint
     before = base.sha256
-    graft = Blueprint.empty(machine, "null", MEMORY, subject.seed, base=base, part=len(machine.parts) - 1)
+    part = len(machine.parts) - 1
+    graft = Blueprint.empty(machine, subject.abstraction, MEMORY, subject.seed, base=base, part=part)
     graft.train(iterations=subject.iterations)
     if base.sha256 != before:
         raise Broken("training a graft changed its base")
     rules = subject.rules
     player, plain = blueprint_agent(graft, machine, "graft"), blueprint_agent(base, machine, "base")
-    view, known = machine.view("null"), set(graft.table.key.tolist())
+    view, known = graft.view, set(graft.table.key.tolist())
     for states in subject.random_plays():
         for state in states:
             if (turn := rules.turn(state)) >= 0:
@@ -315,7 +317,7 @@ CHECKS: tuple[Callable[[Subject], None], ...] = (
 )  # fmt: skip
 
 
-def check(game: Any, how: str = "auto", **sizes: int) -> Iterator[Finding]:
+def check(game: Any, how: str = "auto", **sizes: Any) -> Iterator[Finding]:
     """Hold a game against all checks. how: compiled, tree or plain, as in kibitz.machine; sizes: fields of Subject."""
     subject = Subject(machine_of(game, how), **sizes)
     for each in CHECKS:

@@ -87,7 +87,8 @@ def train(
 
     game         a name, a game, or a file of yours; not needed with `resume`
     iterations   stop after so many in all; seconds: after so many from now
-    abstraction  which decisions share a row: a name, or what kibitz.abstraction takes; default: the game's own choice
+    abstraction  which decisions share a row: a name, or what kibitz.abstraction takes; of poker also buckets of hands:
+                 "percentile(8)", or the folder of saved ones; default: the game's own choice
     memory       for the table, in bytes or as "500MB"; full: what happens when it is full, "evict" or "refuse"
     threads      default: all cores. Only one thread gives the same bytes every time
     base, part   a graft: only the rows of a part of the game move, elsewhere the base plays (`machine.parts`)

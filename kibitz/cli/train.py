@@ -58,7 +58,9 @@ def train(
             "--abstraction",
             metavar="NAME",
             help="Which decisions share a row: null (each infoset has its own), or a name of the game's; an unknown "
-            "name lists them. Default: the game's own choice (toepen: outlook; poker: isomorphic; else null).",
+            "name lists them. Poker also takes buckets of hands, as 'percentile(8)' or 'percentile(8, recall=false)', "
+            "or the folder where some were saved. Default: the game's own choice (toepen: outlook; poker: isomorphic; "
+            "else null).",
         ),
     ] = None,
     strength: Annotated[
@@ -139,6 +141,7 @@ def train(
       kibitz train leduc --seconds 10 --out leduc.blueprint
       kibitz train toepen --seconds 600 --out toepen.blueprint
       kibitz train --resume toepen.blueprint --seconds 600
+      kibitz train rhode_island --abstraction 'percentile(6)' --seconds 60 --out ri.blueprint
       kibitz train toepen --abstraction maximal --memory 4GB --seconds 3600 --out fine.blueprint
       kibitz train toepen --abstraction strength-history --strength toepen.blueprint --seconds 600 --out s.blueprint
       kibitz train toepen --base toepen.blueprint --part 'trick 1' --abstraction maximal --seconds 600 --out g.blueprint

@@ -164,7 +164,7 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
         filled = np.arange(machine.actions) < np.asarray(profile.infosets.width)[:, None]
         value[:, machine.actions :][filled] = profile.probabilities
     _, first = np.unique(keys, return_index=True)
-    table = tables.packed(np.ascontiguousarray(keys[first]), np.ascontiguousarray(value[first]))
+    table = tables.packed(keys, value) if len(first) == len(keys) else tables.packed(keys[first], value[first])
     return _compiled_of(machine, player(machine, AVERAGE, view, table), name, view)
 
 

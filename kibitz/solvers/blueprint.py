@@ -85,8 +85,8 @@ class Blueprint:
         """A blueprint that has learned nothing, with room for as many rows as `memory` bytes hold.
 
         game         a spec, a game, or a Machine
-        abstraction  a name of the game's (`machine.abstractions`), or whatever kibitz.abstraction takes where the game
-                     has a tree; default: what the game is best trained with
+        abstraction  a name of the game's (`machine.abstractions`; of poker also buckets of hands), or whatever
+                     kibitz.abstraction takes where the game has a tree; default: what the game is best trained with
         arrays       what an abstraction needs beside its name (buckets of hands)
         base, part   train only the rows of one part (`machine.parts`); elsewhere `base` plays
         seats        the seats that the base plays there; default: all

@@ -70,9 +70,11 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     from kibitz.kernels.walk.hash import fill
 
     rows = max(LEAST_ROWS, 2 * len(key))
+    key = np.require(key, None, ["C", "W"])  # copied only if it is mapped
+    value = np.require(value, None, ["C", "W"])
     for _ in range(MOST_GROWTHS):
         table = table_of(rows, value.shape[1] // 2)
-        if fill(table, np.array(key), np.array(value)):
+        if fill(table, key, value):
             return table
         rows = int(GROWTH * rows)
     raise ArtefactError("the blueprint's keys crowd in a few places, as no training leaves them; train it anew")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.games.poker.acpc import Definition
 from kibitz.games.poker.betting import BettingTree
 from kibitz.games.poker.cards import Cards, cards_of, text_of
+from kibitz.games.poker.views import bucket_view, plain_view
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
+from kibitz.spec import unknown
 
 if TYPE_CHECKING:
     from kibitz.kernels.poker.machine import PokerGame
@@ -25,6 +28,8 @@ ABOUT = {
     "ranks": "suits",
     "null": "nothing is merged",
 }
+DIGEST = "buckets_digest"  # a view of buckets is saved by the name that makes them again, and by their fingerprint
+VIEWS_HELD = 4  # views of buckets that a machine keeps: hold'em's take some 200 MB
 
 
 class PokerMachine(Machine):
@@ -44,13 +49,41 @@ class PokerMachine(Machine):
         widths = np.diff(first)[betting.turn >= 0]
         self.actions = int(widths.max(initial=1))
         self.depth = most_decisions(betting, first, child)
+        self._views: dict[str, RowKeys] = {}  # of buckets, by fingerprint
         self.parts = [f"round {k}" for k in range(1, self.definition.rounds + 1)]
 
     def view(self, abstraction: Any = "isomorphic", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
-        from kibitz.kernels.poker.machine import NAMES, PokerView
+        """By name: one of `abstractions`, or buckets of hands as percentile(8); also the folder of saved buckets.
 
-        name = self.known(str(abstraction))
-        return RowKeys(name, PokerView(np.int64(NAMES[name])))
+        Blueprints name buckets by the spec that makes them again and by their fingerprint, whatever they came from.
+        """
+        from kibitz.kernels.poker.machine import NAMES
+
+        if isinstance(abstraction, str) and abstraction in NAMES:
+            return RowKeys(abstraction, plain_view(NAMES[abstraction]))
+        made = import_module(f"{__package__.split('.')[0]}.abstractions.buckets")  # of a room above this one
+        named = isinstance(abstraction, str) and abstraction.partition("(")[0].strip() in made.NAMES
+        if not named and (arrays is not None or not made.is_bucket_name(abstraction)):  # a file may not name a path
+            raise unknown(f"abstraction of {self.spec}", str(abstraction), [*self.abstractions, *made.NAMES])
+        buckets = made.hand_buckets(self.definition, abstraction)
+        if not named:
+            self._check_again(made, buckets)
+        if arrays is not None and bytes(arrays.get(DIGEST, b"")).hex() != buckets.digest:
+            raise GameError(f"{buckets.name} makes other buckets now than those that it was trained within")
+        if buckets.digest not in self._views:
+            while len(self._views) >= VIEWS_HELD:
+                self._views.pop(next(iter(self._views)))
+            fingerprint = np.frombuffer(bytes.fromhex(buckets.digest), np.uint8)
+            self._views[buckets.digest] = RowKeys(buckets.name, bucket_view(buckets), {DIGEST: fingerprint})
+        return self._views[buckets.digest]
+
+    def _check_again(self, made: Any, buckets: Any) -> None:
+        """Refuse buckets that their name does not make again: a saved strategy could not be read."""
+        name = buckets.name
+        if name.partition("(")[0].strip() not in made.NAMES:
+            raise GameError(f"the buckets {name!r} have no name that makes them again: choose {', '.join(made.NAMES)}")
+        if made.hand_buckets(self.definition, name).digest != buckets.digest:
+            raise GameError(f"the buckets are not what {name} makes now, so a saved strategy could not be read again")
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.kernels.poker.machine import keys

@@ -5,7 +5,7 @@ they are turned already or not, so that all seatings of a duplicate deal meet th
 only cards come are left out of the lists of children.
 
 A key is a hash of a betting node and of what the seat sees (`sight`). Two different rows of a table with R rows share
-one with probability R^2 / 2^65.
+one with probability R^2 / 2^65. Under a view of buckets it is one of node and bucket, and no two rows share one.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 from kibitz.kernels.cards.ranking import value_of, value_of_three, with_card
 from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel
 from kibitz.kernels.jit import part as piece
+from kibitz.kernels.poker.buckets import BUCKETS, ISOMORPHIC, RANKS, RAW, bucket_of
 from kibitz.kernels.walk.dispatch import register
 from kibitz.kernels.walk.machine import key as machine_key
 from kibitz.kernels.walk.players import play_deals
 from kibitz.kernels.walk.random import GOLDEN, NONE, mix, next_below
 from kibitz.kernels.walk.walk import walk_all
 
-RAW, ISOMORPHIC, RANKS = 0, 1, 2  # kinds of views
 NAMES = {"null": RAW, "isomorphic": ISOMORPHIC, "ranks": RANKS}
 TURN, FIRST, COUNT, ROUND = U64(0), U64(1), U64(2), U64(3)  # columns of `node`
 SIX, TEN, TWENTY, THIRTY, FORTY, FIFTY = U64(6), U64(10), U64(20), U64(30), U64(40), U64(50)
 M6 = U64(63)
-THIRTEEN = U64(13)
+THIRTEEN, THIRTY_TWO = U64(13), U64(32)
 PAIRS = U64(13 * 13)
 
 
@@ -45,12 +45,6 @@ class PokerGame(NamedTuple):
     seats: np.uint64
     hole: np.uint64  # private cards of a seat
     root: np.uint64  # the first node at which somebody acts
-
-
-class PokerView(NamedTuple):
-    """Which row a decision reads."""
-
-    kind: np.int64
 
 
 class PokerState(NamedTuple):
@@ -155,6 +149,24 @@ def sight(game, view, state, seat, number):
 
 
 @piece
+def seen_cards(game, state, seat, number):
+    """What a seat sees in a round as views of buckets take it: its own cards and those of the board, all of which are
+    in the first word."""
+    first = hole_of(game, seat)
+    board = state.a & ((ONE << (SIX * game.board[number + ONE])) - ONE)
+    cards = board << (SIX * game.hole)
+    for k in range(game.hole):
+        cards |= card_of(state, first + k) << (SIX * k)
+    return cards
+
+
+@piece
+def bucket_key(bucket, node):
+    """The key of a bucket at a betting node, by a hash that is one to one and 0 for 0 alone."""
+    return mix((node << THIRTY_TWO | bucket) + ONE)
+
+
+@piece
 def joined(seen, node):
     """The key of a sight at a betting node."""
     found = mix(seen + node * GOLDEN)
@@ -203,7 +215,10 @@ def after(game, state, action):
 
 def key(game, view, state):
     at = state.node
-    return joined(sight(game, view, state, U64(game.node[at, TURN]), U64(game.node[at, ROUND])), at)
+    seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
+    if view.kind == BUCKETS:
+        return bucket_key(bucket_of(view, seen_cards(game, state, seat, number), number), at)
+    return joined(sight(game, view, state, seat, number), at)
 
 
 def payoff(game, state, seat):
@@ -290,3 +305,10 @@ def join(seen, nodes, out):
     """The keys of sights at betting nodes; both uint64[N]."""
     for i in range(len(seen)):
         out[i] = joined(seen[i], nodes[i])
+
+
+@kernel
+def join_buckets(buckets, nodes, out):
+    """The keys of buckets at betting nodes; both uint64[N]."""
+    for i in range(len(buckets)):
+        out[i] = bucket_key(buckets[i], nodes[i])

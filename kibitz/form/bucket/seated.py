@@ -1,0 +1,43 @@
+"""Profiles of a bucket form as rows of a table, so that compiled matches can seat them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import GameError
+from kibitz.games.poker.machine import DIGEST, PokerMachine
+
+Words = NDArray[np.uint64]
+
+
+def seated_rows(
+    machine: PokerMachine, infosets: Any, probabilities: NDArray[np.float64]
+) -> tuple[str, Words, NDArray[np.float32]]:
+    """(abstraction, keys, values) of a hash table (kernels.walk.hash) that plays a profile within buckets."""
+    from kibitz.kernels.poker.machine import join_buckets
+
+    form = infosets.form
+    if form.definition != machine.definition:
+        raise GameError(f"the profile is of {form.spec or 'another game'}, not of {machine.spec}")
+    view = machine.view(form.abstraction)
+    if bytes(view.arrays.get(DIGEST, b"")).hex() != form.buckets_digest:
+        raise GameError(
+            f"the profile was solved within other buckets than {form.abstraction} makes now: solve it again"
+        )
+    node, bucket = (each.astype(np.uint64) for each in infosets.order())
+    keys = np.empty(len(node), np.uint64)
+    join_buckets(bucket, node, keys)
+    del node, bucket
+    # As probabilities are written for profiles of a poker form: as regrets and as averages.
+    first, actions = infosets.first, machine.actions
+    width = np.diff(first)
+    values = np.zeros((len(keys), 2 * actions), np.float32)
+    for action in range(int(width.max(initial=0))):
+        has = np.flatnonzero(width > action)
+        played = probabilities[first[has] + action]
+        values[has, action] = played
+        values[has, actions + action] = played
+    return view.name, keys, values
