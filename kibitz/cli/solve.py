@@ -131,7 +131,6 @@ def solve(
       kibitz solve --resume runs/dice.checkpoint --seconds 600
       kibitz solve rhode_island --solver dcfr+ --until 0.01 --out ri.profile
       kibitz solve rhode_island --abstraction 'percentile(6)' --until 0.1
-      kibitz solve holdem.limit.2p --abstraction 'percentile(3)' --seconds 30
     """
     order = Order(
         game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot,

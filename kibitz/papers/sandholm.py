@@ -1,15 +1,15 @@
 """Sandholm's slides, Sequential imperfect-information games: what they say of GameShrink and of Rhode Island hold'em.
 
 `--part gameshrink` shrinks the game and lets exact best responses in the whole game decide which shrinking is lossless;
-`--part rhode-island` solves the whole game, and measures time and memory; `--part egt` holds first-order methods
-against each other.
+`--part rhode-island` solves the whole game, and measures time and memory; `--part gs3` solves the four-round model of
+limit hold'em, on a GPU where there is one; `--part egt` holds first-order methods against each other.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kibitz.papers import sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
+from kibitz.papers import sandholm_egt, sandholm_gameshrink, sandholm_gs3, sandholm_rhode_island
 from kibitz.papers.experiment import Experiment, Plan, of_parts
 
 TITLE = "Sandholm, Sequential imperfect-information games: GameShrink and Rhode Island hold'em"
@@ -18,6 +18,7 @@ QUICK = Plan(starts=1, iterations=40, until=1.0)
 PARTS: dict[str, Experiment[Any]] = {
     "gameshrink": sandholm_gameshrink.PART,
     "rhode-island": sandholm_rhode_island.PART,
+    "gs3": sandholm_gs3.PART,
     "egt": sandholm_egt.PART,
 }
 EXPERIMENT = of_parts("sandholm", TITLE, PLAN, QUICK, PARTS, "run")

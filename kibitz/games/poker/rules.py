@@ -228,11 +228,14 @@ class Poker:
         return PokerMachine(self, self.betting)
 
 
-def poker(file: str) -> Poker:
-    """The game of a .game file, or one that comes with kibitz: poker(file=holdem.limit.2p)."""
+def poker(file: str, ranks: int = 0, suits: int = 0) -> Poker:
+    """The game of a .game file, or one that comes with kibitz: poker(file=holdem.limit.2p), perhaps with a smaller
+    deck: the highest ranks, the first suits."""
     if not isinstance(file, str):
         raise SpecError(f"poker: file={specs.show(file)} should be a path that ends in .game, or a name")
-    return Poker(acpc.read(file), str(specs.Spec("poker", {"file": file})))
+    smaller = {key: value for key, value in (("ranks", ranks), ("suits", suits)) if value}
+    read = acpc.read(file)
+    return Poker(replace(read, **smaller) if smaller else read, str(specs.Spec("poker", {"file": file, **smaller})))
 
 
 def rhode_island(ranks: int = 13, suits: int = 4) -> Poker:

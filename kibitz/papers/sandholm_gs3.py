@@ -1,0 +1,218 @@
+"""GS3's model of limit Texas hold'em: 20 / 800 / 4,800 / 28,800 buckets, solved whole.
+
+The slides: abstraction by potential, 30 GB, a better solution every 2.5 days, and six months on four processors to a
+gap of 0.028 small bets a hand. Here the same sizes are solved on one GPU, and percentile buckets that a small machine can
+hold on its cores. A gap is nash_conv within the buckets, both seats together, measured in double precision.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kibitz.abstractions.buckets import hand_buckets
+from kibitz.errors import SolverError
+from kibitz.form.bucket.build import bucket_form, layout_of
+from kibitz.form.bucket.device import Device
+from kibitz.games import game
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Curves, Line, Panel, Sheet
+from kibitz.papers.runs import Answers, Run, tuples
+
+GAME = "poker(file=holdem.limit.2p)"
+SMALL_BET = 10
+GS3 = "potential([20, 800, 4800, 28800])"
+SLIDES_GAP, FINE_GAP = 0.028, 0.003  # small bets a hand
+SLIDES_MONTHS, SLIDES_BYTES = 6, 30e9
+# Seconds of solving at most, and the model that cores have in place of GS3's own.
+PATIENCE = {"gpu": 700.0, "cpu": 2400.0}
+CORES = "percentile(8)"
+TINY, TINY_MODEL = "poker(file=holdem.limit.2p, ranks=5)", "percentile(4)"
+
+
+@dataclass(frozen=True)
+class Model:
+    """How a model was made and solved."""
+
+    game: str
+    abstraction: str
+    device: str  # in words
+    buckets: tuple[int, ...]
+    infosets: int
+    operations: int  # of an iteration
+    bucket_seconds: float  # 0 where they were there already
+    weight_seconds: float
+    solver: str
+    iteration: tuple[int, ...]
+    seconds: tuple[float, ...]  # of solving, looks included
+    gap: tuple[float, ...]  # small bets
+    value: float  # small bets, of seat 0
+    memory: int  # bytes: of the GPU, or of the process
+
+    def reached(self, gap: float) -> tuple[int, float] | None:
+        """(iterations, seconds) at the first look at which the gap was at most so much."""
+        for iteration, seconds, found in zip(self.iteration, self.seconds, self.gap, strict=True):
+            if found <= gap and iteration:
+                return iteration, seconds
+        return None
+
+    @property
+    def per_iteration(self) -> float:
+        return self.seconds[-1] / max(1, self.iteration[-1])
+
+
+def solved(name: str, abstraction: str, device: str, until: float, seconds: float) -> dict[str, Any]:
+    """Make the buckets, count their joint weights, and solve; each timed."""
+    from kibitz.host import peak_memory
+    from kibitz.run import Report, solve
+
+    rules: Any = game(name)
+    began = time.perf_counter()
+    buckets = hand_buckets(rules.definition, abstraction)
+    made = time.perf_counter()
+    form = bucket_form(rules, buckets, device)
+    counted = time.perf_counter()
+    report = Report(tell=lambda said: None)
+    solve(form, "dcfr+", until=until * SMALL_BET, seconds=seconds, report=report, progress=False)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    looks = [look for look in report.looks if look.iteration]
+    layout = layout_of(rules, buckets)
+    return asdict(Model(
+        rules.spec, buckets.name, _device(device), tuple(layout.rows.tolist()), form.points, 4 * layout.products,
+        made - began, counted - made, "dcfr+", tuple(look.iteration for look in looks),
+        tuple(look.seconds for look in looks), tuple(look.gap / SMALL_BET for look in looks),
+        looks[-1].value[0] / SMALL_BET,
+        int(form.device.xp.get_default_memory_pool().total_bytes()) if device == "gpu" else peak_memory(),
+    ))  # fmt: skip
+
+
+def _device(device: str) -> str:
+    from kibitz.host import cores
+
+    if device == "cpu":
+        return f"{cores()} cores"
+    found = Device("gpu").xp.cuda.runtime.getDeviceProperties(0)["name"]
+    return found.decode() if isinstance(found, bytes) else str(found)
+
+
+def best_device() -> str:
+    """gpu where there is one."""
+    try:
+        Device("gpu")
+    except SolverError:
+        return "cpu"
+    return "gpu"
+
+
+def runs(plan: Plan) -> list[Run]:
+    """On a GPU GS3's own sizes and percentile buckets, else the latter; a quick plan has a deck of 20 cards."""
+    device = best_device()
+    if plan.iterations < 100:
+        pieces = [(TINY, TINY_MODEL, device, 10 * FINE_GAP, 60.0)]
+    elif device == "gpu":
+        pieces = [(GAME, each, device, FINE_GAP, PATIENCE[device]) for each in (CORES, GS3)]
+    else:
+        pieces = [(GAME, CORES, device, SLIDES_GAP, PATIENCE[device])]
+    return [Run("solving hold'em within buckets", solved, pieces)]
+
+
+def gather(plan: Plan, found: Answers) -> list[Model]:
+    return [Model(**tuples(each)) for each in found["solving hold'em within buckets"]]
+
+
+def page(plan: Plan, models: list[Model], claims: Sequence[Claim]) -> Page:
+    last = models[-1]
+    at = last.reached(SLIDES_GAP)
+    reached = f"a gap of {SLIDES_GAP:g} small bets after {at[1]:,.0f} s" if at else "not yet at the slides' gap"
+    return Page(
+        about=(
+            "Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
+            "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by dcfr+ "
+            "in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a hand, by "
+            "exact best responses in double precision; what a strategy loses in the real game is another question."
+        ),
+        departs=(
+            "The slides' solver was their excessive gap technique. GS3's buckets are made by our reading of "
+            "potential-aware abstraction, in its sizes; percentile buckets are those of other programs of its time.",
+        ),
+        sheets=(_sizes(models), _times(models)),
+        pictures=(_curves(models),),
+        figures={"models": [asdict(model) for model in models]},
+        summary=(
+            f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s an iteration, {reached}, "
+            f"{last.gap[-1]:.4f} after {last.seconds[-1]:,.0f} s; the slides: {SLIDES_GAP:g} after {SLIDES_MONTHS} "
+            "months on four processors."
+        ),
+    )
+
+
+def _sizes(models: list[Model]) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        ("GS3, the slides", "20 / 800 / 4,800 / 28,800", "", "", f"{SLIDES_BYTES / 1e9:g} GB", "", "")
+    ]
+    for model in models:
+        rows.append((
+            f"{model.abstraction}, {model.device}", " / ".join(f"{count:,}" for count in model.buckets),
+            f"{model.infosets:,}", f"{model.operations / 1e12:.3g} T", f"{model.memory / 1e9:.1f} GB",
+            f"{model.bucket_seconds:,.0f} s", f"{model.weight_seconds:,.0f} s",
+        ))  # fmt: skip
+    return Sheet(
+        "Sizes, memory, and what comes before solving",
+        ("model", "buckets by round", "infosets", "operations an iteration", "memory", "buckets", "joint weights"),
+        rows,
+        "Memory is what the GPU's pool held at most, or the process. Buckets and joint weights that were in the cache "
+        "take seconds. An iteration updates both seats.",
+    )
+
+
+def _times(models: list[Model]) -> Sheet:
+    rows: list[tuple[str, ...]] = [("GS3, the slides (four processors)", "", f"{SLIDES_MONTHS} months", "", "", "")]
+    for model in models:
+        cells = []
+        for target in (SLIDES_GAP, FINE_GAP):
+            found = model.reached(target)
+            cells.append(f"{found[1]:,.0f} s ({found[0]:,})" if found else "")
+        rows.append((f"{model.abstraction}, {model.device}", f"{model.per_iteration:.3g}", *cells,
+                     f"{model.gap[-1]:.5f}", f"{model.value:.4f}"))  # fmt: skip
+    head = ("model", "seconds an iteration", *(f"to {gap:g}" for gap in (SLIDES_GAP, FINE_GAP)), "last gap", "value")
+    return Sheet(
+        "Time to a gap in small bets a hand (iterations)", head, rows,
+        "Looks at the gap are included. The value is that of the first seat, the big blind, within the buckets.",
+    )  # fmt: skip
+
+
+def _curves(models: list[Model]) -> Curves:
+    lines = tuple(
+        Line(f"{model.abstraction}, {model.device}", model.seconds, model.gap, (0.0,) * len(model.gap))
+        for model in models
+    )
+    levels = ((f"the slides, {SLIDES_MONTHS} months", SLIDES_GAP), (f"{FINE_GAP:g}", FINE_GAP))
+    return Curves(
+        "gs3", "Limit hold'em within buckets: gap against time", "gap within the buckets (small bets a hand)",
+        (Panel("", lines, levels),), log_y=True, across="seconds",
+        note="Each line is one run of dcfr+; looks at the gap are included in the time.",
+    )  # fmt: skip
+
+
+def claims(models: list[Model]) -> list[Claim]:
+    found = []
+    for model in models:
+        if model.buckets == (20, 800, 4800, 28800):
+            at = model.reached(SLIDES_GAP)
+            fast = at is not None and at[1] <= 600.0
+            found.append(
+                Claim(f"GS3's sizes to {SLIDES_GAP:g} small bets within ten minutes of solving", OURS, (fast,))
+            )
+        elif model.device.endswith("cores") and model.game == GAME:
+            at = model.reached(SLIDES_GAP)
+            found.append(Claim(f"{model.abstraction} on cores to {SLIDES_GAP:g} small bets", OURS, (at is not None,)))
+            quick = model.per_iteration <= 10.0
+            found.append(Claim(f"{model.abstraction} on cores at 10 s an iteration or less", OURS, (quick,)))
+    return found
+
+
+PART = Experiment("gs3", "GS3's four-round model", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)
