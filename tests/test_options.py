@@ -66,7 +66,8 @@ TEXTS = [
 ]  # fmt: skip
 # What a command needs beside the option that is tried; "@" names are files that the test makes.
 BASE: dict[str, list[str]] = {
-    "info": ["kuhn"], "check": ["kuhn"], "shrink": ["poker(file=kuhn)"], "solve": ["kuhn", "--iterations", "2"],
+    "info": ["kuhn"], "check": ["kuhn"], "shrink": ["poker(file=kuhn)"],
+    "abstract": ["poker(file=kuhn)", "percentile(2)"], "solve": ["kuhn", "--iterations", "2"],
     "evaluate": ["@profile"],
     "stitch": ["leduc(ranks=2, suits=1, cap=1)", "--base", "J.Q", "--partition", "prefix(r)", "--iterations", "2"],
     "train": ["toepen(suits=2, ranks=2, hand=2)", "--memory", "1MB", "--iterations", "1", "--threads",

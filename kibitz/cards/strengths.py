@@ -242,14 +242,18 @@ class HandStrengths:
             return found
         upper = self.boards.rounds[level].cards
 
-        def count(part: slice) -> Ints:
+        pieces = self.pieces(level)
+        step = max(1, len(pieces) // 128)  # several with one histogram, which may be larger than they are
+
+        def count(some: slice) -> Ints:
             mine = np.zeros_like(found)
-            inside = self.children(level, part)
-            lower = here.above[inside], here.total[inside], here.cards[inside]
-            add_histogram(*lower, self.ahead(inside), context, upper, *self.kernel_args, self.scratch(), mine)
+            for part in pieces[some]:
+                inside = self.children(level, part)
+                lower = here.above[inside], here.total[inside], here.cards[inside]
+                add_histogram(*lower, self.ahead(inside), context, upper, *self.kernel_args, self.scratch(), mine)
             return mine
 
-        for each in over(count, self.pieces(level), heard):
+        for each in over(count, [slice(at, at + step) for at in range(0, len(pieces), step)], heard):
             found += each
         return found
 
