@@ -1,8 +1,8 @@
 """GS3's model of limit Texas hold'em: 20 / 800 / 4,800 / 28,800 buckets, solved whole.
 
-The slides: abstraction by potential, 30 GB, a better solution every 2.5 days, and six months on four processors to a
-gap of 0.028 small bets a hand. Here the same sizes are solved on one GPU, and percentile buckets that a small machine can
-hold on its cores. A gap is nash_conv within the buckets, both seats together, measured in double precision.
+The slides: abstraction by potential, 30 GB, a better solution every 2.5 days, and six months on four processors
+to a gap of 0.028 small bets a hand. Here the same sizes are solved on one GPU, and percentile buckets that a small
+machine can hold on its cores. A gap is nash_conv within the buckets, both seats together, in double precision.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def page(plan: Plan, models: list[Model], claims: Sequence[Claim]) -> Page:
     return Page(
         about=(
             "Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
-            "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by dcfr+ "
-            "in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a hand, by "
+            "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by "
+            "dcfr+ in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a hand, by "
             "exact best responses in double precision; what a strategy loses in the real game is another question."
         ),
         departs=(

@@ -233,9 +233,11 @@ def poker(file: str, ranks: int = 0, suits: int = 0) -> Poker:
     deck: the highest ranks, the first suits."""
     if not isinstance(file, str):
         raise SpecError(f"poker: file={specs.show(file)} should be a path that ends in .game, or a name")
-    smaller = {key: value for key, value in (("ranks", ranks), ("suits", suits)) if value}
     read = acpc.read(file)
-    return Poker(replace(read, **smaller) if smaller else read, str(specs.Spec("poker", {"file": file, **smaller})))
+    smaller = {key: value for key, value in (("ranks", ranks), ("suits", suits)) if value}
+    if smaller:
+        read = replace(read, ranks=ranks or read.ranks, suits=suits or read.suits)
+    return Poker(read, str(specs.Spec("poker", {"file": file, **smaller})))
 
 
 def rhode_island(ranks: int = 13, suits: int = 4) -> Poker:
