@@ -44,7 +44,9 @@ def paper(
     ] = None,
     part: Annotated[
         str | None,
-        typer.Option("--part", metavar="NAME", help="sandholm: gameshrink, rhode-island, abstraction, gs3, egt. Default: all."),
+        typer.Option(
+            "--part", metavar="NAME", help="sandholm: gameshrink, rhode-island, abstraction, gs3, egt. Default: all."
+        ),
     ] = None,
     starts: Annotated[
         int | None, number("--starts", metavar="N", help="Number of random starts. Default: 16; le2021: 15.")
