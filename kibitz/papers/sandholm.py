@@ -2,14 +2,14 @@
 
 `--part gameshrink` shrinks the game and lets exact best responses in the whole game decide which shrinking is lossless;
 `--part rhode-island` solves the whole game, and measures time and memory; `--part egt` holds first-order methods
-against each other.
+against each other; `--part abstraction` does so with buckets by expectation and by potential.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kibitz.papers import sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
+from kibitz.papers import sandholm_abstraction, sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
 from kibitz.papers.experiment import Experiment, Plan, of_parts
 
 TITLE = "Sandholm, Sequential imperfect-information games: GameShrink and Rhode Island hold'em"
@@ -19,5 +19,6 @@ PARTS: dict[str, Experiment[Any]] = {
     "gameshrink": sandholm_gameshrink.PART,
     "rhode-island": sandholm_rhode_island.PART,
     "egt": sandholm_egt.PART,
+    "abstraction": sandholm_abstraction.PART,
 }
 EXPERIMENT = of_parts("sandholm", TITLE, PLAN, QUICK, PARTS, "run")
