@@ -89,7 +89,7 @@ def paper(
     """Recompute a paper's tables over random starts, and check its claims.
 
     Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
-    Toepen, up to twenty; sandholm, ten or so. Results are kept run by run: after Ctrl-C the
+    Toepen, up to twenty; sandholm, up to half an hour a part. Results are kept run by run: after Ctrl-C the
     same command continues.
 
     \b
@@ -118,6 +118,8 @@ def paper(
     given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs}
     own = {k: v for k, v in given.items() if v is not None}
     first = found[names[0]]
+    if part is not None and starts is None:
+        own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
     plan = replace(first.quick if quick else first.plan, seed=seed, **own)  # type: ignore[arg-type]
     places = {each: (out or Path("runs/papers")) / each if out is None or len(names) > 1 else out for each in names}
     for place in places.values():

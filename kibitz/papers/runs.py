@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -33,6 +34,7 @@ from kibitz.errors import ArtefactError, SolverError
 T = TypeVar("T")
 Told: TypeAlias = Callable[[str, int, int], None]  # what goes on, pieces that are done, and of how many
 Answers: TypeAlias = Mapping[str, list[Any]]  # by the name of a run, in the order of its pieces
+BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LARGEST = 1 << 26  # bytes of an answer on a shelf
 
 
@@ -41,13 +43,14 @@ class Run:
     """Pieces of work of one kind.
 
     apart: how pieces go side by side. Threads are for work that is mostly compiled, processes for work that is mostly
-    Python's; what takes all cores, or is timed, is done alone.
+    Python's, and cores for work of the machine's BLAS: processes in which it has one thread, as its threads wait for
+    each other where cores are busy. What takes all cores, or is timed, is done alone.
     """
 
     name: str
     work: Callable[..., Any]
     pieces: Sequence[tuple[Any, ...]] = ((),)
-    apart: Literal["alone", "threads", "processes"] = "alone"
+    apart: Literal["alone", "threads", "processes", "cores"] = "alone"
 
 
 class Shelf:
@@ -160,7 +163,10 @@ def carry_out(
 def _worked(run: Run, missing: Sequence[int], jobs: int | None) -> Iterator[tuple[int, Any]]:
     """(number, answer) of pieces as they are done."""
     jobs = min(jobs or _cores(), len(missing))
-    if run.apart == "alone" or jobs <= 1:
+    if run.apart == "cores" and missing:
+        with _one_thread():  # also for one job, so that results do not depend on how many there are
+            yield from _in_processes(run, missing, jobs)
+    elif run.apart == "alone" or jobs <= 1:
         for k in missing:
             yield k, run.work(*run.pieces[k])
     elif run.apart == "threads":
@@ -224,6 +230,18 @@ def _in_processes(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes that are begun meanwhile have one thread for the machine's BLAS."""
+    before = {name: os.environ.get(name) for name in BLAS}
+    os.environ.update(dict.fromkeys(BLAS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def _follow_the_parent() -> None:

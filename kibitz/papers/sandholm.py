@@ -2,14 +2,21 @@
 
 `--part gameshrink` shrinks the game and lets exact best responses in the whole game decide which shrinking is lossless;
 `--part rhode-island` solves the whole game, and measures time and memory; `--part gs3` solves the four-round model of
-limit hold'em, on a GPU where there is one; `--part egt` holds first-order methods against each other.
+limit hold'em, on a GPU where there is one; `--part egt` holds first-order methods against each other;
+`--part abstraction` does so with buckets by expectation and by potential.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kibitz.papers import sandholm_egt, sandholm_gameshrink, sandholm_gs3, sandholm_rhode_island
+from kibitz.papers import (
+    sandholm_abstraction,
+    sandholm_egt,
+    sandholm_gameshrink,
+    sandholm_gs3,
+    sandholm_rhode_island,
+)
 from kibitz.papers.experiment import Experiment, Plan, of_parts
 
 TITLE = "Sandholm, Sequential imperfect-information games: GameShrink and Rhode Island hold'em"
@@ -20,5 +27,6 @@ PARTS: dict[str, Experiment[Any]] = {
     "rhode-island": sandholm_rhode_island.PART,
     "gs3": sandholm_gs3.PART,
     "egt": sandholm_egt.PART,
+    "abstraction": sandholm_abstraction.PART,
 }
 EXPERIMENT = of_parts("sandholm", TITLE, PLAN, QUICK, PARTS, "run")

@@ -258,6 +258,14 @@ def test_what_goes_wrong_in_a_process_is_told():
     assert not multiprocessing.active_children()
 
 
+def test_pieces_on_cores_have_one_thread_of_blas(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    asked = [("OPENBLAS_NUM_THREADS",), ("OMP_NUM_THREADS",)]
+    assert carry_out([Run("x", os.getenv, asked, "cores")], 1)["x"] == ["1", "1"]
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "2" and "OMP_NUM_THREADS" not in os.environ
+
+
 ORPHANS = """
 import os, time
 from kibitz.papers.runs import Run, carry_out

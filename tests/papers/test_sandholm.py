@@ -10,7 +10,7 @@ from kibitz.abstractions.gameshrink import shrink
 from kibitz.abstractions.poker import shrunk_buckets
 from kibitz.abstractions.signals import Cards
 from kibitz.form.poker.form import poker_form
-from kibitz.papers import sandholm, sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
+from kibitz.papers import sandholm, sandholm_abstraction, sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
 from kibitz.papers.experiment import Plan
 from kibitz.report.paper import write
 
@@ -134,6 +134,54 @@ def test_the_part_egt(monkeypatch, tmp_path):
     (small,) = figures["memory"]
     assert small["rows"] == 8_850 and small["highs"] > 0 and small["matrix"] == 12 * 6_800
     assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "first-order.png"}
+
+
+def test_the_part_abstraction(monkeypatch, tmp_path):
+    monkeypatch.setattr(sandholm_abstraction, "GAME", SMALL)
+    monkeypatch.setattr(sandholm_abstraction, "GRANULARITIES", ((2, 4, 8), (3, 6, 12), (3, 14, 59)))
+    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=2, until=1.0, part="abstraction"))
+    figures = outcome.figures["abstraction"]
+    coarse, fine = figures["granularities"]
+    for each in (coarse, fine):
+        for start in each["solved"]:
+            assert all(found["inside"] <= 0.2 and found["outside"] >= found["inside"] for found in start.values())
+    assert fine["exploitability"]["PA"]["mean"] < coarse["exploitability"]["PA"]["mean"]
+    assert coarse["payoffs"]["EB against PA"]["starts"][0] != coarse["payoffs"]["EB against PA"]["starts"][1]
+    for each in figures["ceilings"]:
+        assert each["classes"] == [3, 15, 60] and each["full"] and each["buckets"][-1] < 60
+    whole = {each["method"]: each for each in figures["beyond"]}
+    assert whole["lossless"]["outside"] == pytest.approx(whole["lossless"]["inside"], rel=1e-6)
+    assert whole["win-count"]["outside"] > 2 * whole["win-count"]["inside"]
+    claims = {claim.text: claim for claim in outcome.claims}
+    assert claims["PA is lossless at 3 / 14 / 59"].count == 0
+    assert claims["with a budget of all lossless classes nothing is lost"].count == 1
+    files = {path.name for path in write(outcome, tmp_path)}
+    assert files >= {"report.md", "abstraction-exploitability.png", "abstraction-payoffs.png"}
+
+
+def test_payoffs_of_a_start_are_those_of_the_profiles():
+    """Against the definition: both seatings of two solutions, valued one by one."""
+    found = sandholm_abstraction.one_start(SMALL, [2, 4, 8], 1, 0.2)
+    form = poker_form(kibitz.game(SMALL))
+    by = {
+        method: kibitz.solve(form, "dcfr+", abstraction=sandholm_abstraction.named(method, [2, 4, 8], 1), until=0.2,
+                             start="random", seed=1, threads=1).probabilities
+        for method in ("EB", "PA")
+    }  # fmt: skip
+    cut = int(form.infosets.first[form.infosets.seat_start[1]])
+    first = form.value(np.concatenate((by["EB"][:cut], by["PA"][cut:])))[0]
+    second = form.value(np.concatenate((by["PA"][:cut], by["EB"][cut:])))[1]
+    assert found["payoffs"]["EB"]["PA"] == pytest.approx((first + second) / 2, abs=1e-9)
+    assert found["payoffs"]["PA"]["EB"] == pytest.approx(-found["payoffs"]["EB"]["PA"], abs=1e-9)
+
+
+def test_how_partitions_lie():
+    halves, quarters = np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3])
+    across = np.array([0, 1, 0, 1])
+    lies = sandholm_abstraction.lies
+    assert [lies(quarters, halves), lies(halves, quarters), lies(halves, 1 - halves), lies(halves, across)] == [
+        "finer", "coarser", "the same", "across",
+    ]  # fmt: skip
 
 
 def test_a_part_that_is_not_there_is_refused():
