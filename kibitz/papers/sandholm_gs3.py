@@ -133,7 +133,8 @@ def page(plan: Plan, models: list[Model], claims: Sequence[Claim]) -> Page:
             "Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
             "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by "
             "dcfr+ in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a "
-            "hand, by exact best responses in double precision; what a strategy loses in the real game is another question."
+            "hand, by exact best responses in double precision; what a strategy loses in the real game is another "
+            "question."
         ),
         departs=(
             "The slides' solver was their excessive gap technique. GS3's buckets are made by our reading of "
