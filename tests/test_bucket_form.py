@@ -11,6 +11,7 @@ from bucketed import SMALL, forms, naive_weights, random_buckets, rules
 
 from kibitz.cards.buckets import HandBuckets, RoundBuckets
 from kibitz.errors import GameError, SolverError
+from kibitz.form.bucket import passes
 from kibitz.form.bucket import programme as bucket_programme
 from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.form import BucketForm
@@ -94,6 +95,24 @@ def test_single_precision_is_good_to_its_word() -> None:
             space.passes.gradient(seat, space._plan, space._roots[1 - seat], space._worth)
         off = np.abs(single._worth - double._worth).max()
         assert 0.0 < off <= 1e-6 * form.scale
+
+
+def test_what_nobody_reaches_is_left_out_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, _ = forms("turn hold'em of 10 cards", 4)
+    draw = np.random.default_rng(3)
+    played = np.repeat(draw.random(form.points), form.infosets.width) < 0.5
+    first = np.zeros(form.columns, bool)
+    first[form.infosets.first[:-1]] = True
+    shares = form.to_probabilities(draw.random(form.sequences))
+    pure = np.where(played, first.astype(float), shares)  # half of all infosets never take but their first action
+    plan = form.plan(form.to_strategy(pure))
+    assert 0.2 < (plan == 0.0).mean() < 0.9
+    whole = [form.gradient(seat, plan) for seat in (0, 1)]
+    monkeypatch.setattr(passes, "LEAST_ROWS", 1)
+    for lines in (1, 3, 1000):
+        monkeypatch.setattr(passes, "LEAST_LINES", lines)
+        for seat in (0, 1):
+            np.testing.assert_allclose(form.gradient(seat, plan), whole[seat], atol=1e-12)
 
 
 def test_a_run_goes_on_where_it_was_cut() -> None:

@@ -19,6 +19,8 @@ from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.layout import BucketLayout, End, Group, Node
 from kibitz.form.bucket.weights import JointWeights
 
+LEAST_ROWS, LEAST_LINES = 256, 384  # a product with fewer buckets or lines is done at once
+
 Choose = Callable[[int, Node, Any], Any]  # (group, node, values of all its seat's actions there) -> values of the node
 
 
@@ -34,6 +36,15 @@ class Passes:
         self.up = [xp.asarray(of) for of in layout.parents]
         self.first = [xp.asarray(of) for of in layout.firsts]
         self._stakes: dict[tuple[int, str], Any] = {}
+        self.hands = [self._of_first(level) for level in range(len(self.up))]
+
+    def _of_first(self, level: int) -> Any:
+        """[buckets, buckets of the first round]  1 where a bucket comes of one of the first round."""
+        layout = self.layout
+        above = np.arange(int(layout.rows[level]))
+        for at in range(level, 0, -1):
+            above = layout.parents[at][above]
+        return (above[:, None] == np.arange(int(layout.rows[0]))).astype(self.dtype)
 
     def zeros(self) -> Any:
         """An array by sequence."""
@@ -104,19 +115,40 @@ class Passes:
             root = at_root[g] = xp.zeros((group.lanes, self._rows(group)), self.dtype)
             for kind, ends, matrix in (("fold", group.folds, self.meets), ("show", group.showdowns, self.wins)):
                 if ends:
-                    worth = self._product(ends, other, reach, roots[g], matrix[group.level])
+                    worth = self._product(ends, other, reach, roots[g], matrix[group.level], group.level)
                     self._add_ends(g, kind, ends, seat, worth, found, root)
             self._passed_up(g, seat, at_root, found, root)
         out[int(layout.seat_sequence[seat])] = at_root[0].sum(dtype=np.float64)
 
-    def _product(self, ends: tuple[End, ...], other: int, reach: Any, root: Any, matrix: Any) -> Any:
+    def _product(self, ends: tuple[End, ...], other: int, reach: Any, root: Any, matrix: Any, level: int) -> Any:
         """[ends, lanes, buckets]  the matrix times the other's reach at each end."""
         lanes, rows = root.shape
         columns = self.xp.empty((len(ends), lanes, rows), self.dtype)
         for i, end in enumerate(ends):
             columns[i] = root if end.before[other] < 0 else reach[end.before[other]]
-        # matrix[own, other], so a line of columns is multiplied by its transpose.
-        return (columns.reshape(-1, rows) @ matrix.T).reshape(columns.shape)
+        lines = columns.reshape(-1, rows)
+        # matrix[own, other], so a line is multiplied by its transpose.
+        if self.device.on_gpu or rows < LEAST_ROWS or len(lines) < LEAST_LINES:
+            return (lines @ matrix.T).reshape(columns.shape)
+        return self._where_reached(lines, matrix, self.hands[level]).reshape(columns.shape)
+
+    def _where_reached(self, lines: Any, matrix: Any, hands: Any) -> Any:
+        """lines @ matrix.T, where what is zero is left out: many hands never take a way of betting.
+
+        Lines are sorted by the buckets of the first round that come there at all, and multiplied some hundred at a
+        time with the columns of these. hands: [buckets, buckets of the first round] 1 where the one comes of the other.
+        """
+        comes = lines @ hands > 0.0
+        order = np.lexsort(comes.T)
+        starts = np.searchsorted(hands.argmax(axis=1), np.arange(hands.shape[1] + 1))
+        found = np.zeros(lines.shape, lines.dtype)
+        for at in range(0, len(lines), LEAST_LINES):
+            here = order[at : at + LEAST_LINES]
+            some = np.concatenate(([False], comes[here].any(axis=0), [False]))
+            edges = np.flatnonzero(np.diff(some)).reshape(-1, 2)  # runs of buckets side by side
+            for low, high in starts[edges].tolist():
+                found[here] += lines[here, low:high] @ matrix[:, low:high].T
+        return found
 
     def _add_ends(self, g: int, kind: str, ends: tuple[End, ...], seat: int, worth: Any, found: Any, root: Any) -> None:
         if (g, kind) not in self._stakes:
