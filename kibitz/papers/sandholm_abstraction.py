@@ -241,7 +241,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
         departs=(
             "The slides' column of granularities is lost. Ours have 13 buckets in the first round, which tell all "
             "ranks apart, and end with 13 / 205 / 1,774, the classes that are published as lossless: more buckets than "
-            "any of the methods can use.",
+            "any of the methods can use. The rows of the slides' table are put beside them in order.",
             "EB² is the mean of the square of a hand's strength when all cards are out (E[HS²]). In the slides EB and "
             "EB² are even at the finest granularity, as they would be if theirs is the square of the mean.",
             f"Abstract games are solved by {SOLVER} to a gap of {r.until:g} chips, not exactly.",
