@@ -10,12 +10,15 @@ import pytest
 # Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist
 # (--dist loadgroup), so that each is compiled once; those of a paper too, whose fixtures take long.
 FAMILIES = {
-    "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm"),
+    "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm", "test_bucket_form",
+              "test_bucket_runs", "test_bucket_gpu"),
     "toepen": (
         "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
         "test_lower_bound", "test_play.", "test_match", "test_cli_train",
     ),
-    "cards": ("test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges"),
+    "cards": ("test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
+              "test_bucket_views", "test_clusters", "test_boards"),
+    "prox": ("test_prox", "test_egt"),
     "walks": ("test_mccfr", "test_walk", "test_training"),
     "gibson": ("test_gibson2011",),
     "waugh": ("test_waugh2009",),
@@ -33,6 +36,9 @@ LONG = (
     "test_toepen.py::test_cfr_agrees[size2]", "test_match.py::test_looks_at_who_wins_rarely_err",
     "test_cli_cards.py::test_show_before_the_flop",
     "test_poker_lanes.py::test_bytes_do_not_depend_on_lanes[two cards, many lanes",
+    "test_bucket_views.py::test_conformance", "test_bucket_views.py::test_training_solves_the_abstract_game",
+    "test_bucket_views.py::test_a_profile_within_buckets_is_seated[leduc",
+    "test_egt.py::test_a_resumed_run_is_the_run[poker(file=leduc)",
 )  # fmt: skip
 
 
