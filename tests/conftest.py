@@ -16,8 +16,10 @@ FAMILIES = {
         "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
         "test_lower_bound", "test_play.", "test_match", "test_cli_train",
     ),
-    "cards": ("test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
-              "test_bucket_views", "test_clusters", "test_boards"),
+    "cards": (
+        "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
+        "test_bucket_views", "test_clusters", "test_boards",
+    ),
     "prox": ("test_prox", "test_egt"),
     "walks": ("test_mccfr", "test_walk", "test_training"),
     "gibson": ("test_gibson2011",),
