@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from kibitz.abstractions.signals import Cards
 from kibitz.form.poker.form import poker_form
 from kibitz.papers import sandholm, sandholm_abstraction, sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
 from kibitz.papers.experiment import Plan
+from kibitz.papers.runs import tuples
 from kibitz.report.paper import write
 
 LEDUC = "poker(file=leduc)"
@@ -191,3 +194,22 @@ def test_a_part_that_is_not_there_is_refused():
 
     found = CliRunner().invoke(app, ["paper", "sandholm", "--part", "tournaments"])
     assert found.exit_code == 2 and "rhode-island and" in found.output
+
+
+def test_a_model_within_buckets_is_solved_and_told() -> None:
+    """The part gs3 on a small deck: what it says follows from the looks of the run."""
+    from kibitz.papers import sandholm_gs3 as gs3
+
+    model = gs3.Model(**tuples(gs3.solved("rhode_island(ranks=4)", "percentile(3)", "cpu", 0.02, 60.0)))
+    assert model.buckets[0] == 3 and model.gap[-1] <= 0.02 < max(model.gap)
+    iteration, seconds = model.reached(0.02) or (0, 0.0)
+    assert iteration == model.iteration[-1] and seconds == model.seconds[-1]
+    assert model.reached(0.0) is None
+    assert 0 < model.per_iteration <= model.seconds[-1] / model.iteration[-1]
+    page = gs3.page(Plan(), [model], gs3.claims([model]))
+    assert "percentile(buckets=3)" in page.summary and len(page.sheets) == 2
+    gs3_sized = dataclasses.replace(model, buckets=(20, 800, 4800, 28800), gap=(0.5, 0.02), iteration=(10, 20),
+                                    seconds=(1.0, 700.0))  # fmt: skip
+    (late,) = gs3.claims([gs3_sized])
+    (soon,) = gs3.claims([dataclasses.replace(gs3_sized, seconds=(1.0, 500.0))])
+    assert late.held == (False,) and soon.held == (True,)
