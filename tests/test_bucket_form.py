@@ -264,3 +264,17 @@ def test_parts_are_those_of_the_betting_and_of_the_first_buckets() -> None:
     wrong = np.where(level == 1, 1, 2)
     with pytest.raises(GameError, match="not a grafting partition"):
         form.check_parts("rounds", ("base", "one", "two"), wrong)
+
+
+@pytest.mark.parametrize("solver", ["egt", "egt(prox=euclidean)", "smoothing"])
+def test_first_order_methods_solve_it(solver: str) -> None:
+    form, poker = forms("leduc", 2)
+    for seat in (0, 1):
+        mine, theirs = form.treeplex(seat), poker.treeplex(seat)
+        assert (mine.points, mine.sequences) == (theirs.points, theirs.sequences)
+        assert len(mine.level) == len(theirs.level)
+    exact = solve(form, "lp").meta["abstract_value"][0]
+    found = solve(form, solver, iterations=600)
+    best = form.measure(found.probabilities).best
+    assert -best[1] - 1e-9 <= exact <= best[0] + 1e-9
+    assert found.meta["abstract_nash_conv"] < 0.02

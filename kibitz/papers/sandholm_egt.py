@@ -12,24 +12,27 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kibitz.abstractions.buckets import hand_buckets
 from kibitz.errors import SolverError
+from kibitz.form.bucket.build import bucket_form
 from kibitz.form.poker.form import poker_form
 from kibitz.form.poker.programme import payoff_entries
 from kibitz.games import game
-from kibitz.host import cores
+from kibitz.host import cores, peak_memory
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
 from kibitz.papers.sandholm_rhode_island import SLIDES, Solved, solved
-from kibitz.run import form_for
+from kibitz.run import Report, form_for, solve
 from kibitz.solvers import Task, make
 
-# (name in tables, game, seconds a solver): add games here.
-GAMES: tuple[tuple[str, str, float], ...] = (
-    ("Leduc", "leduc", 20.0),
-    ("Toepen 3/3/3", "toepen(suits=3, ranks=3, hand=3)", 60.0),
-    ("Rhode Island", "rhode_island", 90.0),
+# (name in tables, game, seconds a solver, buckets that it is solved within): add games here.
+GAMES: tuple[tuple[str, str, float, str], ...] = (
+    ("Leduc", "leduc", 20.0, ""),
+    ("Toepen 3/3/3", "toepen(suits=3, ranks=3, hand=3)", 60.0, ""),
+    ("Rhode Island", "rhode_island", 90.0, ""),
+    ("Hold'em of 20 cards in buckets", "poker(file=holdem.limit.2p, ranks=5)", 60.0, "percentile(3)"),
 )
 METHODS = ("egt", "egt(prox=euclidean)", "smoothing", "cfr+", "pcfr+", "dcfr+")
 SWITCHES = tuple(
@@ -91,20 +94,35 @@ def step_time(spec: str, solver: str, threads: int, count: int) -> float:
             os.sched_setaffinity(0, before)
 
 
-def curve(label: str, solver: str, seconds: float, spec: str) -> dict[str, Any] | None:
+def curve(label: str, solver: str, seconds: float, spec: str, buckets: str = "") -> dict[str, Any] | None:
     """How a solver does on a game in so many seconds; None where it refuses the game."""
     try:
-        return solved(solver, UNTIL, seconds, spec)
+        return _within(solver, seconds, spec, buckets) if buckets else solved(solver, UNTIL, seconds, spec)
     except SolverError:
         return None
+
+
+def _within(solver: str, seconds: float, spec: str, buckets: str) -> dict[str, Any]:
+    """The same within buckets of hands; the gap is that of the abstract game."""
+    rules: Any = game(spec)
+    form = bucket_form(rules, hand_buckets(rules.definition, buckets))
+    report = Report(tell=lambda said: None)
+    solve(form, solver, until=UNTIL, seconds=seconds, report=report, progress=False)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    looks, best = report.looks, report.looks[-1].best
+    return asdict(Solved(
+        solver, tuple(look.iteration for look in looks), tuple(look.seconds for look in looks),
+        tuple(look.gap for look in looks), looks[-1].value[0], (-best[1], best[0]), peak_memory(),
+    ))  # fmt: skip
 
 
 def _quick(plan: Plan) -> bool:
     return plan.until >= 1.0
 
 
-def _games(plan: Plan) -> list[tuple[str, str, float]]:
-    return [(GAMES[0][0], GAMES[0][1], QUICK_SECONDS)] if _quick(plan) else list(GAMES)
+def _games(plan: Plan) -> list[tuple[str, str, float, str]]:
+    return [(GAMES[0][0], GAMES[0][1], QUICK_SECONDS, "")] if _quick(plan) else list(GAMES)
 
 
 def _wide(plan: Plan) -> tuple[str, int]:
@@ -120,7 +138,8 @@ def runs(plan: Plan) -> list[Run]:
         Run("egt: compiling", curve, [("", solver, 0.1, "poker(file=kuhn)") for solver in METHODS[:3]]),
         Run("egt: heuristics on and off", curve, [("", solver, seconds, SWITCHED) for solver in SWITCHES]),
         Run("egt: first-order methods", curve,
-            [(label, solver, time_, spec_) for label, spec_, time_ in _games(plan) for solver in METHODS]),
+            [(label, solver, time_, spec_, buckets) for label, spec_, time_, buckets in _games(plan)
+             for solver in METHODS]),
         Run("egt: threads", step_time, [(spec, solver, n, count) for solver in METHODS[:2] for n in counts]),
         Run("egt: memory", held, [each[:2] for each in (INSTANCES[:2] if quick else INSTANCES)]),
     ]  # fmt: skip
@@ -135,7 +154,7 @@ class Results:
 
 
 def gather(plan: Plan, found: Answers) -> Results:
-    labels = [label for label, _, _ in _games(plan) for _ in METHODS]
+    labels = [label for label, *_ in _games(plan) for _ in METHODS]
     kept = [(label, each) for label, each in zip(labels, found["egt: first-order methods"], strict=True) if each]
     counts = [(solver, n) for solver in METHODS[:2] for n in sorted({1, cores()})]
     return Results(

@@ -123,7 +123,7 @@ def test_the_part_rhode_island(monkeypatch, tmp_path):
 
 
 def test_the_part_egt(monkeypatch, tmp_path):
-    monkeypatch.setattr(sandholm_egt, "GAMES", (("Kuhn", "kuhn", 0.2),))
+    monkeypatch.setattr(sandholm_egt, "GAMES", (("Kuhn", "kuhn", 0.2, ""),))
     monkeypatch.setattr(sandholm_egt, "METHODS", ("egt", "egt(prox=euclidean)", "cfr+"))
     monkeypatch.setattr(sandholm_egt, "SWITCHED", "kuhn")
     monkeypatch.setattr(sandholm_egt, "SWITCHES", sandholm_egt.SWITCHES[::4])
