@@ -63,8 +63,8 @@ class BucketOperator(BucketLayout):
 
     @property
     def entries(self) -> int:
-        """Work of an iteration, in the measure of SequenceForm."""
-        return 3 * self.sequences + 2 * self.products // 100
+        """Entries of the payoff matrix, were it written out: what the linear programme's time goes by."""
+        return self.products
 
     # Sequences and infoset columns.
 
