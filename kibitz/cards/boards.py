@@ -13,7 +13,6 @@ one another are told apart here, and whoever keeps something of each must keep t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, permutations
@@ -106,12 +105,6 @@ class Boards:
         find(given, hole, np.array(starts, np.int64), keys, tuple(below), renamings(self.suits).astype(np.int64),
              self.place, len(self.deck), np.zeros((4, 16), np.int64), found[0], found[1])  # fmt: skip
         return found[0], found[1]
-
-    def shards(self) -> Iterator[slice]:
-        """Boards of the first round that has any, one by one: what is built board by board is cut into these."""
-        level = next((r for r, cards in enumerate(self.board) if cards), 0)
-        for board in range(len(self.rounds[level].cards)):
-            yield slice(board, board + 1)
 
 
 @lru_cache(8)

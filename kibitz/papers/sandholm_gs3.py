@@ -21,6 +21,7 @@ from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
+from kibitz.papers.sandholm_rhode_island import first_at
 
 GAME = "poker(file=holdem.limit.2p)"
 SMALL_BET = 10
@@ -54,10 +55,7 @@ class Model:
 
     def reached(self, gap: float) -> tuple[int, float] | None:
         """(iterations, seconds) at the first look at which the gap was at most so much."""
-        for iteration, seconds, found in zip(self.iteration, self.seconds, self.gap, strict=True):
-            if found <= gap and iteration:
-                return iteration, seconds
-        return None
+        return first_at(gap, self.iteration, self.seconds, self.gap)
 
     @property
     def per_iteration(self) -> float:

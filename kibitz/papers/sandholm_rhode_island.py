@@ -35,6 +35,16 @@ NODES, ROWS, SHRUNK_ROWS = 3.1e9, 91_224_226, 1_237_238
 CPLEX = "8 days, 25 GB"
 
 
+def first_at(
+    gap: float, iterations: Sequence[int], seconds: Sequence[float], gaps: Sequence[float]
+) -> tuple[int, float] | None:
+    """(iterations, seconds) at the first look at which the gap was at most so much."""
+    for iteration, used, found in zip(iterations, seconds, gaps, strict=True):
+        if found <= gap and iteration:
+            return iteration, used
+    return None
+
+
 @dataclass(frozen=True)
 class Solved:
     """How one solver did."""
@@ -49,10 +59,7 @@ class Solved:
 
     def reached(self, gap: float) -> tuple[int, float] | None:
         """(iterations, seconds) at the first look at which the gap was at most so much."""
-        for iteration, seconds, found in zip(self.iteration, self.seconds, self.gap, strict=True):
-            if found <= gap and iteration:
-                return iteration, seconds
-        return None
+        return first_at(gap, self.iteration, self.seconds, self.gap)
 
     @property
     def rate(self) -> float:

@@ -19,7 +19,6 @@ from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
 from kibitz.host import cores
 
-LARGE = 1_000_000_000  # operations of an iteration above which a rate is worth telling
 RATE = {"cpu": 3.5e10, "gpu": 4.5e13}  # operations a second: of a core of Neoverse-N1, and of an H200
 
 

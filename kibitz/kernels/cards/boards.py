@@ -8,7 +8,7 @@ MOST_NEW = 7  # cards of one round, at six bits each
 
 
 @part
-def packed(cards, count, scratch):  # type: ignore[no-untyped-def]
+def packed(cards, count, scratch):
     """A set of cards as one number that compares as the sorted cards do."""
     for i in range(count):
         card = cards[i]
@@ -24,7 +24,7 @@ def packed(cards, count, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def continue_boards(boards, group, rename, deck, new, scratch, out_cards, out_above, out_group, out_copies):  # type: ignore[no-untyped-def]
+def continue_boards(boards, group, rename, deck, new, scratch, out_cards, out_above, out_group, out_copies):
     """The boards that continue boards by `new` cards, one of each kind. Returns how many; writes as many as fit.
 
     boards [B, k], group [B] bits of the renamings that leave a board alone, rename [renamings, 52], deck sorted.
@@ -90,22 +90,13 @@ def continue_boards(boards, group, rename, deck, new, scratch, out_cards, out_ab
 
 
 @part
-def place_of(low, high, live):  # type: ignore[no-untyped-def]
+def place_of(low, high, live):
     """The number of a pair among all pairs i < j of so many cards, in order."""
     return low * (2 * live - low - 1) // 2 + high - low - 1
 
 
 @part
-def rank_on(card, board, cards):  # type: ignore[no-untyped-def]
-    """How many cards of the deck before this one are not on a board; `card` counts from the first of the deck."""
-    rank = card
-    for k in range(cards):
-        rank -= board[k] < card
-    return rank
-
-
-@part
-def _below(keys, low, high, key):  # type: ignore[no-untyped-def]
+def _below(keys, low, high, key):
     """Where a key stands among sorted ones."""
     while low < high:
         middle = (low + high) // 2
@@ -117,7 +108,7 @@ def _below(keys, low, high, key):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find(cards, hole, starts, keys, below, rename, place, deck, scratch, board, hand):  # type: ignore[no-untyped-def]
+def find(cards, hole, starts, keys, below, rename, place, deck, scratch, board, hand):
     """The numbers of boards and of hands on them, by whatever names of suits. cards [n, hole + board so far].
 
     Round by round, of the renamings that lead to the board so far those are left that make the new cards least.
