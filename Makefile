@@ -26,10 +26,10 @@ told:
 	@echo 'make test: linter, type checker and tests; about ten minutes on two cores, more the first time, when it compiles.'
 
 test: told lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 docs: $(VENV)/.test
 	$(BIN)/python -m kibitz.report.docs

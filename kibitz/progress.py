@@ -43,6 +43,7 @@ class Report:
 
     looks: list[Look] = field(default_factory=list)  # with those from before a resume
     seconds: float = 0.0  # likewise
+    looking: float = 0.0  # seconds of them that looks took, since a resume
     interrupted: bool = False
     saved: Path | None = None  # the checkpoint that holds the run as it is
     tell: Callable[[str], None] | None = None  # hears what should be known of the run; None: Python's warnings

@@ -229,7 +229,9 @@ def train(
         due = solver.iteration >= upcoming
         late = seconds is not None and time.perf_counter() - began >= seconds
         if (due or done or late or stopped.is_set()) and solver.iteration > looked:
-            look = _look(solver, form, before + time.perf_counter() - began)
+            starts = time.perf_counter()
+            look = _look(solver, form, before + starts - began)
+            report.looking += time.perf_counter() - starts
             report.looks.append(look)
             looked, upcoming = solver.iteration, next_look(solver.iteration, growth, least)
             if on_look is not None:

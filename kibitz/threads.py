@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 BLOCK = 0.03  # seconds of iterations between two looks at the clock
 TRIAL = 0.003  # seconds of iterations that another number of threads is tried for
@@ -91,3 +92,24 @@ class Pace:
         best = max(self._rate, key=lambda k: self._rate[k])
         self._length = min(2.0 * self._length, BLOCK) if best == self._at else TRIAL
         self._at = best
+
+
+class Crew:
+    """Single calls of kernels, each on as many threads as were fastest lately for calls of its kind."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._paces: dict[Hashable, Pace] = {}
+        self._clock = clock
+
+    def call(self, kind: Hashable, most: int, work: Callable[[int, int, Any], None]) -> None:
+        """Have work(thread, threads, gate) done once, by at most so many threads."""
+        from kibitz.kernels.barrier import gate_of
+
+        def share(done: int, count: int, threads: int) -> None:
+            gate = gate_of(threads)
+            together(lambda thread: work(thread, threads, gate), threads)
+
+        pace = self._paces.get(kind)
+        if pace is None or pace.most != most:
+            pace = self._paces[kind] = Pace(most, self._clock)
+        pace.run(share, 0, 1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-# Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist
-# (--dist loadgroup), so that each is compiled once; those of a paper too, whose fixtures take long.
+# Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist, so that
+# each is compiled once; those of other files file by file.
 FAMILIES = {
     "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm", "test_bucket_form",
               "test_bucket_runs", "test_bucket_gpu"),
@@ -22,8 +23,6 @@ FAMILIES = {
     ),
     "prox": ("test_prox", "test_egt"),
     "walks": ("test_mccfr", "test_walk", "test_training"),
-    "gibson": ("test_gibson2011",),
-    "waugh": ("test_waugh2009",),
 }  # fmt: skip
 
 
@@ -49,9 +48,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.rpartition("/")[2].startswith(LONG):
             item.add_marker(pytest.mark.slow)
-        for family, names in FAMILIES.items():
-            if item.path.name.startswith(names):
-                item.add_marker(pytest.mark.xdist_group(family))
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFamily(LoadFileScheduling):
+        """Files of a family go to one worker, one after another."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::", 1)[0]
+            found = [family for family, names in FAMILIES.items() if file.rpartition("/")[2].startswith(names)]
+            return found[0] if found else file
+
+    return ByFamily(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

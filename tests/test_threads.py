@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kibitz.threads import Pace
+from kibitz.threads import Crew, Pace
 
 
 class Machine:
@@ -80,3 +80,19 @@ def test_one_thread_is_called_once():
     calls = []
     Pace(1).run(lambda *call: calls.append(call), 3, 1_000)
     assert calls == [(3, 1_000, 1)]
+
+
+@pytest.mark.parametrize(("speed", "best"), [({1: 1.0, 2: 1.9}, 2), ({1: 1.0, 2: 0.4}, 1)])
+def test_single_calls_take_the_threads_that_were_fastest(speed, best):
+    now, calls = [0.0], []
+
+    def work(thread, threads, gate):
+        if thread == 0:
+            now[0] += 0.01 / speed[threads]
+            calls.append(threads)
+
+    crew = Crew(lambda: now[0])
+    for _ in range(500):
+        crew.call("kind", 2, work)
+        crew.call("another kind", 1, lambda thread, threads, gate: None)
+    assert len(calls) == 500 and calls.count(best) > 470

@@ -14,16 +14,18 @@ from typing import Any
 
 from kibitz.abstractions.buckets import hand_buckets
 from kibitz.errors import SolverError
+from kibitz.form.bucket import programme as bucket_programme
 from kibitz.form.bucket.build import bucket_form
+from kibitz.form.poker import programme as poker_programme
 from kibitz.form.poker.form import poker_form
-from kibitz.form.poker.programme import payoff_entries
 from kibitz.games import game
 from kibitz.host import cores, peak_memory
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
-from kibitz.papers.sandholm_rhode_island import SLIDES, Solved, solved
+from kibitz.papers.sandholm_gs3 import CORES, GAME
+from kibitz.papers.sandholm_rhode_island import SLIDES, Solved, run_solver, solved
 from kibitz.run import Report, form_for, solve
 from kibitz.solvers import Task, make
 
@@ -45,11 +47,12 @@ SWITCHED, SWITCH_SECONDS = "leduc", 8.0
 WIDE, WIDE_STEPS = "rhode_island", 8
 QUICK_SECONDS = 2.0
 UNTIL = 1e-9
-# (instance, game, what the slides say in GB: barrier, simplex, theirs).
+# (instance, game, buckets, what the slides say in MB: barrier, simplex, theirs).
 INSTANCES = (
-    ("10k", "rhode_island(ranks=2, suits=2)", (0.082, 0.051, 0.012)),
-    ("160k", "rhode_island(ranks=4, suits=3)", (2.25, 0.664, 0.035)),
-    ("Rhode Island, lossless", "rhode_island", (25.2, 3.45, 0.15)),
+    ("10k", "rhode_island(ranks=2, suits=2)", "", ("82", ">51", "12")),
+    ("160k", "rhode_island(ranks=4, suits=3)", "", ("2,250", ">664", "35")),
+    ("Rhode Island, lossless", "rhode_island", "", ("25,200", ">3,450", "150")),
+    ("Texas, lossy", GAME, CORES, (">458,000", ">458,000", "2,490")),
 )
 PROGRAMME_ROWS = 10_000  # of a programme that HiGHS is given
 BYTES_PER_ENTRY = 12  # of a sparse matrix: a number and an index
@@ -67,15 +70,28 @@ class Held:
     highs: int  # bytes that HiGHS took at most; 0: not tried
 
 
-def held(name: str, spec: str) -> dict[str, Any]:
+def held(name: str, spec: str, buckets: str) -> dict[str, Any]:
+    return asdict(_within_buckets(name, spec, buckets) if buckets else _whole(name, spec))
+
+
+def _whole(name: str, spec: str) -> Held:
     form = poker_form(game(spec))
     rows = form.programme_size[1]
     operator = sum(array.nbytes for array in form.table if hasattr(array, "nbytes"))
     taken = 0
     if rows <= PROGRAMME_ROWS:  # how much more a process takes that solves the programme than one that does not
-        runs = [Solved(**tuples(solved(solver, 1e3, 600.0, spec))) for solver in ("lp(method=ipm)", "cfr+")]
+        runs = [run_solver(solver, until, 600.0, spec) for solver, until in (("lp(method=ipm)", 1e-6), ("cfr+", 1e3))]
         taken = max(0, runs[0].rss - runs[1].rss)
-    return asdict(Held(name, spec, rows, operator, BYTES_PER_ENTRY * payoff_entries(form), taken))
+    return Held(name, spec, rows, operator, BYTES_PER_ENTRY * poker_programme.payoff_entries(form), taken)
+
+
+def _within_buckets(name: str, spec: str, buckets: str) -> Held:
+    rules: Any = game(spec)
+    form = bucket_form(rules, hand_buckets(rules.definition, buckets))
+    rows = 1 + int(form.infosets.seat_start[1]) + form.sequences - int(form.seat_sequence[1])
+    operator = sum(of.nbytes for of in (*form.host_weights.meets, *form.host_weights.wins))
+    matrix = BYTES_PER_ENTRY * bucket_programme.payoff_entries(form)
+    return Held(name, f"{spec} in {buckets}", rows, operator, matrix, 0)
 
 
 def step_time(spec: str, solver: str, threads: int, count: int) -> float:
@@ -141,7 +157,7 @@ def runs(plan: Plan) -> list[Run]:
             [(label, solver, time_, spec_, buckets) for label, spec_, time_, buckets in _games(plan)
              for solver in METHODS]),
         Run("egt: threads", step_time, [(spec, solver, n, count) for solver in METHODS[:2] for n in counts]),
-        Run("egt: memory", held, [each[:2] for each in (INSTANCES[:2] if quick else INSTANCES)]),
+        Run("egt: memory", held, [each[:3] for each in (INSTANCES[:2] if quick else INSTANCES)]),
     ]  # fmt: skip
 
 
@@ -228,18 +244,19 @@ def _thread_sheet(plan: Plan, results: Results) -> Sheet:
 
 
 def _memory_sheet(results: Results) -> Sheet:
-    slides = {name: figures for name, _, figures in INSTANCES}
-    rows = [
-        (each.name, f"{each.rows:,}", *(f"{1e3 * figure:,.0f}" for figure in slides[each.name]),
-         f"{each.operator / 1e6:.3f}", f"{each.matrix / 1e6:.2f}", f"{each.highs / 1e6:.0f}" if each.highs else "")
+    slides = {name: figures for name, _, _, figures in INSTANCES}
+    rows: list[tuple[str, ...]] = [
+        (each.name, f"{each.rows:,}", *slides[each.name],
+         f"{each.operator / 1e6:,.3f}", f"{each.matrix / 1e6:,.2f}", f"{each.highs / 1e6:.0f}" if each.highs else "")
         for each in results.memory
     ]  # fmt: skip
     head = ("instance", "rows", "slides: barrier", "slides: simplex", "slides: theirs", "our operator",
             "payoff matrix", "HiGHS, barrier")  # fmt: skip
     return Sheet(
         "Memory in MB", head, rows,
-        "Ours: " + ", ".join(f"{name} is {spec}" for name, spec, _ in INSTANCES) + ". The payoff matrix is that of a "
-        f"sparse matrix, {BYTES_PER_ENTRY} bytes an entry. HiGHS: what its process takes above one of cfr+.",
+        "Ours: " + ", ".join(f"{each.name} is {each.game}" for each in results.memory)
+        + f". The payoff matrix is that of a sparse matrix, {BYTES_PER_ENTRY} bytes an entry. HiGHS: what its process "
+        "takes above one of cfr+. The slides' own is all that their solver takes, ours is the operator alone.",
     )  # fmt: skip
 
 

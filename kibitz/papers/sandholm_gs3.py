@@ -49,6 +49,7 @@ class Model:
     solver: str
     iteration: tuple[int, ...]
     seconds: tuple[float, ...]  # of solving, looks included
+    stepping: float  # seconds of solving without looks
     gap: tuple[float, ...]  # small bets
     value: float  # small bets, of seat 0
     memory: int  # bytes: of the GPU, or of the process
@@ -59,9 +60,8 @@ class Model:
 
     @property
     def per_iteration(self) -> float:
-        """Seconds, in the quickest stretch between two looks, one look with it: neighbours make others longer."""
-        done, used = (0, *self.iteration), (0.0, *self.seconds)
-        return min((used[k] - used[k - 1]) / (done[k] - done[k - 1]) for k in range(1, len(done)))
+        """Seconds, on average, without looks."""
+        return self.stepping / self.iteration[-1]
 
 
 def solved(name: str, abstraction: str, device: str, until: float, seconds: float) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def solved(name: str, abstraction: str, device: str, until: float, seconds: floa
     return asdict(Model(
         rules.spec, buckets.name, _device(device), tuple(layout.rows.tolist()), form.points, 4 * layout.products,
         made - began, counted - made, "dcfr+", tuple(look.iteration for look in looks),
-        tuple(look.seconds for look in looks), tuple(look.gap / SMALL_BET for look in looks),
-        looks[-1].value[0] / SMALL_BET,
+        tuple(look.seconds for look in looks), report.seconds - report.looking,
+        tuple(look.gap / SMALL_BET for look in looks), looks[-1].value[0] / SMALL_BET,
         int(form.device.xp.get_default_memory_pool().total_bytes()) if device == "gpu" else peak_memory(),
     ))  # fmt: skip
 
@@ -182,8 +182,8 @@ def _times(models: list[Model]) -> Sheet:
     head = ("model", "seconds an iteration", *(f"to {gap:g}" for gap in (SLIDES_GAP, FINE_GAP)), "last gap", "value")
     return Sheet(
         "Time to a gap in small bets a hand (iterations)", head, rows,
-        "Looks at the gap are included; seconds an iteration are those of the quickest stretch between two looks, so "
-        "that busy neighbours do not count. The value is that of the first seat, the big blind, within the buckets.",
+        "Times to a gap have all looks at it in them, seconds an iteration none. The value "
+        "is that of the first seat, the big blind, within the buckets.",
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kibitz.errors import SolverError, SpecError
 from kibitz.form.treeplex import Treeplex
 from kibitz.solvers import Task
-from kibitz.threads import together
+from kibitz.threads import Crew
 
 Floats = NDArray[np.float64]
 PROX = ("entropy", "euclidean")
@@ -56,7 +56,7 @@ class Prox:
     def __init__(self, task: Task, prox: str, weights: str) -> None:
         from kibitz.kernels.sequence import prox as kernels
 
-        self.kernels, self.form = kernels, task.form
+        self.kernels, self.form, self._crew = kernels, task.form, Crew()
         self.kind = kernels.ENTROPY if prox == "entropy" else kernels.EUCLIDEAN
         self.trees = [task.form.treeplex(seat) for seat in (0, 1)]
         self.cuts = [slice(int(lo), int(hi)) for lo, hi in pairwise(task.form.seat_sequence)]
@@ -96,11 +96,11 @@ class Prox:
         return float(self.kernels.distance(self.trees[seat], self.kind, self.weights[seat], centre, plan))
 
     def _share(self, seat: int, kernel: Any, *arguments: Any) -> None:
-        from kibitz.kernels.barrier import gate_of
-
-        threads = self.threads[seat]
-        gate = gate_of(threads)
-        together(lambda thread: kernel(self.trees[seat], *arguments, thread, threads, gate), threads)
+        tree = self.trees[seat]
+        self._crew.call(
+            (kernel, seat), self.threads[seat],
+            lambda thread, threads, gate: kernel(tree, *arguments, thread, threads, gate),
+        )  # fmt: skip
 
     def worth(self, seat: int, plan: Floats) -> Floats:
         """What each sequence of a seat is worth against a plan of the other's."""

@@ -18,7 +18,7 @@ from kibitz.form.poker.infosets import PokerInfosets
 from kibitz.form.poker.layout import PokerLayout
 from kibitz.form.protocol import Measure
 from kibitz.host import cores
-from kibitz.threads import together
+from kibitz.threads import Crew
 
 Floats = NDArray[np.float64]
 
@@ -70,12 +70,15 @@ class PokerOperator(PokerLayout):
             self._share(normalise, seat, weights, strategy)
 
     def _share(self, kernel: Any, *arguments: Any) -> None:
-        """Call a kernel on all cores, each thread with room to work in; they share a gate."""
-        from kibitz.kernels.barrier import gate_of
+        """Call a kernel on the cores, each thread with room to work in."""
+        self._crew.call(
+            kernel, cores(),
+            lambda thread, threads, gate: kernel(self.table, *arguments, self.room(), thread, threads, gate),
+        )  # fmt: skip
 
-        threads = cores()
-        gate = gate_of(threads)
-        together(lambda thread: kernel(self.table, *arguments, self.room(), thread, threads, gate), threads)
+    @cached_property
+    def _crew(self) -> Crew:
+        return Crew()
 
     # The payoff operator. Plans by row exist only if a row says what came before it.
 
