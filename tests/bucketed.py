@@ -53,15 +53,21 @@ SMALL = {
     "flop hold'em of 12 cards": HOLDEM.format(rounds=2, suits=3, ranks=4, board="0 3", bets="10 10", ones="1"),
     "turn hold'em of 10 cards": HOLDEM.format(rounds=3, suits=2, ranks=5, board="0 3 1", bets="10 10 20", ones="1 1"),
 }  # fmt: skip
+FOUR_ROUNDS = {
+    "river hold'em of 10 cards": HOLDEM.format(
+        rounds=4, suits=2, ranks=5, board="0 3 1 1", bets="10 10 20 20", ones="1 1 1"
+    )
+}
 
 
 @lru_cache(None)
 def rules(name: str) -> Poker:
-    if not SMALL[name]:
+    text = {**SMALL, **FOUR_ROUNDS}[name]
+    if not text:
         found = game(f"poker(file={name})")
         assert isinstance(found, Poker)
         return found
-    return Poker(acpc.parse(SMALL[name], name), "")
+    return Poker(acpc.parse(text, name), "")
 
 
 def random_buckets(poker: Poker, most: int, seed: int) -> tuple[HandBuckets, list[Ints]]:

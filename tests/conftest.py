@@ -40,6 +40,19 @@ LONG = (
     "test_bucket_views.py::test_conformance", "test_bucket_views.py::test_training_solves_the_abstract_game",
     "test_bucket_views.py::test_a_profile_within_buckets_is_seated[leduc",
     "test_egt.py::test_a_resumed_run_is_the_run[poker(file=leduc)",
+    "test_tables.py::test_lists_say_the_same_at_each_width[words2-80",
+    "test_run.py::test_chunks_and_threads_on_small_games[16",
+    "test_tables.py::test_lists_say_the_same_at_each_width[words2-120",
+    "test_cache.py::test_damaged_files_are_compiled_anew",
+    "test_help_examples.py::test_example[play 'leduc(players=3)'",
+    "test_walk.py::test_dense_and_hashed_rows_are_the_same[leduc(players=3)",
+    "test_poker_machine.py::test_compiled_and_interpreted_matches_are_the_same[leduc",
+    "test_lower_bound.py::test_best_responses_in_endgames_are_exact[null",
+    "test_mccfr.py::test_sampled_regrets_are_unbiased_with_frozen_rows[chance",
+    "test_mccfr.py::test_sampled_regrets_are_unbiased_with_frozen_rows[outcome",
+    "test_strength_tables.py::test_hands_on_boards_of_three_and_four[4",
+    "test_openspiel.py::test_same_tree_and_infosets[leduc(players=3, ranks=4",
+    "test_conformance.py::test_conformance[tricks.py:Tricks-compiled-walks_have_a_slow_twin",
 )  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def test_cuts_by_strength_are_what_a_table_says() -> None:
     parent = np.repeat(np.arange(before.count), 3)
     least = np.tile([0, 9, 24], before.count)
     cut = HandBuckets("cut", buckets.boards, 2, (before, RoundBuckets(len(parent), parent, None, least)))
-    tables = [module._settled(cut, shard)[0] for shard in module._shards(cut)]
+    tables = [module.settled(cut, shard)[0] for shard in module.shards_of(cut.boards)]
     table = np.concatenate(tables).astype(np.uint16)
     # By definition: the bucket before, and twice the hands beaten plus those tied.
     from kibitz.games.poker.rules import strength

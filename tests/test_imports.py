@@ -30,6 +30,7 @@ LAYERS = (
     ("abstractions", "incoming"),
     ("machine", "loop"),
     ("solvers",),
+    ("sweep",),
     ("evaluate",),
     ("progress",),
     ("run",),

@@ -36,6 +36,14 @@ def evaluate(
             help="Blueprints of games too large for an exact measure: how long a responder learns to beat it.",
         ),
     ] = 10.0,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole",
+            help="A poker profile within buckets: measure it in the whole game, board by board. It goes on where it "
+            "was stopped.",
+        ),
+    ] = False,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
@@ -43,7 +51,8 @@ def evaluate(
 
     nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
 
-    A profile within buckets, of a game that is too large itself, is measured within them.
+    A profile within buckets, of a game that is too large itself, is measured within them; with --whole in the whole
+    game, where best responses see every card. That takes two cores a night for limit hold'em.
 
     A blueprint of a game that is too large for that is sampled: its value in self-play, and what a responder wins
     that learned against it, which is a lower bound on exploitability.
@@ -53,7 +62,14 @@ def evaluate(
       kibitz evaluate leduc.profile
       kibitz evaluate toepen.blueprint --seconds 30
       kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
+      kibitz evaluate holdem.profile --whole
+      kibitz evaluate always-call --game holdem.limit.2p --whole
     """
+    if whole:
+        from kibitz.cli.swept import evaluate_whole
+
+        evaluate_whole(profile, game, json)
+        return
     from kibitz.cli.sampled import as_profile, evaluate_sampled, is_blueprint
     from kibitz.profile import Profile
     from kibitz.recall import recalled

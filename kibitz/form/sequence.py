@@ -28,12 +28,16 @@ class SequenceForm(Treeplexes):
     """What solvers see of a game that is laid out as a tree."""
 
     look_every: ClassVar[int] = 1  # a look takes no longer than an iteration
-    best_cfr: ClassVar[str] = "cfr+"
     compact: ClassVar[None] = None
 
     def __repr__(self) -> str:
         sizes = f"{self.sequences:,} sequences, {self.points:,} decision points, {self.entries:,} payoff entries"
         return f"<SequenceForm of {self.spec or 'a game without a name'}: {sizes}>"
+
+    @property
+    def best_cfr(self) -> str:
+        """What "auto" takes: dcfr+ is first to most gaps where CFR converges (`kibitz paper sandholm --part egt`)."""
+        return "dcfr+" if self.seats == 2 and self.zero_sum and self.perfect_recall else "cfr+"
 
     def space(self, rows: RowMap | None, start: Floats | None) -> Space:
         """Where CFR keeps its numbers."""

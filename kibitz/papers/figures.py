@@ -125,6 +125,7 @@ class Curves:
     note: str = ""  # under the figure: what the kinds of lines are
     text: str = ""  # a paragraph beside it
     across: str = "iterations"  # what is counted to the right
+    floor: float = 1e-5  # the lowest height on a scale of logarithms
 
 
 Picture: TypeAlias = Heat | Scatter | Curves

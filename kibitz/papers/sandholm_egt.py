@@ -54,6 +54,7 @@ INSTANCES = (
     ("Rhode Island, lossless", "rhode_island", "", ("25,200", ">3,450", "150")),
     ("Texas, lossy", GAME, CORES, (">458,000", ">458,000", "2,490")),
 )
+TARGETS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8)
 PROGRAMME_ROWS = 10_000  # of a programme that HiGHS is given
 BYTES_PER_ENTRY = 12  # of a sparse matrix: a number and an index
 
@@ -88,10 +89,9 @@ def _whole(name: str, spec: str) -> Held:
 def _within_buckets(name: str, spec: str, buckets: str) -> Held:
     rules: Any = game(spec)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets))
-    rows = 1 + int(form.infosets.seat_start[1]) + form.sequences - int(form.seat_sequence[1])
     operator = sum(of.nbytes for of in (*form.host_weights.meets, *form.host_weights.wins))
     matrix = BYTES_PER_ENTRY * bucket_programme.payoff_entries(form)
-    return Held(name, f"{spec} in {buckets}", rows, operator, matrix, 0)
+    return Held(name, f"{spec} in {buckets}", form.programme_size[1], operator, matrix, 0)
 
 
 def step_time(spec: str, solver: str, threads: int, count: int) -> float:
@@ -191,7 +191,10 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
             "The slides' instances 10k and 160k are not published: here they are Rhode Island hold'em with smaller "
             "decks, whose linear programmes have about as many rows.",
         ),
-        sheets=(_switch_sheet(results), _method_sheet(results), _thread_sheet(plan, results), _memory_sheet(results)),
+        sheets=(
+            _switch_sheet(plan, results), _method_sheet(results), _first_sheet(results), _thread_sheet(plan, results),
+            _memory_sheet(results),
+        ),
         pictures=(_curves(plan, results),),
         figures={
             "heuristics": [asdict(run) for run in results.switches],
@@ -202,7 +205,9 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
         summary=(
             "Smallest gaps at equal time: "
             + "; ".join(f"{label} {_best(results, label).solver}" for label in _labels(results))
-            + "."
+            + ". First to a gap of the table, or within a tenth of the first's time: "
+            + ", ".join(f"{solver} {n} times" for solver, n in _firsts(results).items())
+            + ". `auto` takes the linear programme where that takes a second or two, and else dcfr+."
         ),
     )
 
@@ -215,13 +220,13 @@ def _best(results: Results, label: str) -> Solved:
     return min((run for each, run in results.curves if each == label), key=lambda run: run.gap[-1])
 
 
-def _switch_sheet(results: Results) -> Sheet:
+def _switch_sheet(plan: Plan, results: Results) -> Sheet:
     rows: list[tuple[str, ...]] = [
         (run.solver, f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}") for run in results.switches
     ]
     return Sheet(
         f"Prox functions and heuristics on and off, {SWITCHED}", ("solver", "iterations", "gap"), rows,
-        "All have the same time.",
+        f"Each had {QUICK_SECONDS if _quick(plan) else SWITCH_SECONDS:g} s.",
     )  # fmt: skip
 
 
@@ -232,6 +237,28 @@ def _method_sheet(results: Results) -> Sheet:
     ]
     head = ("game and solver", "iterations", "ms an iteration", "gap")
     return Sheet("First-order methods, the same time for all on a game", head, rows, "Looks at the gap are included.")
+
+
+def _first_sheet(results: Results) -> Sheet:
+    """When each was at a gap first."""
+    rows: list[tuple[str, ...]] = []
+    for label, run in results.curves:
+        found = [run.reached(gap) for gap in TARGETS]
+        rows.append((f"{label}: {run.solver}", *("" if at is None else f"{at[1]:.3g}" for at in found)))
+    head = ("game and solver", *(f"{gap:g}" for gap in TARGETS))
+    return Sheet("Seconds to a gap, in chips", head, rows, "Looks at the gap are included; empty: not in its time.")
+
+
+def _firsts(results: Results) -> dict[str, int]:
+    """For each solver at how many gaps of all games it was first, or as good: within a tenth of the first's time."""
+    count = dict.fromkeys(METHODS, 0)
+    for label in _labels(results):
+        runs = [run for each, run in results.curves if each == label]
+        for gap in TARGETS:
+            times = {run.solver: at[1] for run in runs if (at := run.reached(gap)) is not None}
+            for solver, used in times.items():
+                count[solver] += used <= 1.1 * min(times.values())
+    return count
 
 
 def _thread_sheet(plan: Plan, results: Results) -> Sheet:
@@ -272,7 +299,7 @@ def _curves(plan: Plan, results: Results) -> Curves:
         panels.append(Panel(label, tuple(lines), ()))
     return Curves(
         "first-order", "First-order methods: gap against time", "gap (chips)", tuple(panels), log_y=True,
-        across="seconds", note="Each line is one run. Gaps are exact.",
+        across="seconds", floor=UNTIL / 10, note="Each line is one run. Gaps are exact.",
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
 PANEL, NAMES, HEIGHT = 3.7, 1.6, 4.3  # inches of a panel, of the names beside it, of the figure
-FLOOR = 1e-5  # the lowest height on a scale of logarithms
 
 
 def curves_plot(picture: Curves) -> Any:
@@ -34,7 +33,7 @@ def curves_plot(picture: Curves) -> Any:
         else:
             axes.tick_params(labelleft=False)
     for axes, panel in zip(figure.axes, picture.panels, strict=True):
-        _names(axes, panel, colour, HEIGHT - top - bottom)
+        _names(axes, panel, colour, HEIGHT - top - bottom, picture.floor)
     figure.text(left / full, 1 - 0.25 / HEIGHT, picture.title, fontsize=12, fontweight="bold", parse_math=False)
     if picture.note:
         note = "\n".join(wrap(picture.note, int(15 * (full - left))))
@@ -52,15 +51,15 @@ def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> 
         set_log_ticks(axes.xaxis, min(at), max(at))
     if picture.log_y:
         axes.set_yscale("log")
-        means = [y for each in picture.panels for line in each.lines for y in line.mean if y > FLOOR]
-        means += [height for each in picture.panels for _, height in each.levels if height > FLOOR]
-        low, high = min(means, default=FLOOR), max(means, default=1.0)
+        means = [y for each in picture.panels for line in each.lines for y in line.mean if y > picture.floor]
+        means += [height for each in picture.panels for _, height in each.levels if height > picture.floor]
+        low, high = min(means, default=picture.floor), max(means, default=1.0)
         axes.set_ylim(0.6 * low, 1.6 * high)  # a band may go down to zero; its line is what must be seen
         set_log_ticks(axes.yaxis, 0.6 * low, 1.6 * high)
     elif any(abs(y) >= 10_000 for each in panel.lines for y in each.mean):
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: short(y)))
     for each in panel.lines:
-        _line(axes, each, colour[each.like or each.name], picture.log_y)
+        _line(axes, each, colour[each.like or each.name], picture.floor if picture.log_y else None)
     for name, height in panel.levels:
         axes.axhline(height, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
         above = sum(line.mean[0] > height for line in panel.lines) > len(panel.lines) / 2
@@ -76,12 +75,12 @@ def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> 
     axes.tick_params(labelsize=8.5)
 
 
-def _line(axes: Any, line: Line, colour: str, log_y: bool) -> None:
+def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:
     low = [y - s for y, s in zip(line.mean, line.sd, strict=True)]
     high = [y + s for y, s in zip(line.mean, line.sd, strict=True)]
-    if log_y:  # what lies at zero or below has no place on such a scale
-        kept = [k for k, y in enumerate(line.mean) if y > FLOOR]
-        low = [max(y, FLOOR) for y in low]
+    if floor is not None:  # on a scale of logarithms: what lies at zero or below has no place there
+        kept = [k for k, y in enumerate(line.mean) if y > floor]
+        low = [max(y, floor) for y in low]
     else:
         kept = list(range(len(line.mean)))
     if not kept:
@@ -106,9 +105,9 @@ def _line(axes: Any, line: Line, colour: str, log_y: bool) -> None:
         axes.fill_between(at, [low[k] for k in kept], [high[k] for k in kept], color=colour, alpha=0.18, linewidth=0)
 
 
-def _names(axes: Any, panel: Panel, colour: dict[str, str], inches: float) -> None:
+def _names(axes: Any, panel: Panel, colour: dict[str, str], inches: float, lowest: float) -> None:
     """Names at the ends of lines."""
     axes.get_xlim(), axes.get_ylim()  # settles the scales
-    floor = FLOOR if axes.get_yscale() == "log" else -float("inf")
+    floor = lowest if axes.get_yscale() == "log" else -float("inf")
     shown = [line for line in panel.lines if not line.like]
     name_ends(axes, [End(x.at[-1], max(x.mean[-1], floor), x.name, colour[x.name]) for x in shown], inches)

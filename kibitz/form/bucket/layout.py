@@ -22,6 +22,7 @@ from kibitz.games.poker import acpc
 if TYPE_CHECKING:
     from kibitz.games.poker.rules import Poker
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 EVERY_LANE = 1 << 30
 
@@ -188,6 +189,40 @@ class BucketLayout:
         action = np.arange(g.width[seat])[:, None]
         found: Ints = int(self.base[seat, group]) + (action * g.lanes + lane) * rows + np.arange(rows)
         return found
+
+    # Sequences and infoset columns.
+
+    def _blocks(self) -> Any:
+        """(seat, group, lane, node, first column) of all infosets, in their order."""
+        at = 0
+        for seat in (0, 1):
+            for segment in range(len(self.segments.node)):
+                g, lane = int(self.lanes_of.group[segment]), int(self.lanes_of.lane[segment])
+                rows = int(self.rows[self.groups[g].level])
+                for node in self.groups[g].nodes:
+                    if node.seat == seat:
+                        yield seat, g, lane, node, at
+                        at += rows * node.count
+
+    def to_strategy(self, probabilities: Floats) -> Floats:
+        """Probabilities by infoset column -> by sequence; empty sequences get 1."""
+        found = np.ones(self.sequences)
+        for seat, g, lane, node, at in self._blocks():
+            view = self.view(found, seat, g)
+            rows = view.shape[2]
+            here = probabilities[at : at + rows * node.count].reshape(rows, node.count)
+            view[node.first : node.first + node.count, lane] = here.T
+        return found
+
+    def by_column(self, strategy: NDArray[Any]) -> Floats:
+        """By sequence -> by infoset column."""
+        found = np.empty(self.columns)
+        for seat, g, lane, node, at in self._blocks():
+            here = self.view(strategy, seat, g)[node.first : node.first + node.count, lane]
+            found[at : at + here.size] = here.T.ravel()
+        return found
+
+    # The payoff operator, in double precision.
 
     @property
     def columns(self) -> int:

@@ -68,31 +68,9 @@ class BucketOperator(BucketLayout):
 
     # Sequences and infoset columns.
 
-    def _blocks(self) -> Any:
-        """(seat, group, lane, node, first column) of all infosets, in their order."""
-        at = 0
-        for seat in (0, 1):
-            for segment in range(len(self.segments.node)):
-                g, lane = int(self.lanes_of.group[segment]), int(self.lanes_of.lane[segment])
-                rows = int(self.rows[self.groups[g].level])
-                for node in self.groups[g].nodes:
-                    if node.seat == seat:
-                        yield seat, g, lane, node, at
-                        at += rows * node.count
-
     def uniform(self) -> Floats:
         """Uniform probabilities by infoset column."""
         return self.to_probabilities(np.ones(self.sequences))
-
-    def to_strategy(self, probabilities: Floats) -> Floats:
-        """Probabilities by infoset column -> by sequence; empty sequences get 1."""
-        found = np.ones(self.sequences)
-        for seat, g, lane, node, at in self._blocks():
-            view = self.view(found, seat, g)
-            rows = view.shape[2]
-            here = probabilities[at : at + rows * node.count].reshape(rows, node.count)
-            view[node.first : node.first + node.count, lane] = here.T
-        return found
 
     def to_probabilities(self, weights: NDArray[Any]) -> Floats:
         """Nonnegative weights by sequence -> probabilities by infoset column; uniform where there is no weight."""
@@ -100,16 +78,6 @@ class BucketOperator(BucketLayout):
         for seat in (0, 1):
             self.passes.normalise(seat, given, strategy)
         return self.by_column(self.device.to_host(strategy))
-
-    def by_column(self, strategy: NDArray[Any]) -> Floats:
-        """By sequence -> by infoset column."""
-        found = np.empty(self.columns)
-        for seat, g, lane, node, at in self._blocks():
-            here = self.view(strategy, seat, g)[node.first : node.first + node.count, lane]
-            found[at : at + here.size] = here.T.ravel()
-        return found
-
-    # The payoff operator, in double precision.
 
     def _there(self, array: NDArray[Any]) -> Any:
         return self.device.xp.asarray(array, np.float64)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.boards import pairs
+from kibitz.cards.boards import Boards, pairs
 from kibitz.cards.buckets import HandBuckets
 from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, opened
 from kibitz.errors import SolverError
@@ -73,14 +73,14 @@ def recipe_of(buckets: HandBuckets) -> Recipe:
     work = boards * (hands * HAND_SECONDS + wide**2 * PAIR_SECONDS)
     arrays = dict.fromkeys(("meets", "wins"), ("<i8", (count, count)))
     about = f"how often the seats hold each pair of buckets of {buckets.name}"
-    pieces = len(_shards(buckets))
+    pieces = len(shards_of(buckets.boards))
     return Recipe(f"weights-{buckets.digest[:20]}", about, VERSION, arrays, pieces, partial(_pieces, buckets), work)
 
 
-def _shards(buckets: HandBuckets) -> list[list[slice]]:
+def shards_of(boards: Boards) -> list[list[slice]]:
     """By piece, by round: the boards that continue one flop."""
-    rounds = buckets.boards.rounds
-    begin = next((level for level, cards in enumerate(buckets.boards.board) if cards), 0)
+    rounds = boards.rounds
+    begin = next((level for level, cards in enumerate(boards.board) if cards), 0)
     found = []
     for flop in range(len(rounds[begin].cards)):
         low, high = flop, flop + 1
@@ -95,13 +95,13 @@ def _shards(buckets: HandBuckets) -> list[list[slice]]:
 def _pieces(buckets: HandBuckets, arrays: Arrays, lock: threading.Lock) -> Fill:
     from kibitz.kernels.cards import joint as kernels
 
-    shards, last = _shards(buckets), len(buckets.rounds) - 1
+    shards, last = shards_of(buckets.boards), len(buckets.rounds) - 1
     size = buckets.rounds[last].count
     bands = [int(cut) for cut in np.linspace(0, size, min(LOCKS, size) + 1)]
     locks = [threading.Lock() for _ in bands[1:]]
 
     def fill(piece: int) -> None:
-        bucket, order, tie = _settled(buckets, shards[piece])
+        bucket, order, tie = settled(buckets, shards[piece])
         number, used = np.zeros(size, np.uint32), np.zeros(size, np.int64)
         used = used[: int(kernels.gather(bucket, number, used))]
         wins, meets = _counted(buckets, shards[piece], bucket, order, tie, len(used))
@@ -132,38 +132,59 @@ def _counted(
     return wins, meets
 
 
-def _settled(
+def settled(
     buckets: HandBuckets, shard: list[slice]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int16], NDArray[np.int16]]:
     """(bucket by board and hand, hands by strength, first of the same strength) of the last boards of a shard."""
+    last = len(buckets.rounds) - 1
+    order, tie, ahead = ordered(buckets.boards, buckets.hole, shard[last])
+    return rows_on(buckets, last, shard, ahead), order, tie
+
+
+def ordered(
+    boards: Boards, hole: int, part: slice
+) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]:
+    """On some of the last boards: hands by strength, the first in order that is as strong; and, by hand, how far ahead
+    it is."""
     from kibitz.kernels.cards import joint as kernels
 
-    last = len(buckets.rounds) - 1
-    boards, of = buckets.boards, buckets.rounds[last]
-    cards = np.ascontiguousarray(boards.rounds[last].cards[shard[last]])
-    here = pairs(boards.live(last), buckets.hole)
-    shape = len(cards), len(here)
-    order, tie, ahead = np.zeros(shape, np.int16), np.zeros(shape, np.int16), np.zeros(shape, np.int16)
+    last = len(boards.rounds) - 1
+    cards = np.ascontiguousarray(boards.rounds[last].cards[part])
+    here = pairs(boards.live(last), hole)
+    order, tie, ahead = (np.zeros((len(cards), len(here)), np.int16) for _ in range(3))
     scratch = kernels.scratch_of(len(here), boards.live(last), 1, 1)
     kernels.order_hands(cards, boards.deck.astype(np.int64), here, scratch, order, tie, ahead)
+    return order, tie, ahead
+
+
+def rows_on(
+    buckets: HandBuckets, level: int, shard: list[slice], ahead: NDArray[np.int16] | None = None
+) -> NDArray[np.uint32]:
+    """[boards, hands]  the buckets on the boards of a round of a shard. ahead: of `ordered`, where it is known."""
+    from kibitz.kernels.cards import joint as kernels
+
+    boards, of = buckets.boards, buckets.rounds[level]
     if of.table is not None:
-        return of.table[shard[last]].astype(np.uint32), order, tie
+        return of.table[shard[level]].astype(np.uint32)
     assert of.least is not None
-    bucket = np.zeros(shape, np.uint32)
-    if last == 0 or len(of.first) == 2:
+    if ahead is None:
+        ahead = ordered(boards, buckets.hole, shard[level])[2]
+    cards = np.ascontiguousarray(boards.rounds[level].cards[shard[level]])
+    bucket = np.zeros(ahead.shape, np.uint32)
+    if level == 0 or len(of.first) == 2:
         upper, parents = np.zeros((1, 0), np.uint8), np.zeros((1, 1), np.uint16)  # nothing is above
         above, new = np.zeros(len(cards), np.int64), cards.shape[1]
     else:
-        before = shard[last - 1]
-        held = buckets.rounds[last - 1].table
+        before = shard[level - 1]
+        held = buckets.rounds[level - 1].table
         assert held is not None
-        upper, parents = boards.rounds[last - 1].cards[before], held[before]
-        above, new = boards.rounds[last].above[shard[last]] - before.start, boards.board[last]
+        upper, parents = boards.rounds[level - 1].cards[before], held[before]
+        above, new = boards.rounds[level].above[shard[level]] - before.start, boards.board[level]
     kernels.cut_hands(
         cards, above, np.ascontiguousarray(upper), np.ascontiguousarray(parents), new, boards.deck.astype(np.int64),
-        here, of.first, of.least, np.zeros(53, np.int64), ahead, bucket,
+        pairs(boards.live(level), buckets.hole), of.first, of.least, np.zeros(53, np.int64), ahead, bucket,
     )  # fmt: skip
-    return bucket, order, tie
+    return bucket
 
 
 def _on_gpu(buckets: HandBuckets, made: Recipe, tell: Tell | None) -> tuple[Any, Any]:
@@ -171,14 +192,14 @@ def _on_gpu(buckets: HandBuckets, made: Recipe, tell: Tell | None) -> tuple[Any,
     from kibitz.form.bucket.count_gpu import counted
     from kibitz.kernels.cards import joint as kernels
 
-    shards, last = _shards(buckets), len(buckets.rounds) - 1
+    shards, last = shards_of(buckets.boards), len(buckets.rounds) - 1
     size, left = buckets.rounds[last].count, buckets.boards.live(last)
     held = pairs(left, buckets.hole).astype(np.uint8)
     if buckets.hole == 1:
         held = np.repeat(held, 2, axis=1)
 
     def settle(piece: int) -> Any:
-        bucket, order, tie = _settled(buckets, shards[piece])
+        bucket, order, tie = settled(buckets, shards[piece])
         _, largest = kernels.extent(bucket, np.full(size, -1, np.int32), np.zeros(size, np.int32))
         weight = buckets.boards.rounds[last].total[shards[piece][last]]
         return weight, np.take_along_axis(bucket, order.astype(np.int64), axis=1), tie, held[order], int(largest)

@@ -1,0 +1,50 @@
+"""kibitz evaluate --whole: what a profile within buckets is worth in the whole game, board by board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kibitz.cli.common import console, print_json, quoted, rules_of, telling
+from kibitz.cli.watch import Watch
+from kibitz.errors import GameError
+
+
+def evaluate_whole(path: Path, game: str | None, json: bool) -> None:
+    """Best responses over all boards; stopped, it goes on from the flops that are done."""
+    from kibitz.games.poker.rules import Poker
+    from kibitz.profile import Profile
+    from kibitz.recall import recalled
+    from kibitz.sweep.profiles import PLAIN, measured
+
+    player: Profile | str = str(path)
+    if str(path) in PLAIN:
+        if game is None:
+            raise GameError(f"{path} is played in any game: say which, such as --game holdem.limit.2p")
+        text = game
+    else:
+        player = Profile.load(path)
+        text = game or recalled(player.game, path, f"--game {quoted(player.game)}")
+    rules = rules_of(text)
+    if not isinstance(rules, Poker):
+        raise GameError(f"--whole goes through the boards of a poker game for two, and {text} is none: leave it out")
+    with Watch(not json) as watch:
+        found = measured(rules, player, telling(watch))
+    per_chip = 1000.0 / max(rules.definition.blinds)
+    data: dict[str, Any] = {
+        "profile": str(path), "game": rules.spec, "whole": True, "value": found.value.tolist(),
+        "best_response": found.best.tolist(), "nash_conv": found.nash_conv, "exploitability": found.nash_conv / 2,
+        "exploitability_mbb": found.nash_conv / 2 * per_chip,
+    }  # fmt: skip
+    if json:
+        print_json(data)
+        return
+    from kibitz.report.text import pairs, signed
+
+    rows = [
+        ("value", f"{signed(found.value[0])} chips for the first seat"),
+        *((f"best response, seat {seat}", f"{signed(best)} chips") for seat, best in enumerate(found.best)),
+        ("exploitability", f"{data['exploitability']:.6g} chips, {data['exploitability_mbb']:,.3f} mbb/h: exact, over "
+                           "all boards of the game"),
+    ]  # fmt: skip
+    console().print(pairs(rows))

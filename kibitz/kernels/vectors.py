@@ -1,0 +1,109 @@
+"""Vectors of LANES numbers, for sums that run side by side.
+
+The compiler cannot know that two places of an array do not overlap, so a loop over sixteen lanes that adds to several
+of them becomes sixteen times one number. These are loads, stores and arithmetic on whole vectors, of float32 or
+float64, as processors have them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.extending import intrinsic, register_model
+
+LANES = np.uint64(16)
+
+
+class Vector(types.Type):
+    """LANES numbers of a type."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        super().__init__(name=f"Vector({dtype})")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.VectorType(manager.lookup(kind.dtype).get_value_type(), int(LANES)))
+
+
+def _place(context, builder, array_type, array, index):
+    """Where LANES numbers of a flat array begin."""
+    view = context.make_array(array_type)(context, builder, array)
+    place = cgutils.get_item_pointer(context, builder, array_type, view, [index], wraparound=False)
+    number = context.get_value_type(array_type.dtype)
+    return builder.bitcast(place, ir.VectorType(number, int(LANES)).as_pointer())
+
+
+@intrinsic
+def load(typingctx, array, index):
+    """array[index : index + LANES]"""
+
+    def codegen(context, builder, signature, args):
+        found = builder.load(_place(context, builder, signature.args[0], args[0], args[1]))
+        found.align = signature.args[0].dtype.bitwidth // 8
+        return found
+
+    return Vector(array.dtype)(array, types.uint64), codegen
+
+
+@intrinsic
+def store(typingctx, array, index, vector):
+    """array[index : index + LANES] = vector"""
+
+    def codegen(context, builder, signature, args):
+        put = builder.store(args[2], _place(context, builder, signature.args[0], args[0], args[1]))
+        put.align = signature.args[0].dtype.bitwidth // 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, vector), codegen
+
+
+@intrinsic
+def constant(typingctx, array, number):
+    """A vector of one number, of an array's type."""
+
+    def codegen(context, builder, signature, args):
+        kind = context.get_value_type(signature.return_type)
+        found = context.cast(builder, args[1], signature.args[1], signature.args[0].dtype)
+        first = builder.insert_element(ir.Constant(kind, ir.Undefined), found, ir.Constant(ir.IntType(32), 0))
+        same = ir.Constant(ir.VectorType(ir.IntType(32), int(LANES)), None)
+        return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), same)
+
+    return Vector(array.dtype)(array, types.float64), codegen
+
+
+@intrinsic
+def add(typingctx, one, other):
+    def codegen(context, builder, signature, args):
+        return builder.fadd(*args)
+
+    return one(one, other), codegen
+
+
+@intrinsic
+def subtract(typingctx, one, other):
+    def codegen(context, builder, signature, args):
+        return builder.fsub(*args)
+
+    return one(one, other), codegen
+
+
+@intrinsic
+def multiply(typingctx, one, other):
+    def codegen(context, builder, signature, args):
+        return builder.fmul(*args)
+
+    return one(one, other), codegen
+
+
+@intrinsic
+def maximum(typingctx, one, other):
+    def codegen(context, builder, signature, args):
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return one(one, other), codegen

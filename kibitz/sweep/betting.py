@@ -1,0 +1,86 @@
+"""The betting of a game as the kernels of a sweep read it: groups of LANES lanes, round by round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.form.poker.table import Groups, groups_of, nodes_of, segments_of
+from kibitz.games.poker.betting import BettingTree
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """A betting tree cut into groups of lanes."""
+
+    betting: BettingTree
+
+    @cached_property
+    def segments(self) -> Any:
+        return segments_of(self.betting, self.betting.definition.rounds)
+
+    @cached_property
+    def groups(self) -> Groups:
+        from kibitz.kernels.vectors import LANES
+
+        return groups_of(self.betting, self.segments, int(LANES))
+
+    @cached_property
+    def nodes(self) -> dict[str, Any]:
+        """As of `kibitz.form.poker.table`."""
+        return nodes_of(self.betting, self.segments, self.groups, np.ones(self.betting.definition.rounds))
+
+    @property
+    def width(self) -> Ints:
+        """[2, groups]  actions of a seat."""
+        found: Ints = self.nodes["width"]
+        return found
+
+    def of_round(self, level: int) -> range:
+        """The groups of a round."""
+        return range(*self.groups.round_group[level : level + 2].tolist())
+
+    def tables(self, sequence: list[list[Ints]], source: list[list[Ints]], dtype: Any) -> list[Any]:
+        """By round what kernels read. sequence, source: by seat and group, for each action of the seat there, where its
+        rows begin in the seat's strategy (in LANES) and which row numbers they have."""
+        from kibitz.kernels.poker.sweep import Betting
+        from kibitz.kernels.vectors import LANES
+
+        nodes, found = self.nodes, []
+        for level in range(self.betting.definition.rounds):
+            mine = self.of_round(level)
+            low, high = (int(nodes["group_node"][g]) for g in (mine.start, mine.stop))
+            stake = np.zeros((2, high - low, int(LANES)), dtype)
+            begins, by = np.zeros((2, high - low), np.int64), np.zeros((2, high - low), np.int32)
+            for g in mine:
+                first, last = nodes["group_node"][g : g + 2].tolist()
+                lanes = len(self.groups.lanes[g])
+                for node in range(first, last):
+                    at = int(nodes["node_lane"][node])
+                    stake[:, node - low, :lanes] = nodes["stake"][:, at : at + lanes]
+                    for seat in (0, 1):
+                        if node > first and nodes["slot"][seat, node] == node - first:
+                            action = int(nodes["action"][node])
+                            begins[seat, node - low] = sequence[seat][g][action]
+                            by[seat, node - low] = source[seat][g][action]
+            links = slice(*(int(nodes["group_link"][g]) for g in (mine.start, mine.stop)))
+            found.append(Betting(
+                nodes["group_node"][mine.start : mine.stop + 1] - low, nodes["turn"][low:high],
+                nodes["parent"][low:high], nodes["children"][low:high], nodes["count"][low:high],
+                np.ascontiguousarray(nodes["slot"][:, low:high]), begins, by, stake,
+                nodes["group_link"][mine.start : mine.stop + 1] - links.start, nodes["link_node"][links],
+                nodes["link_lane"][links], nodes["link_count"][links],
+                nodes["link_group"][links] - np.int32(mine.stop), nodes["link_first"][links],
+            ))  # fmt: skip
+        return found
+
+    @cached_property
+    def most_nodes(self) -> int:
+        """Nodes of the largest group."""
+        return int(np.diff(self.nodes["group_node"]).max())

@@ -1,0 +1,116 @@
+"""Sweeps over all boards against the poker form of the whole game, which holds every hand on every board."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from bucketed import FOUR_ROUNDS, SMALL, random_buckets, rules
+from typer.testing import CliRunner
+
+import kibitz
+from kibitz.cli import app
+from kibitz.form.bucket.layout import BucketLayout
+from kibitz.form.poker import layout
+from kibitz.form.poker.form import PokerForm
+from kibitz.sweep.betting import Lanes
+from kibitz.sweep.strategy import Always, within_buckets
+from kibitz.sweep.walk import Sweep
+
+GAMES = (*SMALL, *FOUR_ROUNDS)
+
+
+def random_profile(name, seed):
+    """(strategy by sequence of the bucket layout, seats for a sweep, the same in the poker form of the whole game)."""
+    poker = rules(name)
+    buckets, classes = random_buckets(poker, 3, seed)
+    layout = BucketLayout(poker, buckets.name, buckets.digest, [of.parent for of in buckets.rounds])
+    draw = np.random.default_rng(seed)
+    weights = draw.random(layout.sequences) ** 2 + 1e-3
+    strategy = np.ones(layout.sequences)
+    for seat in (0, 1):
+        for g, group in enumerate(layout.groups):
+            for node in group.nodes:
+                if node.seat == seat:
+                    actions = slice(node.first, node.first + node.count)
+                    here = layout.view(weights, seat, g)[actions]
+                    layout.view(strategy, seat, g)[actions] = here / here.sum(axis=0)
+    seats = tuple(within_buckets(layout, buckets, seat, strategy, f"random {seed}") for seat in (0, 1))
+    whole = PokerForm(poker)
+    lifted = whole.to_probabilities(whole.lift(layout, strategy, (classes, classes)))
+    return seats, whole, lifted
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_it_equals_the_poker_form(name):
+    seats, whole, lifted = random_profile(name, 1)
+    found = whole.measure(lifted)
+    sweep = Sweep(rules(name), seats, np.float64)
+    np.testing.assert_allclose(sweep.best(), found.best, rtol=1e-9, atol=1e-9)
+    assert sweep.value() == pytest.approx(found.value[0], abs=1e-9)
+    single = Sweep(rules(name), seats)
+    np.testing.assert_allclose(single.best(), found.best, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["leduc", "flop hold'em of 12 cards"])
+def test_one_strategy_against_another(name):
+    first, whole, mine = random_profile(name, 1)
+    second, _, other = random_profile(name, 2)
+    mixed = mine.copy()
+    columns = int(whole.infosets.first[whole.infosets.seat_start[1]])
+    mixed[columns:] = other[columns:]
+    sweep = Sweep(rules(name), (first[0], second[1]), np.float64)
+    assert sweep.value() == pytest.approx(whole.value(mixed)[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_always_the_same_action(name):
+    poker = rules(name)
+    lanes = Lanes(poker.betting)
+    whole = PokerForm(poker)
+    for taken in (("call",), ("fold", "call")):
+        always = Always(lanes, taken)
+        best = Sweep(poker, (always.seat(0), always.seat(1)), np.float64).best()
+        plain = np.zeros(whole.columns)
+        for infoset in range(whole.points):
+            offered = whole.infosets.actions[int(whole.infosets.actions_of[infoset])]
+            chosen = next(each for each in taken if each in offered)
+            plain[int(whole.infosets.first[infoset]) + offered.index(chosen)] = 1.0
+        np.testing.assert_allclose(best, whole.measure(plain).best, rtol=1e-9, atol=1e-9)
+
+
+def test_evaluate_whole(tmp_path, monkeypatch):
+    game, path = "rhode_island(ranks=4)", tmp_path / "a.profile"
+    with monkeypatch.context() as patch:
+        patch.setattr(layout, "MOST_CLASSES", 1)  # as if no game had a poker form
+        kibitz.solve(game, "dcfr+", abstraction="percentile(3)", iterations=20).save(path)
+    lifted = kibitz.solve(game, "dcfr+", abstraction="percentile(3)", iterations=20)
+    found = call("evaluate", str(path), "--whole", "--json")
+    assert found["nash_conv"] == pytest.approx(kibitz.nash_conv(game, lifted), rel=1e-4)
+    assert found["value"][0] == pytest.approx(kibitz.value(game, lifted)[0], abs=1e-4)
+    assert found["exploitability_mbb"] == pytest.approx(100 * found["nash_conv"])  # an ante of 5
+    told = CliRunner().invoke(app, ["evaluate", "always-call", "--game", game, "--whole"])
+    assert told.exit_code == 0 and "mbb/h: exact" in told.output
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["always-call"], "say which"),
+        (["always-call", "--game", "leduc"], "is none"),
+        (["always-call", "--game", "poker(file=kuhn.3p)"], "a sweep is for two"),
+        (["plain.profile"], "this one was made without them"),
+    ],
+)
+def test_mistakes_are_sentences(tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    kibitz.solve("poker(file=kuhn)", iterations=2).save("plain.profile")
+    told = CliRunner().invoke(app, ["evaluate", *words, "--whole"])
+    assert told.exit_code == 1 and sentence in " ".join(told.output.split())
+
+
+def call(*words):
+    told = CliRunner().invoke(app, list(words))
+    assert told.exit_code == 0, told.output
+    return json.loads(told.stdout)
