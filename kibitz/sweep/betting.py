@@ -53,6 +53,7 @@ class Lanes:
         from kibitz.kernels.vectors import LANES
 
         nodes, found = self.nodes, []
+        depth, acted, first_child, last_child = self.ways
         for level in range(self.betting.definition.rounds):
             mine = self.of_round(level)
             low, high = (int(nodes["group_node"][g]) for g in (mine.start, mine.stop))
@@ -72,8 +73,9 @@ class Lanes:
             links = slice(*(int(nodes["group_link"][g]) for g in (mine.start, mine.stop)))
             found.append(Betting(
                 nodes["group_node"][mine.start : mine.stop + 1] - low, nodes["turn"][low:high],
-                nodes["parent"][low:high], nodes["children"][low:high], nodes["count"][low:high],
-                np.ascontiguousarray(nodes["slot"][:, low:high]), begins, by, stake,
+                nodes["parent"][low:high], depth[low:high], first_child[low:high], last_child[low:high],
+                np.ascontiguousarray(acted[:, low:high]), np.ascontiguousarray(nodes["slot"][:, low:high]), begins, by,
+                stake,
                 nodes["group_link"][mine.start : mine.stop + 1] - links.start, nodes["link_node"][links],
                 nodes["link_lane"][links], nodes["link_count"][links],
                 nodes["link_group"][links] - np.int32(mine.stop), nodes["link_first"][links],
@@ -81,6 +83,19 @@ class Lanes:
         return found
 
     @cached_property
-    def most_nodes(self) -> int:
-        """Nodes of the largest group."""
-        return int(np.diff(self.nodes["group_node"]).max())
+    def ways(self) -> tuple[NDArray[Any], ...]:
+        """By node, within its group: (nodes above, [2] actions of each seat on the way, whether it is its parent's
+        first child, and whether the last)."""
+        turn, parent = self.nodes["turn"], self.nodes["parent"]
+        depth, acted = np.zeros(len(turn), np.int32), np.zeros((2, len(turn)), np.int32)
+        first, last = np.zeros(len(turn), np.bool_), np.zeros(len(turn), np.bool_)
+        begins = self.nodes["group_node"].tolist()
+        for group, begin in enumerate(begins[:-1]):
+            for node in range(begin + 1, begins[group + 1]):
+                above = begin + int(parent[node])
+                depth[node] = depth[above] + 1
+                acted[:, node] = acted[:, above]
+                acted[turn[above], node] += 1
+                order = self.nodes["children"][above, : int(self.nodes["count"][above])] + begin
+                first[node], last[node] = node == order.min(), node == order.max()
+        return depth, acted, first, last

@@ -16,7 +16,7 @@ from kibitz.games.poker.rules import Poker
 from kibitz.profile import Profile
 from kibitz.sweep.betting import Lanes
 from kibitz.sweep.strategy import Always, SeatStrategy, within_buckets
-from kibitz.sweep.walk import Sweep
+from kibitz.sweep.walk import Sweep, check
 
 # Strategies without cards, by name: the first of these actions that is offered.
 PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-raise": ("raise", "call")}
@@ -24,6 +24,7 @@ PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-rais
 
 def seats_of(game: Poker, player: Profile | str) -> tuple[SeatStrategy, SeatStrategy]:
     """What a player does in each seat."""
+    check(game)
     if isinstance(player, str):
         if player not in PLAIN:
             raise GameError(f"{player} is no plain strategy: choose {', '.join(PLAIN)}, or a profile within buckets")

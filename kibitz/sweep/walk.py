@@ -28,6 +28,19 @@ QUICK = 2.0  # seconds of a core: what takes less is not kept
 LANE_SECONDS = 1.5e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
 
 
+def check(game: Any) -> None:
+    """Refuse games that no sweep goes through."""
+    if not isinstance(game, Poker):
+        raise SolverError(
+            f"a sweep goes through the boards of a poker game for two, and {game.spec or 'this game'} is none: leave "
+            "--whole out"
+        )
+    if game.definition.players != 2:
+        raise SolverError(f"{game.spec} has {game.definition.players} players; a sweep is for two")
+    if game.definition.board[0]:
+        raise SolverError(f"{game.spec} has board cards before the first round, which a sweep does not expect")
+
+
 class Sweep:
     """Two seats' strategies in the whole game.
 
@@ -35,11 +48,8 @@ class Sweep:
     """
 
     def __init__(self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32) -> None:
+        check(game)
         definition = game.definition
-        if definition.players != 2:
-            raise SolverError(f"{game.spec} has {definition.players} players; a sweep is for two")
-        if definition.board[0]:
-            raise SolverError(f"{game.spec} has board cards before the first round, which a sweep does not expect")
         self.game, self.definition, self.dtype = game, definition, np.dtype(dtype)
         self.boards: Boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
         self.hole, self.last = definition.hole, definition.rounds - 1
@@ -81,10 +91,13 @@ class Sweep:
         from kibitz.kernels.vectors import LANES
 
         if not hasattr(self._threads, "room"):
-            wide, nodes = int(LANES), self.lanes.most_nodes
-            reach, own, value = np.zeros((3, nodes, self.hands(0) * wide), self.dtype)
-            self._threads.room = Room(reach, own, value, np.zeros((nodes, 53 * wide), self.dtype),
-                                      np.zeros(nodes, np.int8), np.zeros(53 * wide, self.dtype))  # fmt: skip
+            wide = int(LANES)
+            depth, acted = (int(each.max(initial=0)) for each in self.lanes.ways[:2])
+            vectors = [np.zeros((n, self.hands(0) * wide), self.dtype) for n in (acted + 1, acted + 1, depth + 2, 1)]
+            self._threads.room = Room(
+                vectors[0], vectors[1], vectors[2], np.zeros((acted + 1, 53 * wide), self.dtype),
+                np.zeros(acted + 1, np.int8), np.zeros(53 * wide, self.dtype), vectors[3][0],
+            )  # fmt: skip
         return self._threads.room
 
     def vectors(self, level: int, dtype: Any) -> NDArray[Any]:

@@ -23,8 +23,8 @@ from kibitz.kernels.poker.passes import FOLD, SHOWDOWN
 from kibitz.kernels.vectors import LANES, add, constant, load, maximum, multiply, store, subtract
 
 CARDS = U64(52)  # sums by live card, and behind them that of all hands
-TILE = U64(16)  # hands at a time where all nodes of a group are gone through: so they stay in the cache
 BEST, PLAYED = 0, 1  # the seat answers as well as it can, or plays a strategy
+SET, ADD, LARGER = 0, 1, 2  # what is done with what stands there
 
 
 class Betting(NamedTuple):
@@ -33,8 +33,10 @@ class Betting(NamedTuple):
     group_node: np.ndarray  # int64[G+1]
     turn: np.ndarray  # int8[N]  seat, FOLD, SHOWDOWN or EXIT
     parent: np.ndarray  # int32[N]
-    child: np.ndarray  # int32[N, most actions]
-    count: np.ndarray  # int32[N]  children of a node where somebody acts
+    depth: np.ndarray  # int32[N]  nodes above it
+    first: np.ndarray  # bool[N]  whether it is its parent's first child
+    last: np.ndarray  # bool[N]  and whether the last
+    acted: np.ndarray  # int32[2, N]  actions of the seat on the way to it
     slot: np.ndarray  # int32[2, N]  the nearest node above or here that an action of the seat led to; else 0
     sequence: np.ndarray  # int64[2, N]  where the rows of that action begin in the seat's strategy, in LANES
     source: np.ndarray  # int32[2, N]  which row numbers it goes by
@@ -61,44 +63,50 @@ class Hands(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Working space of one thread."""
+    """Working space of one thread. All vectors of a group would be too much for the caches of a core, so nodes are
+    visited in depth, and there is one vector for each number of actions so far."""
 
-    reach: np.ndarray  # [nodes, H x LANES]  of the other
-    own: np.ndarray  # [nodes, H x LANES]  of the seat, where it plays a strategy; else one hand's
-    value: np.ndarray  # [nodes, H x LANES]
-    sums: np.ndarray  # [nodes, 53 x LANES]  of a reach, by card and of all hands
-    known: np.ndarray  # int8[nodes]  whether they are known
+    reach: np.ndarray  # [actions + 1, H x LANES]  of the other
+    own: np.ndarray  # [actions + 1, H x LANES]  of the seat, where it plays a strategy
+    value: np.ndarray  # [depth + 2, H x LANES]
+    sums: np.ndarray  # [actions + 1, 53 x LANES]  of the other's reach, by card and of all hands
+    known: np.ndarray  # int8[actions + 1]  whether they are known
     so_far: np.ndarray  # [53 x LANES]
+    ties: np.ndarray  # [H x LANES]
 
 
 @part
-def reaches(betting, group, hands, board, seat, strategy, roots, reach):
-    """reach[k]: how likely a seat comes to node k with each hand, as far as it decides; from its reach at the roots.
-
-    roots [hands before x LANES]; without entries everybody comes there. Only nodes that are their own slot are written.
-    """
+def begin(hands, board, roots, reach):
+    """The reach at a group's root, from that on the board before: roots [hands before x LANES]; empty: all come."""
     n = U64(hands.card.shape[1])
-    root = reach[0]
     if roots.shape[0]:
         up = hands.up[board]
         for i in range(n):
-            store(root, i * LANES, load(roots, U64(up[i]) * LANES))
+            store(reach, i * LANES, load(roots, U64(up[i]) * LANES))
     else:
         for i in range(n * LANES):
-            root[i] = 1.0
-    first = betting.group_node[group]
-    nodes = betting.group_node[group + 1] - first
-    for low in range(U64(0), n, TILE):
-        high = min(low + TILE, n)
-        for k in range(1, nodes):
-            if betting.slot[seat, first + k] == k:
-                above = reach[betting.slot[seat, first + betting.parent[first + k]]]
-                here = reach[k]
-                at = U64(betting.sequence[seat, first + k])
-                row = hands.row[betting.source[seat, first + k], board]
-                for i in range(low, high):
-                    played = load(strategy, (at + U64(row[i])) * LANES)
-                    store(here, i * LANES, multiply(load(above, i * LANES), played))
+            reach[i] = 1.0
+
+
+@part
+def act(betting, node, hands, board, seat, strategy, reach):
+    """The reach behind an action of a seat, if one leads to a node, from that before it."""
+    acted = betting.acted[seat, node]
+    above, here = reach[acted - 1], reach[acted]
+    at = U64(betting.sequence[seat, node])
+    row = hands.row[betting.source[seat, node], board]
+    for i in range(U64(hands.card.shape[1])):
+        played = load(strategy, (at + U64(row[i])) * LANES)
+        store(here, i * LANES, multiply(load(above, i * LANES), played))
+
+
+@small_part
+def put(value, at, found, how):
+    if how == ADD:
+        found = add(load(value, at), found)
+    elif how == LARGER:
+        found = maximum(load(value, at), found)
+    store(value, at, found)
 
 
 @part
@@ -136,7 +144,7 @@ def see(card, i, two, mine, sums):
 
 
 @part
-def shown(card, last, two, stake, reach, sums, so_far, value):
+def shown(card, last, two, stake, reach, sums, so_far, ties, value, how):
     """What each hand gets at a showdown: the stake times the other's reach with hands that one beats, less that with
     better ones, of hands that hold none of one's cards.
 
@@ -160,22 +168,22 @@ def shown(card, last, two, stake, reach, sums, so_far, value):
             found = add(before, before)
             if two:
                 found = subtract(found, mine)
-            store(value, low * LANES, multiply(chips, found))
+            put(value, low * LANES, multiply(chips, found), how)
         else:
             for i in range(low, high):
-                store(value, i * LANES, besides(card, i, two, whole, so_far))
+                store(ties, (i - low) * LANES, besides(card, i, two, whole, so_far))
             for i in range(low, high):
                 mine = load(reach, i * LANES)
                 see(card, i, two, mine, so_far)
                 whole = add(whole, mine)
             for i in range(low, high):
-                found = add(load(value, i * LANES), besides(card, i, two, whole, so_far))
-                store(value, i * LANES, multiply(chips, found))
+                found = add(load(ties, (i - low) * LANES), besides(card, i, two, whole, so_far))
+                put(value, i * LANES, multiply(chips, found), how)
         low = high
 
 
 @part
-def folded(card, two, stake, reach, sums, value):
+def folded(card, two, stake, reach, sums, value, how):
     """What each hand gets where somebody folds: the stake times the other's reach with hands that hold none of its
     cards. The hand itself is taken off with each of its cards."""
     chips, whole = load(stake, U64(0)), load(sums, CARDS * LANES)
@@ -183,27 +191,12 @@ def folded(card, two, stake, reach, sums, value):
         found = besides(card, i, two, whole, sums)
         if two:
             found = add(found, load(reach, i * LANES))
-        store(value, i * LANES, multiply(chips, found))
+        put(value, i * LANES, multiply(chips, found), how)
 
 
 @part
-def hand_on(betting, group, n, seat, reach, roots):
-    """Write a seat's reach at each exit of a group to the groups of the next round. roots [groups, hands, LANES]."""
-    first = betting.group_node[group]
-    for link in range(betting.group_link[group], betting.group_link[group + 1]):
-        slot = U64(betting.slot[seat, first + betting.link_node[link]])
-        there, onto = U64(betting.link_group[link]), U64(betting.link_first[link])
-        lane = U64(betting.link_lane[link])
-        for i in range(n):
-            for x in range(U64(betting.link_count[link])):
-                roots[there, i, onto + x] = reach[slot, i * LANES + lane + x]
-
-
-@part
-def take_back(betting, group, k, n, after, value):
-    """What comes after exit k. after [groups of the next round, hands, LANES]."""
-    for i in range(n * LANES):
-        value[i] = 0.0
+def hand_on(betting, group, k, n, reach, roots):
+    """Write a reach at an exit to the groups of the next round. roots [groups, hands, LANES]."""
     for link in range(betting.group_link[group], betting.group_link[group + 1]):
         if betting.link_node[link] != k:
             continue
@@ -211,74 +204,80 @@ def take_back(betting, group, k, n, after, value):
         lane = U64(betting.link_lane[link])
         for i in range(n):
             for x in range(U64(betting.link_count[link])):
-                value[i * LANES + lane + x] += value.dtype.type(after[there, i, onto + x])
+                roots[there, i, onto + x] = reach[i * LANES + lane + x]
 
 
 @part
-def ends(betting, group, hands, board, seat, after, room):
-    """value[k] at the ends of a group's betting. A fold and a call to the same reach have the same sums."""
-    first = betting.group_node[group]
-    nodes = betting.group_node[group + 1] - first
-    card, two = hands.card[board], hands.two[0] == 2
-    for k in range(nodes):
-        room.known[k] = 0
-    for k in range(nodes):
-        kind = betting.turn[first + k]
-        if kind < FOLD:
-            continue
-        slot = betting.slot[1 - seat, first + k]
-        reach, stake, sums = room.reach[slot], betting.stake[seat, first + k], room.sums[slot]
-        if kind <= SHOWDOWN and not room.known[slot]:
-            count(hands.held[board], reach, sums)
-            room.known[slot] = 1
-        if kind == FOLD:
-            folded(card, two, stake, reach, sums, room.value[k])
-        elif kind == SHOWDOWN:
-            shown(card, hands.last[board], two, stake, reach, sums, room.so_far, room.value[k])
-        else:
-            take_back(betting, group, k, U64(card.shape[0]), after, room.value[k])
-
-
-@part
-def combine(here, theirs, low, high, sums, begun):
-    """here = theirs, to begin with; then their sum, or the larger."""
-    for i in range(low, high):
-        found = load(theirs, i * LANES)
-        if begun:
-            mine = load(here, i * LANES)
-            found = add(mine, found) if sums else maximum(mine, found)
-        store(here, i * LANES, found)
-
-
-@part
-def answer(betting, group, hands, seat, room):
-    """value[0]: the most that a seat gets with each hand in a group, against the other's reach."""
-    n = U64(hands.card.shape[1])
-    first = betting.group_node[group]
-    for low in range(U64(0), n, TILE):
-        high = min(low + TILE, n)
-        for k in range(betting.group_node[group + 1] - first - 1, -1, -1):
-            node = first + k
-            if betting.turn[node] < FOLD:  # the other's actions are summed, as his reach is in them
-                for a in range(betting.count[node]):
-                    theirs = room.value[betting.child[node, a]]
-                    combine(room.value[k], theirs, low, high, betting.turn[node] != seat, a > 0)
-
-
-@part
-def played(betting, group, hands, seat, room):
-    """value[0]: what a seat gets with each hand in a group by its own strategy; `room.own` is its reach from there."""
-    n = U64(hands.card.shape[1])
-    first = betting.group_node[group]
-    value = room.value[0]
+def take_back(betting, group, k, n, after, ties, value, how):
+    """What comes after an exit. after [groups of the next round, hands, LANES]."""
     for i in range(n * LANES):
-        value[i] = 0.0
-    for k in range(betting.group_node[group + 1] - first):
-        if betting.turn[first + k] >= FOLD:
-            here, own = room.value[k], room.own[betting.slot[seat, first + k]]
-            for i in range(n):
-                at = i * LANES
-                store(value, at, add(load(value, at), multiply(load(own, at), load(here, at))))
+        ties[i] = 0.0
+    for link in range(betting.group_link[group], betting.group_link[group + 1]):
+        if betting.link_node[link] != k:
+            continue
+        there, onto = U64(betting.link_group[link]), U64(betting.link_first[link])
+        lane = U64(betting.link_lane[link])
+        for i in range(n):
+            for x in range(U64(betting.link_count[link])):
+                ties[i * LANES + lane + x] += ties.dtype.type(after[there, i, onto + x])
+    for i in range(n):
+        put(value, i * LANES, load(ties, i * LANES), how)
+
+
+@part
+def end(betting, group, k, hands, board, seat, after, room, value, how):
+    """What a seat gets where betting ends. A fold and a call to the same reach have the same sums."""
+    node = betting.group_node[group] + k
+    acted = betting.acted[1 - seat, node]
+    card, two, reach, sums = hands.card[board], hands.two[0] == 2, room.reach[acted], room.sums[acted]
+    stake = betting.stake[seat, node]
+    if betting.turn[node] > SHOWDOWN:
+        take_back(betting, group, k, U64(card.shape[0]), after, room.ties, value, how)
+        return
+    if not room.known[acted]:
+        count(hands.held[board], reach, sums)
+        room.known[acted] = 1
+    if betting.turn[node] == FOLD:
+        folded(card, two, stake, reach, sums, value, how)
+    else:
+        shown(card, hands.last[board], two, stake, reach, sums, room.so_far, room.ties, value, how)
+
+
+@part
+def how_at(betting, node, parent, seat):
+    """What a node's value does at its parent's: the other's actions are summed, as his reach is in them."""
+    if betting.first[node]:
+        return SET
+    return LARGER if betting.turn[parent] == seat else ADD
+
+
+@part
+def answer(betting, group, k, hands, board, seat, after, room):
+    """Put what a seat gets at the end k into the values above it; value[0] is the most that it gets, in the end."""
+    first = betting.group_node[group]
+    if k == 0:
+        end(betting, group, k, hands, board, seat, after, room, room.value[0], SET)
+        return
+    above = first + betting.parent[first + k]
+    value = room.value[betting.depth[above]]
+    end(betting, group, k, hands, board, seat, after, room, value, how_at(betting, first + k, above, seat))
+    node = first + k
+    while betting.last[node] and above > first:  # all is known of the node above
+        node = above
+        above = first + betting.parent[node]
+        mine, value = room.value[betting.depth[node]], room.value[betting.depth[above]]
+        how = how_at(betting, node, above, seat)
+        for i in range(U64(hands.card.shape[1])):
+            put(value, i * LANES, load(mine, i * LANES), how)
+
+
+@part
+def earn(betting, group, k, hands, board, seat, after, room):
+    """Add what a seat gets at the end k by its own strategy to value[0]; `room.own` is its reach from the root."""
+    value, spare, own = room.value[0], room.value[1], room.own[betting.acted[seat, betting.group_node[group] + k]]
+    end(betting, group, k, hands, board, seat, after, room, spare, SET)
+    for i in range(U64(hands.card.shape[1])):
+        put(value, i * LANES, multiply(load(own, i * LANES), load(spare, i * LANES)), ADD)
 
 
 @part
@@ -287,13 +286,26 @@ def settle(betting, group, hands, board, seat, mode, strategies, roots, after, r
 
     roots [hands before x LANES]: the other's reach at the group's root; after: what comes after exits, by hand.
     """
-    reaches(betting, group, hands, board, 1 - seat, strategies[1 - seat], roots, room.reach)
-    ends(betting, group, hands, board, seat, after, room)
-    if mode == BEST:
-        answer(betting, group, hands, seat, room)
-    else:
-        reaches(betting, group, hands, board, seat, strategies[seat], roots[:0], room.own)
-        played(betting, group, hands, seat, room)
+    other = 1 - seat
+    begin(hands, board, roots, room.reach[0])
+    room.known[0] = 0
+    if mode == PLAYED:
+        begin(hands, board, roots[:0], room.own[0])
+        value = room.value[0]
+        for i in range(U64(hands.card.shape[1]) * LANES):
+            value[i] = 0.0
+    first = betting.group_node[group]
+    for k in range(betting.group_node[group + 1] - first):
+        if k > 0 and betting.slot[other, first + k] == k:
+            act(betting, first + k, hands, board, other, strategies[other], room.reach)
+            room.known[betting.acted[other, first + k]] = 0
+        if mode == PLAYED and k > 0 and betting.slot[seat, first + k] == k:
+            act(betting, first + k, hands, board, seat, strategies[seat], room.own)
+        if betting.turn[first + k] >= FOLD:
+            if mode == BEST:
+                answer(betting, group, k, hands, board, seat, after, room)
+            else:
+                earn(betting, group, k, hands, board, seat, after, room)
     copies = hands.copies[board]
     value = room.value[0]
     for i in range(U64(hands.card.shape[1])):
@@ -306,9 +318,16 @@ def settle(betting, group, hands, board, seat, mode, strategies, roots, after, r
 def open_round(betting, hands, board, seat, strategies, roots, onto, room):
     """The other's reach at the roots of the next round's groups: onto [groups, hands, LANES], from roots [groups, hands
     before x LANES]."""
+    other = 1 - seat
     for group in range(betting.group_node.shape[0] - 1):
-        reaches(betting, group, hands, board, 1 - seat, strategies[1 - seat], roots[group], room.reach)
-        hand_on(betting, group, U64(hands.card.shape[1]), 1 - seat, room.reach, onto)
+        begin(hands, board, roots[group], room.reach[0])
+        first = betting.group_node[group]
+        for k in range(betting.group_node[group + 1] - first):
+            if k > 0 and betting.slot[other, first + k] == k:
+                act(betting, first + k, hands, board, other, strategies[other], room.reach)
+            if betting.turn[first + k] > SHOWDOWN:
+                reach = room.reach[betting.acted[other, first + k]]
+                hand_on(betting, group, k, U64(hands.card.shape[1]), reach, onto)
 
 
 @kernel
