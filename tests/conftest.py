@@ -12,17 +12,20 @@ import pytest
 # each is compiled once; those of other files file by file.
 FAMILIES = {
     "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm", "test_bucket_form",
-              "test_bucket_runs", "test_bucket_gpu"),
+              "test_bucket_runs", "test_bucket_gpu", "test_sweep", "test_help_examples.py::test_example[shrink",
+              "test_conformance.py::test_conformance[poker(file=leduc)-compiled"),
     "toepen": (
         "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
         "test_lower_bound", "test_play.", "test_match", "test_cli_train",
+        "test_conformance.py::test_conformance[toepen", "test_help_examples.py::test_example[train",
+        "test_help_examples.py::test_example[match", "test_help_examples.py::test_example[play",
     ),
     "cards": (
         "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
-        "test_bucket_views", "test_clusters", "test_boards",
+        "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[cards",
     ),
     "prox": ("test_prox", "test_egt"),
-    "walks": ("test_mccfr", "test_walk", "test_training"),
+    "walks": ("test_mccfr", "test_walk", "test_training", "test_conformance"),
 }  # fmt: skip
 
 
@@ -48,6 +51,8 @@ LONG = (
     "test_walk.py::test_dense_and_hashed_rows_are_the_same[leduc(players=3)",
     "test_poker_machine.py::test_compiled_and_interpreted_matches_are_the_same[leduc",
     "test_lower_bound.py::test_best_responses_in_endgames_are_exact[null",
+    "test_lower_bound.py::test_best_responses_in_endgames_are_exact[maximal",
+    "test_poker_machine.py::test_a_blueprint_against_a_solved_profile_wins_the_value_of_the_game",
     "test_mccfr.py::test_sampled_regrets_are_unbiased_with_frozen_rows[chance",
     "test_mccfr.py::test_sampled_regrets_are_unbiased_with_frozen_rows[outcome",
     "test_strength_tables.py::test_hands_on_boards_of_three_and_four[4",
@@ -68,12 +73,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class ByFamily(LoadFileScheduling):
-        """Files of a family go to one worker, one after another."""
+        """Tests of a family go to one worker, one after another; those of other files file by file."""
 
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.split("::", 1)[0]
-            found = [family for family, names in FAMILIES.items() if file.rpartition("/")[2].startswith(names)]
-            return found[0] if found else file
+            file, _, test = nodeid.partition("::")
+            named = f"{file.rpartition('/')[2]}::{test}"
+            return next((family for family, names in FAMILIES.items() if named.startswith(names)), file)
 
     return ByFamily(config, log)
 

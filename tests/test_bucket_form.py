@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from bucketed import SMALL, forms, naive_weights, random_buckets, rules
 
+from kibitz.cards import tables
 from kibitz.cards.buckets import HandBuckets, RoundBuckets
 from kibitz.errors import GameError, SolverError
 from kibitz.form.bucket import passes
@@ -16,7 +18,7 @@ from kibitz.form.bucket import programme as bucket_programme
 from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.form import BucketForm
 from kibitz.form.bucket.space import BucketSpace
-from kibitz.form.bucket.weights import joint_weights
+from kibitz.form.bucket.weights import joint_weights, recipe_of
 from kibitz.form.poker import programme
 from kibitz.form.poker.space import PokerSpace
 from kibitz.kernels.sequence.cfr import Rule
@@ -278,3 +280,34 @@ def test_first_order_methods_solve_it(solver: str) -> None:
     best = form.measure(found.probabilities).best
     assert -best[1] - 1e-9 <= exact <= best[0] + 1e-9
     assert found.meta["abstract_nash_conv"] < 0.02
+
+
+def test_weights_that_were_stopped_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    buckets, _ = random_buckets(rules("flop hold'em of 12 cards"), 3, 5)
+    monkeypatch.setenv("KIBITZ_CACHE", str(tmp_path))
+    made, filled = recipe_of(buckets), []
+
+    def falters(arrays, lock):
+        fill = made.make(arrays, lock)
+
+        def one(piece):
+            if len(filled) == 5:
+                raise KeyboardInterrupt
+            fill(piece)
+            filled.append(piece)
+
+        return one
+
+    def quiet(recipe, done, pieces):
+        pass
+
+    with pytest.raises(KeyboardInterrupt):
+        tables.build(dataclasses.replace(made, make=falters), threads=1, tell=quiet, every=0.0)
+    assert tables.state(made) == "part" and len(filled) == 5 < made.pieces
+    assert tables.build(made, tell=quiet)
+    whole = {name: np.zeros(shape, dtype) for name, (dtype, shape) in made.arrays.items()}
+    fill = made.make(whole, threading.Lock())
+    for piece in range(made.pieces):
+        fill(piece)
+    for name, array in tables.opened(made).items():
+        np.testing.assert_array_equal(array, whole[name])

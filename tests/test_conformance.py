@@ -40,9 +40,7 @@ def subject(game: str, how: str) -> Subject:
 
 
 def marked(game: str, how: str, slow: bool):
-    family = "walks" if how != "compiled" else "toepen" if "toepen" in game else "tricks" if "py:" in game else "poker"
-    marks = [pytest.mark.xdist_group(family), *([pytest.mark.slow] if slow else [])]
-    return pytest.param(game, how, marks=marks, id=f"{game.rpartition('/')[2]}-{how}")
+    return pytest.param(game, how, marks=[pytest.mark.slow] if slow else [], id=f"{game.rpartition('/')[2]}-{how}")
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -37,9 +37,10 @@ SMALLER = [
     (r"--starts \d+", "--starts 2"),
     (r"^paper (\w+)", r"paper \1 --quick"),
     (r"/tmp/", "tmp/"),
+    (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
 ]
-SLOW = r"paper|bench|match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"  # with compiling, a minute
-GROUPS = {"train": "toepen", "match": "toepen", "play": "toepen", "cards": "cards", "shrink": "poker"}
+# With compiling, a minute.
+SLOW = r"paper|bench|evaluate always|match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"
 OUTPUTS = {"--out", "--plot", "--log", "--json", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
 GAMES = {
     "kuhn": "kuhn",
@@ -70,10 +71,7 @@ def examples() -> list[str]:
 
 
 def marked(line: str) -> Any:
-    command = line.split()[0]
-    marks = [pytest.mark.slow] if re.match(SLOW, line) else []
-    group = "poker" if "rhode_island" in line or "ri.profile" in line else GROUPS.get(command)
-    return pytest.param(line, marks=[*marks, *([pytest.mark.xdist_group(group)] if group else [])], id=line)
+    return pytest.param(line, marks=[pytest.mark.slow] if re.match(SLOW, line) else [], id=line)
 
 
 def test_there_are_examples_of_every_command() -> None:

@@ -326,7 +326,7 @@ def test_solvers_of_the_whole_game_refuse_rows(spec):
     tree = lay_out(kibitz.game("kuhn"))
     with pytest.raises(SolverError, match="with an abstraction or frozen rows use cfr"):
         solve(tree, spec, rows=row_map(form_of(tree)))
-    assert solve(tree, "auto", rows=row_map(form_of(tree)), iterations=3).meta["solver"] == "cfr+"
+    assert solve(tree, "auto", rows=row_map(form_of(tree)), iterations=3).meta["solver"] == "dcfr+"
 
 
 def test_the_row_map_of_another_game_is_refused():

@@ -62,7 +62,6 @@ def evaluate(
       kibitz evaluate leduc.profile
       kibitz evaluate toepen.blueprint --seconds 30
       kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
-      kibitz evaluate holdem.profile --whole
       kibitz evaluate always-call --game holdem.limit.2p --whole
     """
     if whole:
