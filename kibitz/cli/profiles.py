@@ -67,7 +67,7 @@ def evaluate(
     if whole:
         from kibitz.cli.swept import evaluate_whole
 
-        evaluate_whole(profile, game, json)
+        evaluate_whole(profile, game, device, json)
         return
     from kibitz.cli.sampled import as_profile, evaluate_sampled, is_blueprint
     from kibitz.profile import Profile

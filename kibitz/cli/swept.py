@@ -10,8 +10,10 @@ from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
 
-def evaluate_whole(path: Path, game: str | None, json: bool) -> None:
+def evaluate_whole(path: Path, game: str | None, device: str, json: bool) -> None:
     """Best responses over all boards; stopped, it goes on from the flops that are done."""
+    if device != "cpu":
+        raise GameError("--whole goes through boards on the cores of this machine: leave --device out")
     from kibitz.profile import Profile
     from kibitz.recall import recalled
     from kibitz.sweep.profiles import PLAIN, measured
