@@ -41,6 +41,7 @@ KIND, PART = "card-table", "card-table-part"
 EVERY = 20.0  # seconds between parts on disk: what a killed process loses
 MEMORY_SHARE, DISK_SHARE = 0.8, 0.9  # of what is free
 POLL = 0.05  # seconds between looks at the threads
+QUICK = 2.0  # seconds of a core: what takes less need not be kept
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,17 @@ def opened(recipe: Recipe, tell: Tell | None = None) -> Arrays:
                 raise ArtefactError(f"{path} was made and is damaged already: check the disk that it lies on")
         _open[path] = found
     return _open[path]
+
+
+def looked_up(recipe: Recipe, tell: Tell | None = None) -> Arrays:
+    """The arrays of a table; one that is quick to make is worked out now and not kept."""
+    if recipe.work >= QUICK:
+        return opened(recipe, tell)
+    arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()}
+    fill = recipe.make(arrays, threading.Lock())
+    for piece in range(recipe.pieces):
+        fill(piece)
+    return arrays
 
 
 def whole(recipe: Recipe) -> Arrays | None:

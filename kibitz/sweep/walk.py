@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, boards_of
-from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, opened
+from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
 from kibitz.errors import SolverError
 from kibitz.form.bucket.weights import shards_of
 from kibitz.games.poker import acpc
@@ -24,8 +24,7 @@ from kibitz.sweep.strategy import SeatStrategy, Source
 Floats = NDArray[np.float64]
 
 VERSION = 1
-QUICK = 2.0  # seconds of a core: what takes less is not kept
-LANE_SECONDS = 1.5e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
+LANE_SECONDS = 2.4e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
 
 
 def check(game: Any) -> None:
@@ -206,14 +205,7 @@ class Sweep:
     def _swept(self, seats: tuple[int, ...], mode: int, tell: Tell | None) -> Floats:
         if not self.shards:
             return np.array([self.finished(seat, mode, None) for seat in seats])
-        made = self.recipe(seats, mode)
-        if made.work < QUICK:
-            held: Arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in made.arrays.items()}
-            fill = made.make(held, threading.Lock())
-            for piece in range(made.pieces):
-                fill(piece)
-        else:
-            held = opened(made, tell)
+        held = looked_up(self.recipe(seats, mode), tell)
         return np.array([self.finished(seat, mode, held["total"][k] / self.unit) for k, seat in enumerate(seats)])
 
     @cached_property

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.buckets import HandBuckets
-from kibitz.cards.tables import Tell, state
+from kibitz.cards.tables import QUICK, Tell, state
 from kibitz.errors import GameError, SolverError
 from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.form import BucketForm
 from kibitz.form.bucket.infosets import BucketInfosets
 from kibitz.form.bucket.layout import BucketLayout
-from kibitz.form.bucket.weights import QUICK, joint_weights, recipe_of
+from kibitz.form.bucket.weights import joint_weights, recipe_of
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
 from kibitz.host import cores

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, pairs
 from kibitz.cards.buckets import HandBuckets
-from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, opened
+from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
 from kibitz.errors import SolverError
 from kibitz.form.bucket.device import Device
 
@@ -30,7 +30,6 @@ Ints = NDArray[np.int64]
 
 VERSION = 2
 LOCKS = 16  # bands of rows that threads add to one at a time
-QUICK = 2.0  # seconds of a core: what takes less is not kept
 # Of a core of Neoverse-N1: a hand on a board, and a pair of buckets that occur on it. A board of hold'em with n buckets
 # has about hands * (1 - exp(-n / (SPREAD * hands))) different ones.
 HAND_SECONDS, PAIR_SECONDS, SPREAD = 3.0e-7, 2.5e-9, 13.4
@@ -54,13 +53,7 @@ def joint_weights(buckets: HandBuckets, tell: Tell | None = None, device: str = 
     made = recipe_of(buckets)
     if device == "gpu":
         return _by_round(buckets, *_on_gpu(buckets, made, tell), Device(device))
-    if made.work < QUICK:
-        held: Arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in made.arrays.items()}
-        fill = made.make(held, threading.Lock())
-        for piece in range(made.pieces):
-            fill(piece)
-    else:
-        held = opened(made, tell)
+    held = looked_up(made, tell)
     return _by_round(buckets, held["meets"], held["wins"], Device())
 
 
