@@ -10,6 +10,8 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -328,24 +330,30 @@ def test_a_hand_before_the_flop_is_the_mean_of_its_flops(preflop, monkeypatch):
 SIZE = 40
 
 
-def counting(pieces=SIZE, log=None, wait=0.0, fails=None, version=1, name="counting"):
+def counting(pieces=SIZE, log=None, wait=0.0, fails=None, version=1, name="counting", sums=False):
     """A small table: piece k writes k + 1, and adds it to a sum."""
 
     def make(arrays: tables.Arrays, lock: threading.Lock) -> tables.Fill:
-        def fill(piece: int) -> None:
+        def add(piece: int) -> None:
+            arrays["each"][piece] = piece + 1
+            arrays["sum"] += piece + 1
+            if log is not None:
+                log.append(piece)
+
+        def fill(piece: int) -> Callable[[], None] | None:
             if piece == fails:
                 raise RuntimeError("out of paper")
             time.sleep(wait)
-            arrays["each"][piece] = piece + 1
+            if sums:
+                return partial(add, piece)
             with lock:
-                arrays["sum"] += piece + 1
-                if log is not None:
-                    log.append(piece)
+                add(piece)
+            return None
 
         return fill
 
     shapes = {"each": ("<u2", (SIZE,)), "sum": ("<i8", (1,))}
-    return tables.Recipe(name, "numbers", version, shapes, pieces, make)
+    return tables.Recipe(name, "numbers", version, shapes, pieces, make, sums=sums)
 
 
 @pytest.fixture
@@ -425,12 +433,13 @@ def test_a_table_of_another_version_or_shape_is_made_anew(cache):
     assert tables.whole(counting()) is None
 
 
-def test_a_run_goes_on_from_its_last_part(cache):
+@pytest.mark.parametrize("sums", [False, True])
+def test_a_run_goes_on_from_its_last_part(cache, sums):
     with pytest.raises(RuntimeError, match="out of paper"):
-        tables.build(counting(fails=SIZE - 1, wait=0.01), threads=2, tell=quiet, every=0.05)
+        tables.build(counting(fails=SIZE - 1, wait=0.03, sums=sums), threads=2, tell=quiet, every=0.05)
     assert tables.state(counting()) == "part"
     log: list[int] = []
-    assert tables.build(counting(log=log), tell=quiet)
+    assert tables.build(counting(log=log, sums=sums), tell=quiet)
     assert right(tables.opened(counting())) and 1 <= len(log) < SIZE
     assert not (cache / "counting.part").exists()
 
@@ -455,12 +464,13 @@ from test_strength_tables import counting
 def tell(recipe, done, pieces):
     print(done, flush=True)
 
-tables.build(counting(wait=0.01), threads=2, tell=tell, every=0.0)
+tables.build(counting(wait={wait!r}, sums={sums!r}), threads=2, tell=tell, every=0.0)
 """
 
 
-def child(cache: Path) -> subprocess.Popen[str]:
-    code = CHILD.format(tests=str(Path(__file__).parent), cache=str(cache.parent))
+def child(cache: Path, sums: bool = False) -> subprocess.Popen[str]:
+    code = CHILD.format(tests=str(Path(__file__).parent), cache=str(cache.parent), sums=sums,
+                        wait=0.1 if sums else 0.01)  # fmt: skip
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True,
                             stderr=subprocess.PIPE)  # fmt: skip
 
@@ -473,16 +483,17 @@ def wait_for(run, pieces):
     raise AssertionError(run.stderr.read())
 
 
+@pytest.mark.parametrize("sums", [False, True])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_killed_or_stopped_goes_on(cache, how):
-    run = child(cache)
+def test_a_run_that_is_killed_or_stopped_goes_on(cache, how, sums):
+    run = child(cache, sums)
     wait_for(run, 16)
     run.send_signal(how)
     _, err = run.communicate(timeout=600)
     assert run.returncode == -how if how == signal.SIGKILL else "KeyboardInterrupt" in err
     assert tables.state(counting()) == "part"
     log: list[int] = []
-    assert tables.build(counting(log=log), tell=quiet)
+    assert tables.build(counting(log=log, sums=sums), tell=quiet)
     assert right(tables.opened(counting())) and 1 <= len(log) <= SIZE - (12 if how == signal.SIGKILL else 16)
 
 

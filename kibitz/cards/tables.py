@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import shutil
 import sys
@@ -34,7 +35,7 @@ from kibitz.host import cores, free_memory
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
-Fill = Callable[[int], None]  # works out one piece
+Fill = Callable[[int], Callable[[], None] | None]  # works out one piece; what it returns is done under the lock
 Tell = Callable[["Recipe", int, int], None]  # pieces done, and how many there are
 
 KIND, PART = "card-table", "card-table-part"
@@ -48,7 +49,9 @@ QUICK = 2.0  # seconds of a core: what takes less need not be kept
 class Recipe:
     """What a table holds and how it is made. `make(arrays, lock)` returns what fills piece k of `pieces`.
 
-    A piece that other pieces do not touch is written as it is worked out; sums are added while holding the lock.
+    A piece that other pieces do not touch is written as it is worked out, and nobody works while a part is saved. Where
+    pieces are long and only added up (`sums`), what fills one returns the addition, which is done under the lock: then
+    parts are saved while others work.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Recipe:
     pieces: int
     make: Callable[[Arrays, threading.Lock], Fill]
     work: float = 0.0  # seconds that one core takes, about
+    sums: bool = False
 
     @property
     def bytes(self) -> int:
@@ -107,7 +111,9 @@ def looked_up(recipe: Recipe, tell: Tell | None = None) -> Arrays:
     arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()}
     fill = recipe.make(arrays, threading.Lock())
     for piece in range(recipe.pieces):
-        fill(piece)
+        add = fill(piece)
+        if add is not None:
+            add()
     return arrays
 
 
@@ -190,23 +196,28 @@ def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_]]:
 
 
 def _fill(recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float) -> None:
-    """Work out all pieces that are not done. Nobody works while a part is written."""
+    """Work out all pieces that are not done."""
     lock = threading.Lock()
     piece = recipe.make(arrays, lock)
-    part = _part_of(home() / recipe.name)
+
+    def save() -> None:
+        store.save(_part_of(home() / recipe.name), PART, {**arrays, "done": done}, recipe.meta)
+
     while not done.all():
-        stopped = _wave(recipe, piece, done, threads, tell, lock, time.monotonic() + every)
+        until = math.inf if recipe.sums else time.monotonic() + every
+        stopped = _wave(recipe, piece, done, threads, tell, lock, until, (every, save) if recipe.sums else None)
         if stopped or not done.all():
-            store.save(part, PART, {**arrays, "done": done}, recipe.meta)
+            save()
         if stopped:
             raise KeyboardInterrupt
     tell(recipe, recipe.pieces, recipe.pieces)
 
 
 def _wave(
-    recipe: Recipe, piece: Fill, done: NDArray[np.bool_], threads: int, tell: Tell, lock: threading.Lock, until: float
+    recipe: Recipe, piece: Fill, done: NDArray[np.bool_], threads: int, tell: Tell, lock: threading.Lock, until: float,
+    saves: tuple[float, Callable[[], None]] | None,
 ) -> bool:
-    """Work on pieces until a time; True if Ctrl-C ended it."""
+    """Work on pieces until a time; True if Ctrl-C ended it. saves: how often and how a part is written meanwhile."""
     left = iter(np.flatnonzero(~done).tolist())
     stop = threading.Event()
     ended: list[BaseException | None] = []
@@ -219,8 +230,11 @@ def _wave(
                     k = next(left, None)
                 if k is None:
                     break
-                piece(k)
-                done[k] = True
+                add = piece(k)
+                with lock:
+                    if add is not None:
+                        add()
+                    done[k] = True
                 if time.monotonic() >= until:  # after a piece, so that every wave gets on
                     break
         except BaseException as error:
@@ -231,12 +245,16 @@ def _wave(
     tell(recipe, int(done.sum()), recipe.pieces)  # before the work, which may be over in a moment
     for _ in range(threads):
         threading.Thread(target=work, daemon=True).start()
-    interrupted = False
+    interrupted, saved = False, (time.monotonic(), int(done.sum()))
     # Not by joining them: a join that Ctrl-C interrupts takes a thread for ended that is still at work.
     while True:
         try:
             while len(ended) < threads:
                 tell(recipe, int(done.sum()), recipe.pieces)
+                if saves is not None and time.monotonic() >= saved[0] + saves[0] and int(done.sum()) > saved[1]:
+                    with lock:
+                        saves[1]()
+                        saved = time.monotonic(), int(done.sum())
                 time.sleep(POLL)
             break
         except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -227,17 +228,19 @@ class Sweep:
         def make(arrays: Arrays, lock: threading.Lock) -> Fill:
             roots = [self.roots(seat)[-1] for seat in seats]
 
-            def fill(piece: int) -> None:
-                for k, found in enumerate(self.shard(piece, seats, mode, roots)):
-                    whole = np.rint(found * self.unit).astype(np.int64)
-                    with lock:
-                        arrays["total"][k] += whole
+            def fill(piece: int) -> Callable[[], None]:
+                found = np.rint(np.stack(self.shard(piece, seats, mode, roots)) * self.unit).astype(np.int64)
+
+                def add() -> None:
+                    arrays["total"] += found
+
+                return add
 
             return fill
 
         about = f"what answers to a strategy win on all boards of {self.game.spec}"
         return Recipe(f"sweep-{content.hexdigest()[:20]}", about, VERSION, {"total": ("<i8", shape)}, len(self.shards),
-                      make, work)  # fmt: skip
+                      make, work, sums=True)  # fmt: skip
 
 
 def flat(vectors: NDArray[Any]) -> NDArray[Any]:
