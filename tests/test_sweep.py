@@ -14,8 +14,8 @@ from kibitz.cli import app
 from kibitz.form.bucket.layout import BucketLayout
 from kibitz.form.poker import layout
 from kibitz.form.poker.form import PokerForm
-from kibitz.sweep.betting import Lanes
-from kibitz.sweep.strategy import Always, within_buckets
+from kibitz.form.views.layout import viewed
+from kibitz.sweep.strategy import always, within_views
 from kibitz.sweep.walk import Sweep
 
 GAMES = (*SMALL, *FOUR_ROUNDS)
@@ -36,7 +36,7 @@ def random_profile(name, seed):
                     actions = slice(node.first, node.first + node.count)
                     here = layout.view(weights, seat, g)[actions]
                     layout.view(strategy, seat, g)[actions] = here / here.sum(axis=0)
-    seats = tuple(within_buckets(layout, buckets, seat, strategy, f"random {seed}") for seat in (0, 1))
+    seats = (within_views(viewed(layout), [buckets], layout.by_column(strategy), f"random {seed}"),) * 2
     whole = PokerForm(poker)
     lifted = whole.to_probabilities(whole.lift(layout, strategy, (classes, classes)))
     return seats, whole, lifted
@@ -72,11 +72,10 @@ def test_one_strategy_against_another(name):
 @pytest.mark.parametrize("name", ["kuhn", "leduc", "flop hold'em of 12 cards"])
 def test_always_the_same_action(name):
     poker = rules(name)
-    lanes = Lanes(poker.betting)
     whole = PokerForm(poker)
     for taken in (("call",), ("fold", "call")):
-        always = Always(lanes, taken)
-        best = Sweep(poker, (always.seat(0), always.seat(1)), np.float64).best()
+        played = always(poker.betting, taken)
+        best = Sweep(poker, (played, played), np.float64).best()
         plain = np.zeros(whole.columns)
         for infoset in range(whole.points):
             offered = whole.infosets.actions[int(whole.infosets.actions_of[infoset])]

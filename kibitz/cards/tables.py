@@ -214,7 +214,13 @@ def _fill(recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int,
 
 
 def _wave(
-    recipe: Recipe, piece: Fill, done: NDArray[np.bool_], threads: int, tell: Tell, lock: threading.Lock, until: float,
+    recipe: Recipe,
+    piece: Fill,
+    done: NDArray[np.bool_],
+    threads: int,
+    tell: Tell,
+    lock: threading.Lock,
+    until: float,
     saves: tuple[float, Callable[[], None]] | None,
 ) -> bool:
     """Work on pieces until a time; True if Ctrl-C ended it. saves: how often and how a part is written meanwhile."""

@@ -59,6 +59,10 @@ def stored_infosets(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], colum
         from kibitz.form.bucket.build import infosets_of as within_buckets
 
         return within_buckets(arrays, meta, columns)
+    if "views" in meta:
+        from kibitz.form.views.infosets import infosets_of as with_views
+
+        return with_views(arrays, meta, columns)
     from kibitz.form.poker.form import infosets_of
 
     return infosets_of(str(meta.pop("poker")), str(meta.get("game", "")), columns)

@@ -107,3 +107,39 @@ def maximum(typingctx, one, other):
         return builder.select(builder.fcmp_ordered(">", *args), *args)
 
     return one(one, other), codegen
+
+
+@intrinsic
+def divide(typingctx, one, other):
+    def codegen(context, builder, signature, args):
+        return builder.fdiv(*args)
+
+    return one(one, other), codegen
+
+
+@intrinsic
+def if_positive(typingctx, given, one, otherwise):
+    """`one` where `given` is above 0, else `otherwise`."""
+
+    def codegen(context, builder, signature, args):
+        given, one, otherwise = args
+        some = builder.fcmp_ordered(">", given, ir.Constant(given.type, [0.0] * int(LANES)))
+        return builder.select(some, one, otherwise)
+
+    return one(given, one, otherwise), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Have array[index : index + LANES] come closer; nothing waits for it."""
+
+    def codegen(context, builder, signature, args):
+        place = builder.bitcast(_place(context, builder, signature.args[0], args[0], args[1]), ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch.p0", (), ir.FunctionType(ir.VoidType(), [place.type, word, word, word])
+        )
+        builder.call(function, [place, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), codegen

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kibitz.abstractions.buckets import hand_buckets
 from kibitz.cards.tables import Tell
 from kibitz.errors import GameError
-from kibitz.form.bucket.layout import BucketLayout
 from kibitz.form.protocol import Measure
+from kibitz.form.views.layout import viewed
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
 from kibitz.profile import Profile
-from kibitz.sweep.betting import Lanes
-from kibitz.sweep.strategy import Always, SeatStrategy, within_buckets
+from kibitz.sweep.strategy import SeatStrategy, always, within_views
 from kibitz.sweep.walk import Sweep, check
 
 # Strategies without cards, by name: the first of these actions that is offered.
@@ -28,18 +25,17 @@ def seats_of(game: Poker, player: Profile | str) -> tuple[SeatStrategy, SeatStra
     if isinstance(player, str):
         if player not in PLAIN:
             raise GameError(f"{player} is no plain strategy: choose {', '.join(PLAIN)}, or a profile within buckets")
-        always = Always(Lanes(game.betting), PLAIN[player])
-        return always.seat(0), always.seat(1)
+        found = always(game.betting, PLAIN[player])
+        return found, found
     compact = player.infosets.compact
-    layout: Any = None if compact is None else compact.form
-    if not isinstance(layout, BucketLayout):
+    layout = None if compact is None else viewed(compact.form)
+    if layout is None:
         raise GameError("a sweep measures profiles within buckets; this one was made without them: kibitz evaluate")
     if acpc.write(layout.definition) != acpc.write(game.definition):
         raise GameError(f"the profile was made for another game ({player.game or 'without a name'})")
-    buckets = hand_buckets(game.definition, layout.abstraction)
-    strategy = layout.to_strategy(player.probabilities).astype(np.float32)
-    first, second = (within_buckets(layout, buckets, seat, strategy, f"{player.sha256} {seat}") for seat in (0, 1))
-    return first, second
+    buckets = [hand_buckets(game.definition, view.name) for view in layout.views]
+    found = within_views(layout, buckets, player.probabilities, player.sha256)
+    return found, found
 
 
 def measured(game: Poker, player: Profile | str, tell: Tell | None = None) -> Measure:

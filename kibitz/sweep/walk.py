@@ -16,11 +16,11 @@ from kibitz.cards.boards import Boards, boards_of
 from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
 from kibitz.errors import SolverError
 from kibitz.form.bucket.weights import shards_of
+from kibitz.form.views.hands import Source, hands_on, renamed
+from kibitz.form.views.lanes import Lanes
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
-from kibitz.sweep.betting import Lanes
-from kibitz.sweep.boards import hands_on, renamed
-from kibitz.sweep.strategy import SeatStrategy, Source
+from kibitz.sweep.strategy import SeatStrategy
 
 Floats = NDArray[np.float64]
 
@@ -54,25 +54,27 @@ class Sweep:
         self.boards: Boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
         self.hole, self.last = definition.hole, definition.rounds - 1
         self.begin = next((level for level, cards in enumerate(definition.board) if cards), self.last + 1)
-        self.lanes = Lanes(game.betting)
         self.seats = strategies
+        self.sources: list[Source] = list(
+            {id(source): source for seat in strategies for source in seat.sources}.values()
+        )  # each once
+        self.lanes = Lanes(game.betting, self._views())
         self._threads = threading.local()
 
     # Tables of strategies and betting
 
-    @cached_property
-    def sources(self) -> list[Source]:
-        """What rows go by, each once."""
-        return list({id(seat.source): seat.source for seat in self.seats}.values())
+    def _views(self) -> NDArray[np.int64]:
+        """[betting nodes]  which of `sources` numbers the rows of who decides there."""
+        number = {id(source): k for k, source in enumerate(self.sources)}
+        own = [np.array([number[id(source)] for source in seat.sources])[seat.of_node] for seat in self.seats]
+        return np.where(self.game.betting.turn == 1, own[1], own[0])
 
     @cached_property
     def _laid(self) -> tuple[list[Any], tuple[NDArray[Any], NDArray[Any]]]:
         """(betting by round, strategies by seat)."""
         laid = [strategy.laid_out(self.lanes, seat, self.dtype) for seat, strategy in enumerate(self.seats)]
-        sequence = [each[0] for each in laid]
-        number = [next(i for i, s in enumerate(self.sources) if s is seat.source) for seat in self.seats]
-        source = [[np.full(len(begins), number[seat]) for begins in sequence[seat]] for seat in (0, 1)]
-        return self.lanes.tables(sequence, source, self.dtype), (laid[0][1], laid[1][1])
+        tables = self.lanes.tables([each[0] for each in laid], [each[1] for each in laid], self.dtype)
+        return tables, (laid[0][2], laid[1][2])
 
     def groups(self, level: int) -> int:
         return len(self.lanes.of_round(level))

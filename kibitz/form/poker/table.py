@@ -69,21 +69,27 @@ class Groups:
 
     round_group: Ints  # [R + 1]  first group of a round
     lanes: list[list[int]]  # by group: its segments
-    group: Ints  # [segments]  the group of a segment
+    group: Ints  # [segments]  the group of a segment; -1 if it is left out
     lane: Ints  # [segments]  and its place there
 
 
-def groups_of(betting: BettingTree, segments: Segments, most: int = MOST_LANES) -> Groups:
+def groups_of(
+    betting: BettingTree, segments: Segments, most: int = MOST_LANES, kind: Ints | None = None,
+    wanted: NDArray[np.bool_] | None = None,
+) -> Groups:  # fmt: skip
     """Segments with the same shape, in groups of about the same size of at most `most` lanes.
 
     In a round they are taken exit by exit of the groups before, so that lanes side by side lead to lanes side by side.
+    kind: [betting nodes] what nodes side by side have in common too; wanted: [segments] the others are left out.
     """
     lanes: list[list[int]] = []
     first, upcoming = [0], [0]
-    while upcoming:
+    for _ in range(len(segments.round_segment) - 1):
         shapes: dict[bytes, list[int]] = {}
         for segment in upcoming:
-            shapes.setdefault(_shape(betting, segments.node[segment]), []).append(segment)
+            nodes = segments.node[segment]
+            shape = _shape(betting, nodes) + (b"" if kind is None else kind[nodes].tobytes())
+            shapes.setdefault(shape, []).append(segment)
         for alike in shapes.values():
             pieces = -(-len(alike) // most)
             cuts = [len(alike) * k // pieces for k in range(pieces + 1)]
@@ -94,8 +100,10 @@ def groups_of(betting: BettingTree, segments: Segments, most: int = MOST_LANES) 
             for k in np.flatnonzero(betting.turn[segments.node[of_group[0]]] == CHANCE).tolist()
             for segment in of_group
         ]
+        if wanted is not None:
+            upcoming = [segment for segment in upcoming if wanted[segment]]
         first.append(len(lanes))
-    group, lane = (np.zeros(int(segments.round_segment[-1]), np.int64) for _ in range(2))
+    group, lane = (np.full(int(segments.round_segment[-1]), -1, np.int64) for _ in range(2))
     for number, of_group in enumerate(lanes):
         group[of_group] = number
         lane[of_group] = np.arange(len(of_group))
@@ -217,6 +225,9 @@ def _links(betting: BettingTree, segments: Segments, groups: Groups) -> dict[str
             for lane, segment in enumerate(of_group):
                 there = segments.exit[int(segments.node[segment][k])]
                 group, place = int(groups.group[there]), int(groups.lane[there])
+                if group < 0:
+                    fresh = True
+                    continue
                 if not fresh and links[-1][3] == group and links[-1][4] + links[-1][2] == place:
                     links[-1][2] += 1
                 else:

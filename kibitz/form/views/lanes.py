@@ -1,4 +1,4 @@
-"""The betting of a game as the kernels of a sweep read it: groups of LANES lanes, round by round."""
+"""The betting of a game as kernels that go board by board read it: groups of LANES lanes, round by round."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """A betting tree cut into groups of lanes."""
+    """A betting tree cut into groups of lanes. Nodes side by side see hands through the same view."""
 
     betting: BettingTree
+    view: NDArray[Any] | None = None  # [betting nodes]  None: one for all
+    wanted: NDArray[np.bool_] | None = None  # [segments]  the others are left out; None: all are wanted
 
     @cached_property
     def segments(self) -> Any:
@@ -29,7 +31,8 @@ class Lanes:
     def groups(self) -> Groups:
         from kibitz.kernels.vectors import LANES
 
-        return groups_of(self.betting, self.segments, int(LANES))
+        kind = None if self.view is None else np.asarray(self.view, np.int64)
+        return groups_of(self.betting, self.segments, int(LANES), kind, self.wanted)
 
     @cached_property
     def nodes(self) -> dict[str, Any]:
@@ -45,6 +48,32 @@ class Lanes:
     def of_round(self, level: int) -> range:
         """The groups of a round."""
         return range(*self.groups.round_group[level : level + 2].tolist())
+
+    def deciding(self, seat: int, group: int) -> list[tuple[int, int, int]]:
+        """(node of the group, first action, actions) of all nodes of a group where a seat decides."""
+        first, last = self.nodes["group_node"][group : group + 2].tolist()
+        found = []
+        for node in range(first, last):
+            if self.nodes["turn"][node] == seat:
+                child = first + int(self.nodes["children"][node, 0])
+                found.append((node - first, int(self.nodes["action"][child]), int(self.nodes["count"][node])))
+        return found
+
+    def places(self, seat: int, rows: NDArray[Any]) -> tuple[list[Ints], list[Ints], int]:
+        """Where the rows of a seat's actions lie: (by group, for each action where they begin; and the view that
+        numbers them; how many there are). rows: [betting nodes]."""
+        begins, views, at = [], [], 0
+        for group, lanes in enumerate(self.groups.lanes):
+            nodes = self.segments.node[lanes[0]]
+            here, seen = (np.zeros(int(self.width[seat, group]), np.int64) for _ in range(2))
+            for k, first, count in self.deciding(seat, group):
+                size = int(rows[nodes[k]])
+                here[first : first + count] = at + size * np.arange(count)
+                seen[first : first + count] = 0 if self.view is None else self.view[nodes[k]]
+                at += size * count
+            begins.append(here)
+            views.append(seen)
+        return begins, views, at
 
     def tables(self, sequence: list[list[Ints]], source: list[list[Ints]], dtype: Any) -> list[Any]:
         """By round what kernels read. sequence, source: by seat and group, for each action of the seat there, where its

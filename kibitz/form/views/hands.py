@@ -1,4 +1,4 @@
-"""The hands on the boards of a shard, as the kernels of a sweep read them."""
+"""The hands on some boards, as kernels that go board by board read them."""
 
 from __future__ import annotations
 
@@ -10,30 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, pairs, renamings
+from kibitz.cards.buckets import HandBuckets
 from kibitz.form.bucket.weights import ordered, rows_on
-from kibitz.sweep.strategy import Source
 
 Ints = NDArray[np.int64]
+Source = HandBuckets | None  # of row numbers; None: all hands have row 0
 
 
 def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources: list[Source]) -> Any:
-    """The hands on the boards of a round of a shard (`Hands` of kernels/poker/sweep.py)."""
+    """The hands on some boards of a round (`Hands` of kernels/poker/sweep.py). shard: by round, the boards that are
+    asked for and those before them."""
     from kibitz.kernels.poker.sweep import Hands, list_held
 
     round_, here = boards.rounds[level], shard[level]
     size, live = here.stop - here.start, boards.live(level)
     held = pairs(live, hole)
     card = held[:, [0, hole - 1]].astype(np.uint8)
-    rows = np.stack([_rows(source, level, shard, (size, len(held))) for source in sources])
     up = _up(boards, hole, level, shard).astype(np.uint16)
     last = np.full((size, len(held)), len(held), np.uint16)
     if level + 1 < len(boards.rounds):
         cards = np.repeat(card[None], size, axis=0)
+        rows = np.stack([_rows(source, level, shard, (size, len(held))) for source in sources])
     else:
-        order, first, _ = ordered(boards, hole, here)
+        order, first, ahead = ordered(boards, hole, here)
         cards = card[order]
-        up = np.take_along_axis(up, order.astype(np.int64), axis=1)
-        rows = np.take_along_axis(rows, order.astype(np.int64)[None], axis=2)
+        order = order.astype(np.int64)
+        up = np.take_along_axis(up, order, axis=1)
+        rows = np.stack([_rows(source, level, shard, (size, len(held)), ahead) for source in sources])
+        rows = np.take_along_axis(rows, order[None], axis=2)
         last = _behind(first)
     ways = math.comb(len(boards.deck) - 2 * hole - sum(boards.board[:level]), boards.board[level])
     above = boards.rounds[level - 1].total[round_.above[here]] if level else 1
@@ -47,8 +51,10 @@ def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources:
     )  # fmt: skip
 
 
-def _rows(source: Source, level: int, shard: list[slice], shape: tuple[int, int]) -> NDArray[Any]:
-    return np.zeros(shape, np.uint32) if source is None else rows_on(source, level, shard)
+def _rows(
+    source: Source, level: int, shard: list[slice], shape: tuple[int, int], ahead: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    return np.zeros(shape, np.uint32) if source is None else rows_on(source, level, shard, ahead)
 
 
 def _behind(tie: NDArray[np.int16]) -> NDArray[np.uint16]:

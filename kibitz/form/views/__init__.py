@@ -1,0 +1,1 @@
+"""Two-player poker where each decision sees hands through buckets of its own: betting tree times views."""
