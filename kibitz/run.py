@@ -43,6 +43,7 @@ __all__ = ["Look", "Report", "solve"]
 KIND = "checkpoint"
 STOPS = ("iterations", "until", "seconds")
 DEFAULT_ITERATIONS = 1_000
+NEVER = 1 << 60  # a look that is not due
 BLOCK_SECONDS = 0.15  # a call into compiled code takes about this long, so Ctrl-C and progress are prompt
 # The gap is looked at whenever iterations have grown by this factor: closely if a gap decides when to stop.
 GROWTH_UNTIL, GROWTH = 1.05, 1.2
@@ -95,7 +96,7 @@ def solve(
     raised, a KeyboardInterrupt whose .profile is the strategy so far and .saved the checkpoint. A second Ctrl-C does
     not wait for the step.
     """
-    game = within_buckets(game, abstraction, device) or game
+    game = within_buckets(game, abstraction, device, sampled=samples(solver)) or game
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None and not within(form):
         if rows is not None or isinstance(start, Profile):
@@ -115,6 +116,8 @@ def solve(
     threads = 1 if threads is None and walks(solver) else _threads(form, threads)
     task = Task(tree, form, rows, first, seed, threads)
     made = make(solver, task)
+    if until is not None and not measured(made):
+        raise SolverError(f"{made.spec} never knows the gap, so it cannot stop by it: give --iterations or --seconds")
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
     report = report if report is not None else Report()
@@ -220,7 +223,8 @@ def train(
     target = 1 if solver.exact else iterations
     growth = GROWTH if until is None else GROWTH_UNTIL
     least = form.look_every
-    looked, upcoming = -1, next_look(solver.iteration - 1, growth, least)
+    looks = measured(solver)
+    looked, upcoming = -1, next_look(solver.iteration - 1, growth, least) if looks else NEVER
 
     def over() -> bool:
         """Look and save where that is due; whether the run is over."""
@@ -228,7 +232,7 @@ def train(
         done = target is not None and solver.iteration >= target
         due = solver.iteration >= upcoming
         late = seconds is not None and time.perf_counter() - began >= seconds
-        if (due or done or late or stopped.is_set()) and solver.iteration > looked:
+        if looks and (due or done or late or stopped.is_set()) and solver.iteration > looked:
             starts = time.perf_counter()
             look = _look(solver, form, before + starts - began)
             report.looking += time.perf_counter() - starts
@@ -278,6 +282,16 @@ def walks(solver: str, abstraction: Any = None) -> bool:
     """Whether a tree is needed: by a solver that walks it, or by an abstraction that no poker form reads."""
     named = isinstance(abstraction, str) and not reads_form(abstraction)
     return named or parse(solver).name == "mccfr"
+
+
+def samples(solver: str) -> bool:
+    """Whether a solver samples the boards of a poker game within buckets."""
+    return parse(solver).name == "pcs"
+
+
+def measured(solver: Solver) -> bool:
+    """Whether the gap of a run is known while it runs; where a sum over all boards takes hours it is not."""
+    return bool(getattr(solver, "measured", True))
 
 
 def form_for(game: Game | Tree | Form | str, start: Any = None, of_tree: bool = False) -> Form:

@@ -14,6 +14,7 @@ from kibitz.form.bucket.form import BucketForm
 from kibitz.form.bucket.weights import joint_weights
 from kibitz.form.poker.deal import deal
 from kibitz.form.poker.form import PokerForm
+from kibitz.form.views.form import ViewForm
 from kibitz.games import game
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker, strength
@@ -124,3 +125,39 @@ def forms(name: str, most: int = 3, seed: int = 0) -> tuple[BucketForm, PokerFor
     parents = [of.parent for of in buckets.rounds]
     form = BucketForm(poker, buckets.name, buckets.digest, parents, joint_weights(buckets))
     return form, PokerForm(poker, buckets=classes)
+
+
+@lru_cache(None)
+def two_views(name, seed=1):
+    """(a form whose nodes see through one of two random buckets, [classes -> bucket of each], the whole game)."""
+    poker = rules(name)
+    made = [random_buckets(poker, most, seed + most) for most in (2, 3)]
+    draw = np.random.default_rng(seed)
+    form = ViewForm(poker, [buckets for buckets, _ in made], draw.integers(0, 2, len(poker.betting)))
+    of_view = {buckets.digest: classes for buckets, classes in made}
+    return form, [of_view[view.digest] for view in form.views], PokerForm(poker)
+
+
+def random_probabilities(form, seed):
+    found, draw = np.empty(form.columns), np.random.default_rng(seed)
+    for node in form.order.tolist():
+        here = form.at(found, node)
+        here[:] = draw.random(here.shape) + 0.05
+        here /= here.sum(axis=1, keepdims=True)
+    return found
+
+
+def lifted(form, classes, whole, probabilities):
+    """A profile of views as one of the whole game, and the (node, bucket) of each of its infosets."""
+    nodes, held = whole.infosets.order()
+    level = form.betting.round[nodes]
+    bucket = np.empty(len(nodes), np.int64)
+    for view, of in enumerate(classes):
+        for at, of_class in enumerate(of):
+            mine = (form.of_node[nodes] == view) & (level == at)
+            bucket[mine] = of_class[held[mine]]
+    found = np.empty(whole.columns)
+    for i, (node, row) in enumerate(zip(nodes.tolist(), bucket.tolist(), strict=True)):
+        a, b = whole.infosets.first[i : i + 2]
+        found[a:b] = form.at(probabilities, node)[row]
+    return found, nodes, held, bucket

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from bucketed import FOUR_ROUNDS, SMALL, random_buckets, rules
+from bucketed import FOUR_ROUNDS, SMALL, lifted, random_buckets, random_probabilities, rules, two_views
 from typer.testing import CliRunner
 
 import kibitz
@@ -47,6 +47,18 @@ def test_it_equals_the_poker_form(name):
     seats, whole, lifted = random_profile(name, 1)
     found = whole.measure(lifted)
     sweep = Sweep(rules(name), seats, np.float64)
+    np.testing.assert_allclose(sweep.best(), found.best, rtol=1e-9, atol=1e-9)
+    assert sweep.value() == pytest.approx(found.value[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["leduc", "rhode island of 4 ranks", "turn hold'em of 10 cards"])
+def test_hands_seen_through_several_views(name):
+    """As a stitched strategy sees them: each node of the betting has buckets of its own."""
+    form, classes, whole = two_views(name)
+    probabilities = random_probabilities(form, 3)
+    found = whole.measure(lifted(form, classes, whole, probabilities)[0])
+    seat = within_views(form, form.buckets, probabilities, "some")
+    sweep = Sweep(rules(name), (seat, seat), np.float64)
     np.testing.assert_allclose(sweep.best(), found.best, rtol=1e-9, atol=1e-9)
     assert sweep.value() == pytest.approx(found.value[0], abs=1e-9)
 

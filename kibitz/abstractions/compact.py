@@ -18,6 +18,8 @@ from kibitz.errors import GameError, SolverError
 from kibitz.form.bucket.build import bucket_form, layout_of
 from kibitz.form.choice import compact_form, needs_tree
 from kibitz.form.protocol import CompactForm, Form
+from kibitz.form.views.form import ViewForm
+from kibitz.form.views.layout import ViewLayout
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.poker import acpc
@@ -81,18 +83,31 @@ def _by_weights(form: CompactForm, made: HandBuckets, device: str) -> Abstracted
     return Abstracted(made.name, small, small.points, lift)
 
 
-def within_buckets(game: Any, source: Any, device: str = "cpu", tell: Tell | None = None) -> CompactForm | None:
-    """The form of a poker game within buckets, where the game itself is too large for a form; else None."""
+def within_buckets(
+    game: Any, source: Any, device: str = "cpu", tell: Tell | None = None, sampled: bool = False
+) -> CompactForm | None:
+    """The form of a poker game within buckets, where the game itself is too large for a form; else None.
+
+    sampled: the one whose boards are sampled, however large the game is; buckets that forget have no other.
+    """
     if not is_bucket_name(source) or isinstance(game, Tree | Form):
         return None
     rules: Any = make_game(game)
     if needs_tree(rules):
         return None
-    try:
-        compact_form(rules)
-    except GameError:
-        return bucket_form(rules, hand_buckets(rules.definition, source), device, tell)
-    return None
+    if not sampled:
+        try:
+            compact_form(rules)
+            return None
+        except GameError:
+            pass
+    buckets = hand_buckets(rules.definition, source)
+    if not sampled and buckets.perfect_recall:
+        return bucket_form(rules, buckets, device, tell)
+    if device != "cpu":
+        raise SolverError("boards are sampled on the cores of this machine: leave --device out")
+    found: Any = ViewForm(rules, [buckets])  # less than a compact form: sampling asks for no more
+    return found  # type: ignore[no-any-return]
 
 
 def form_of_profile(game: Any, profile: Profile, device: str = "cpu", tell: Tell | None = None) -> CompactForm | None:
@@ -103,6 +118,11 @@ def form_of_profile(game: Any, profile: Profile, device: str = "cpu", tell: Tell
     if not isinstance(game, str) and isinstance(game, Form):
         return game.compact
     layout: Any = compact.form
+    if isinstance(layout, ViewLayout):
+        raise GameError(
+            "the profile sees hands through several buckets, or through some that forget, and is measured in the whole "
+            "game alone: kibitz evaluate PROFILE --whole"
+        )
     rules: Any = make_game(game)
     definition = getattr(rules, "definition", None)
     if definition is None or acpc.write(definition) != acpc.write(layout.definition):

@@ -179,6 +179,7 @@ def subject_of(
     columns: int | None = None,
     abstraction: str | None = None,
     device: str = "cpu",
+    sampled: bool = False,
 ) -> Tree | CompactForm:
     """What a solver is given of the game that a user named: its tree, or the form that it names, which needs none.
 
@@ -192,7 +193,7 @@ def subject_of(
     with told_by_line(text):
         rules = rules_of(text)
         if not (of_tree or needs_tree(rules)):
-            if abstraction is not None and (small := within(rules, abstraction, device, watch)) is not None:
+            if abstraction is not None and (small := within(rules, abstraction, device, watch, sampled)) is not None:
                 return small
             return compact_form(rules, columns)
         return _named(tree_of(rules, watch.histories, columns), text)
@@ -215,11 +216,12 @@ def telling(watch: Watch) -> Tell:
     return tell
 
 
-def within(rules: Game, abstraction: str, device: str, watch: Watch) -> CompactForm | None:
-    """The form of a poker game within buckets, where the game itself is too large for one; else None."""
+def within(rules: Game, abstraction: str, device: str, watch: Watch, sampled: bool = False) -> CompactForm | None:
+    """The form of a poker game within buckets, where the game itself is too large for one, or boards are sampled; else
+    None."""
     from kibitz.abstractions.compact import within_buckets
 
-    return within_buckets(rules, abstraction, device, telling(watch))
+    return within_buckets(rules, abstraction, device, telling(watch), sampled)
 
 
 def subject_of_profile(held: Profile, text: str, watch: Watch, columns: int | None, device: str) -> Tree | CompactForm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import tempfile
 from contextlib import suppress
@@ -131,6 +132,7 @@ def solve(
       kibitz solve --resume runs/dice.checkpoint --seconds 600
       kibitz solve rhode_island --solver dcfr+ --until 0.01 --out ri.profile
       kibitz solve rhode_island --abstraction 'percentile(6)' --until 0.1
+      kibitz solve rhode_island --abstraction 'percentile(6, recall=false)' --solver pcs --seconds 60
     """
     order = Order(
         game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot,
@@ -234,10 +236,10 @@ def _run(order: Order, shown: bool) -> tuple[Tree | CompactForm, Profile, Report
 
     report = Report(tell=note)
     with Watch(shown) as watch:
-        from kibitz.run import walks
+        from kibitz.run import samples, walks
 
-        of_tree = walks(known(order.solver), order.abstraction)
-        tree = subject_of(str(order.game), watch, of_tree, order.columns, order.abstraction, order.device)
+        of_tree, sampled = walks(known(order.solver), order.abstraction), samples(order.solver)
+        tree = subject_of(str(order.game), watch, of_tree, order.columns, order.abstraction, order.device, sampled)
         spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
         watch.solving(f"solving {tree.spec} by {spec}", report)
         with _Log(order.log, report) as log:
@@ -272,6 +274,9 @@ def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = Non
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
     watch.phase("compiling (only the first use waits for this)")
+    if run.samples(solver):
+        run.solve_through("poker(file=kuhn)", solver, iterations=2, abstraction="percentile(2)")
+        return solver
     tiny = "kuhn" if subject is None or isinstance(subject, Tree) else subject.rehearsal
     run.solve_through(tiny, solver, iterations=2)
     return solver
@@ -378,9 +383,9 @@ def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Re
     """How a solve went, as plain data."""
     from kibitz.host import peak_memory
 
-    last = report.looks[-1]
-    known = lifted(order, tree) or not order.abstraction
-    real = gap_in_the_game(order, tree, profile, last)
+    last = report.looks[-1] if report.looks else None
+    known = last is not None and (lifted(order, tree) or not order.abstraction)
+    real = gap_in_the_game(order, tree, profile, last) if last is not None and known else math.nan
 
     def path(given: Path | None) -> str | None:
         return None if given is None else str(given)
@@ -389,12 +394,12 @@ def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Re
         "game": tree.spec,
         "solver": profile.meta["solver"],
         "seed": order.seed,
-        "iterations": last.iteration,
+        "iterations": profile.meta["iterations"],
         "seconds": report.seconds,
-        "value": last.value,
-        "best_response": last.best,
+        **({} if last is None else {"value": last.value, "best_response": last.best}),
         **({"nash_conv": real, "exploitability": real / tree.players} if known else {}),
-        **({"abstraction": profile.meta["abstraction"], "abstract_nash_conv": last.gap} if order.abstraction else {}),
+        **({"abstraction": profile.meta["abstraction"]} if order.abstraction else {}),
+        **({"abstract_nash_conv": last.gap} if order.abstraction and last is not None else {}),
         "peak_bytes": peak_memory(),
         "sha256": profile.sha256,
         "out": path(order.out),
@@ -411,28 +416,31 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
     from kibitz.tree import Tree
 
-    out, last = console(), report.looks[-1]
+    out, last = console(), report.looks[-1] if report.looks else None
     exact = report.solver is not None and report.solver.exact
-    work = "exactly" if exact else f"{last.iteration:,} iterations"
+    reached = int(profile.meta["iterations"])
+    work = "exactly" if exact else f"{reached:,} iterations"
     out.print(
         f"{plain(tree.spec)} by {profile.meta['solver']}: {work}, {duration(report.seconds)}",
         style="bold",
         markup=False,
     )
-    rows = [
+    rows = [] if last is None else [
         ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
         ("gap", f"{gap(last.gap)} (nash_conv: the sum of best-response gains; 0 at a Nash equilibrium)"),
-    ]
-    if order.abstraction:
+    ]  # fmt: skip
+    if last is None:
+        rows.append(("gap", "not measured: boards were sampled; kibitz evaluate tells it of the profile"))
+    elif order.abstraction:
         rows = [(f"{name} in the abstraction", text) for name, text in rows]
         if lifted(order, tree):
             real = gap(gap_in_the_game(order, tree, profile, last))
             rows.append(("gap in the game", f"{real} (best responses see the whole game)"))
         else:
             rows.append(("gap in the game", "not measured: the game is too large; the profile is one of buckets"))
-    if note := caveat(tree):
+    if last is not None and (note := caveat(tree)):
         rows.append(("note", note))
-    elif not exact and last.best and not order.abstraction:
+    elif not exact and last is not None and last.best and not order.abstraction:
         low, high = signed(-last.best[1]), signed(last.best[0])
         rows.insert(1, ("", f"the game's value for seat 0 lies between {low} and {high}"))
     if not isinstance(tree, Tree):
@@ -441,7 +449,7 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
         if given is not None:
             rows.append((name, str(given)))
     out.print(pairs(rows))
-    if order.at is not None and order.at == last.iteration:
+    if order.at is not None and order.at == reached:
         typer.echo("The checkpoint was there already: --iterations, --until or --seconds take it further.")
     if report.interrupted:
         command = continuation(order, tree)

@@ -134,7 +134,9 @@ def prefetch(typingctx, array, index):
     """Have array[index : index + LANES] come closer; nothing waits for it."""
 
     def codegen(context, builder, signature, args):
-        place = builder.bitcast(_place(context, builder, signature.args[0], args[0], args[1]), ir.IntType(8).as_pointer())
+        place = builder.bitcast(
+            _place(context, builder, signature.args[0], args[0], args[1]), ir.IntType(8).as_pointer()
+        )
         word = ir.IntType(32)
         function = builder.module.declare_intrinsic(
             "llvm.prefetch.p0", (), ir.FunctionType(ir.VoidType(), [place.type, word, word, word])

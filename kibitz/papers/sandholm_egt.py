@@ -192,7 +192,10 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
             "decks, whose linear programmes have about as many rows.",
         ),
         sheets=(
-            _switch_sheet(plan, results), _method_sheet(results), _first_sheet(results), _thread_sheet(plan, results),
+            _switch_sheet(plan, results),
+            _method_sheet(results),
+            _first_sheet(results),
+            _thread_sheet(plan, results),
             _memory_sheet(results),
         ),
         pictures=(_curves(plan, results),),

@@ -25,7 +25,7 @@ def _choose(task: Task, spec: str) -> Solver:
     from kibitz.solvers.lp import refusal
 
     other = task.form.best_cfr
-    if refusal(task) or task.form.entries > MOST_ENTRIES:
+    if task.form.entries > MOST_ENTRIES or refusal(task):
         return make(other, task)
     if _far_apart(task):
         try:

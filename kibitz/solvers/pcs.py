@@ -56,7 +56,9 @@ class Pcs:
         definition = self.form.definition
         self.boards: Boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
         self.hole, self.last = definition.hole, definition.rounds - 1
-        self.lanes = Lanes(self.form.betting, self.form.of_node, None if self.form.frozen is None else self.form.wanted)
+        self.lanes = Lanes(self.form.betting, self.form.of_node)
+        if self.form.frozen is not None:
+            self.lanes = Lanes(self.form.betting, self.form.of_node, self.form.wanted, self.form.moving)
         self.begins, self.views, self.sizes = zip(
             *(self.lanes.places(seat, self.form.rows) for seat in (0, 1)), strict=True
         )
@@ -65,9 +67,10 @@ class Pcs:
         self.regret = [np.zeros(size * wide, self.dtype) for size in self.sizes]
         self.average = [np.zeros(size * wide, self.dtype) for size in self.sizes]
         if task.start is not None:  # regrets this small are forgotten with the first real ones
-            self._fill(task.start, 1e-6, self.form.deciding)
+            first = task.start
+            self._fill(lambda node: self.form.at(first, node), 1e-6, self.form.deciding)
         if self.form.frozen is not None:
-            self._fill(self.form.frozen.base, 1.0, self.form.frozen.node)
+            self._fill(self.form.frozen.played, 1.0, self.form.frozen.node)
 
     @property
     def _wide(self) -> int:
@@ -84,11 +87,11 @@ class Pcs:
                 f"{needed / 1e9:,.1f} GB to solve, and {free / 1e9:,.1f} GB are free: take fewer buckets"
             )
 
-    def _fill(self, probabilities: NDArray[Any], scale: float, nodes: NDArray[np.bool_]) -> None:
+    def _fill(self, played: Callable[[int], NDArray[Any]], scale: float, nodes: NDArray[np.bool_]) -> None:
         """Set regrets to probabilities, which regret matching gives back."""
         for seat, at, node, lane in self._blocks():
             if nodes[node]:
-                here = self.form.at(probabilities, node)
+                here = played(node)
                 self.regret[seat].reshape(-1, self._wide)[at : at + here.size, lane] = scale * here.ravel()
 
     def _blocks(self) -> Any:
@@ -148,8 +151,10 @@ class Pcs:
         hands, wide = self.boards.hands(0, self.hole), self._wide
         sizes = [(acted + 1, 1)] * 3 + [(depth + 2, 1)] + [(depth + 2, most)] * 2
         vectors = [np.zeros((n, times * hands * wide), self.dtype) for n, times in sizes]
-        return Space(*vectors, np.zeros((acted + 1, 53 * wide), self.dtype), np.zeros(acted + 1, np.int8),
-                     np.zeros(53 * wide, self.dtype), np.zeros(hands * wide, self.dtype))  # fmt: skip
+        sums, known = np.zeros((acted + 1, 53 * wide), self.dtype), np.zeros(acted + 1, np.int8)
+        reach, own, fixed, value, played, worth = vectors
+        return Space(reach, own, fixed, value, played, worth, sums, known, np.zeros(53 * wide, self.dtype),
+                     np.zeros(hands * wide, self.dtype))  # fmt: skip
 
     # Boards
 
@@ -250,9 +255,9 @@ class Pcs:
             here = self.form.at(found, node)
             weights = source[seat].reshape(-1, self._wide)[at : at + here.size, lane].astype(np.float64)
             here[:] = _shares(weights.reshape(here.shape))
-        for node in np.flatnonzero(frozen).tolist():
+        for node in np.flatnonzero(frozen & self.form.deciding if len(frozen) else frozen).tolist():
             assert self.form.frozen is not None
-            self.form.at(found, node)[:] = self.form.at(self.form.frozen.base, node)
+            self.form.at(found, node)[:] = self.form.frozen.played(node)
         return found
 
 
@@ -260,4 +265,5 @@ def _shares(weights: Floats) -> Floats:
     """Rows as probabilities; where there is nothing, uniform."""
     whole = weights.sum(axis=1, keepdims=True)
     even = np.full_like(weights, 1.0 / weights.shape[1])
-    return np.divide(weights, whole, out=even, where=whole > 0.0)
+    found: Floats = np.divide(weights, whole, out=even, where=whole > 0.0)
+    return found

@@ -69,7 +69,7 @@ def partition(game: Game | Tree | CompactForm | str, source: str | Callable[[int
     tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
     form = form_of(tree)
     if isinstance(source, str):
-        kind, words = _read(source)
+        kind, words = read(source)
         if kind == "prefix":
             part, names = _by_prefix(tree, words, source)
         else:
@@ -86,7 +86,7 @@ def partition(game: Game | Tree | CompactForm | str, source: str | Callable[[int
     return result
 
 
-def _read(source: str) -> tuple[str, list[str]]:
+def read(source: str) -> tuple[str, list[str]]:
     found = _CALL.fullmatch(source)
     if not found:
         raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr) or private(J, Q, K)")
@@ -97,11 +97,11 @@ def _of_form(form: CompactForm, source: str | Callable[[int, str], int]) -> Part
     """The same of the infosets of a form without a tree."""
     name = source if isinstance(source, str) else getattr(source, "__name__", "function")
     if isinstance(source, str):
-        kind, words = _read(source)
+        kind, words = read(source)
         if kind == "prefix":
             known = {str(action) for actions in form.infosets.actions for action in actions}
-            lists = _steps(words, known, source)
-            part = form.parts_by_actions([[_fitting(step, known) for step in steps] for steps in lists])
+            lists = steps_of(words, known, source)
+            part = form.parts_by_actions([[fitting(step, known) for step in steps] for steps in lists])
             _check_filled(part, words)
             names = words
         else:
@@ -134,7 +134,7 @@ def _by_function(infosets: Infosets, source: Callable[[int, str], int]) -> Ints:
 
 def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[str]]:
     """Part j holds the decisions after the j-th list of players' actions [Gibson & Szafron 2011, Sec. 6: b-experts]."""
-    lists = _steps(words, {str(a) for actions in tree.infosets.actions for a in actions}, source)
+    lists = steps_of(words, {str(a) for actions in tree.infosets.actions for a in actions}, source)
     node_part = _prefix_parts(tree, lists)
     part = np.full(len(tree.infosets.labels), -1, np.int64)
     deciding = np.flatnonzero(tree.turn >= 0)
@@ -157,23 +157,23 @@ def _check_filled(part: Ints, words: list[str]) -> None:
         raise SpecError(f"there is no decision after {empty[0]!r}, so its expert would have nothing to do")
 
 
-def _steps(words: list[str], known: set[str], source: str) -> list[list[str]]:
+def steps_of(words: list[str], known: set[str], source: str) -> list[list[str]]:
     """The lists of steps that words stand for; none begins with another."""
     if not words:
         raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
     lists = [[w] if w in known else w.split(".") if "." in w else list(w) for w in words]
     for word, steps in zip(words, lists, strict=True):
         for step in steps:
-            if not _fitting(step, known):
+            if not fitting(step, known):
                 raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
     for a in range(len(lists)):
         for b in range(a):
-            if all(_fitting(x, known) & _fitting(y, known) for x, y in zip(lists[a], lists[b], strict=False)):
+            if all(fitting(x, known) & fitting(y, known) for x, y in zip(lists[a], lists[b], strict=False)):
                 raise SpecError(f"parts {words[b]!r} and {words[a]!r} of {source!r} overlap: one begins with the other")
     return lists
 
 
-def _fitting(step: str, names: set[str]) -> set[str]:
+def fitting(step: str, names: set[str]) -> set[str]:
     """The actions that a step stands for: the one of that name, or else all whose names begin with it."""
     return {step} if step in names else {name for name in names if step and name.startswith(step)}
 
@@ -190,7 +190,7 @@ def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
     fits = np.zeros((len(lists), longest, max(1, len(distinct))), bool)
     for j, steps in enumerate(lists):
         for k, step in enumerate(steps):
-            for name in _fitting(step, set(distinct)):
+            for name in fitting(step, set(distinct)):
                 fits[j, k, code_of[name]] = True
     from kibitz.kernels.sequence.layout import follow
 

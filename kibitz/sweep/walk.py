@@ -67,7 +67,8 @@ class Sweep:
         """[betting nodes]  which of `sources` numbers the rows of who decides there."""
         number = {id(source): k for k, source in enumerate(self.sources)}
         own = [np.array([number[id(source)] for source in seat.sources])[seat.of_node] for seat in self.seats]
-        return np.where(self.game.betting.turn == 1, own[1], own[0])
+        found: NDArray[np.int64] = np.where(self.game.betting.turn == 1, own[1], own[0])
+        return found
 
     @cached_property
     def _laid(self) -> tuple[list[Any], tuple[NDArray[Any], NDArray[Any]]]:

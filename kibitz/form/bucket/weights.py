@@ -134,9 +134,7 @@ def settled(
     return rows_on(buckets, last, shard, ahead), order, tie
 
 
-def ordered(
-    boards: Boards, hole: int, part: slice
-) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]:
+def ordered(boards: Boards, hole: int, part: slice) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]:
     """On some of the last boards: hands by strength, the first in order that is as strong; and, by hand, how far ahead
     it is."""
     from kibitz.kernels.cards import joint as kernels

@@ -10,16 +10,21 @@ from numpy.typing import NDArray
 from kibitz.errors import GameError
 from kibitz.form.poker.operator import PokerOperator
 from kibitz.form.poker.rows import Decisions
+from kibitz.games.poker.betting import BettingTree
 
 Ints = NDArray[np.int64]
 
 
 def by_actions(form: Any, lists: list[list[set[str]]]) -> Ints:
-    """[I] part j + 1 where the players' actions begin with list j, each step of which is a set of actions; else 0.
+    """[I] as `nodes_by_actions`. form: of poker, with the betting tree and infosets that know their betting nodes."""
+    nodes, _ = form.infosets.order()
+    found: Ints = nodes_by_actions(form.betting, lists)[nodes]
+    return found
 
-    form: of poker, with the betting tree and infosets that know their betting nodes.
-    """
-    betting = form.betting
+
+def nodes_by_actions(betting: BettingTree, lists: list[list[set[str]]]) -> Ints:
+    """[betting nodes] part j + 1 where the players' actions begin with list j, each step of which is a set of actions;
+    else 0."""
     part = np.zeros(len(betting), np.int64)
     done: list[list[int]] = [[0] * len(lists)]  # by node: steps of each list so far, -1: not on it
     for node in range(1, len(betting)):
@@ -33,9 +38,7 @@ def by_actions(form: Any, lists: list[list[set[str]]]) -> Ints:
                     if steps[j] == len(wanted):
                         part[node] = j + 1
         done.append(steps)
-    nodes, _ = form.infosets.order()
-    found: Ints = part[nodes]
-    return found
+    return part
 
 
 def by_private(form: PokerOperator) -> tuple[list[str], Ints, Ints]:

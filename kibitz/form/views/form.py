@@ -6,7 +6,8 @@ It has no payoff operator: a sum over all boards of hold'em takes hours. Solvers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -31,7 +32,8 @@ class Frozen:
     """Nodes of the betting at which nothing is learnt, and what is played there."""
 
     node: NDArray[np.bool_]  # [betting nodes]
-    base: NDArray[Any]  # [columns] probabilities of the form's infosets; asked for at these nodes alone
+    played: Callable[[int], NDArray[Any]]  # node -> [buckets of its view, actions]
+    digest: str  # of what is played
 
 
 class ViewForm(ViewLayout):
@@ -68,6 +70,14 @@ class ViewForm(ViewLayout):
         only = self.buckets[0]
         return BucketInfosets(BucketLayout(self.game, only.name, only.digest, [of.parent for of in only.rounds]))
 
+    @cached_property
+    def tree_digest(self) -> str:
+        """A fingerprint of the layout, and of what is frozen."""
+        plain = self.infosets.form.tree_digest if self.perfect_recall else super().tree_digest
+        if self.frozen is None:
+            return str(plain)
+        return hashlib.sha256(f"{plain} {self.frozen.digest} ".encode() + self.frozen.node.tobytes()).hexdigest()
+
     @property
     def moving(self) -> NDArray[np.bool_]:
         """[betting nodes] where something is learnt."""
@@ -80,13 +90,15 @@ class ViewForm(ViewLayout):
 
     @cached_property
     def wanted(self) -> NDArray[np.bool_]:
-        """[segments] those in which something is learnt, or that lead to one: no other changes anything."""
-        found = np.zeros(len(self.segments.node), np.bool_)
-        after = {segment: self.levels[segment] for segment in range(len(found))}
-        for segment in sorted(after, key=lambda k: -int(after[k])):
-            nodes = self.segments.node[segment]
-            exits = [self.segments.exit[n] for n in nodes.tolist() if n in self.segments.exit]
-            found[segment] = self.moving[nodes].any() or found[exits].any()
+        """[segments] those that matter to what is learnt: they lead to it, or it leads to them."""
+        leads = self.moving.copy()  # [betting nodes] something is learnt there or below
+        behind = self.moving.copy()  # there or above
+        above = self.betting.parent
+        for node in range(len(above) - 1, 0, -1):
+            leads[above[node]] |= leads[node]
+        for node in range(1, len(above)):
+            behind[node] |= behind[above[node]]
+        found = np.array([bool((leads | behind)[nodes].any()) for nodes in self.segments.node])
         found[0] = True
         return found
 

@@ -17,11 +17,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """A betting tree cut into groups of lanes. Nodes side by side see hands through the same view."""
+    """A betting tree cut into groups of lanes. Nodes side by side see hands through the same view, and all may learn or
+    none."""
 
     betting: BettingTree
     view: NDArray[Any] | None = None  # [betting nodes]  None: one for all
     wanted: NDArray[np.bool_] | None = None  # [segments]  the others are left out; None: all are wanted
+    moves: NDArray[np.bool_] | None = None  # [betting nodes]  where something is learnt; None: all are alike
 
     @cached_property
     def segments(self) -> Any:
@@ -31,7 +33,9 @@ class Lanes:
     def groups(self) -> Groups:
         from kibitz.kernels.vectors import LANES
 
-        kind = None if self.view is None else np.asarray(self.view, np.int64)
+        kind = np.zeros(len(self.betting), np.int64) if self.view is None else 2 * np.asarray(self.view, np.int64)
+        if self.moves is not None:
+            kind += self.moves
         return groups_of(self.betting, self.segments, int(LANES), kind, self.wanted)
 
     @cached_property

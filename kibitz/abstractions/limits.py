@@ -1,0 +1,58 @@
+"""The finest percentile buckets that a limit on infosets allows, spread over the rounds as evenly as it goes.
+
+[Gibson & Szafron 2011, Sec. 6] give each computation the same number of infosets: 24 million are 8 buckets a round of
+limit hold'em for two, and more in an expert, which has a part of the game alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import SolverError
+
+MOST = 1 << 20  # buckets of a round, or children of a bucket
+
+
+def decisions_of(betting: Any, wanted: NDArray[np.bool_] | None = None) -> list[int]:
+    """By round: the betting's decisions, or those of them that are wanted."""
+    here = betting.turn >= 0 if wanted is None else (betting.turn >= 0) & wanted
+    return np.bincount(betting.round[here], minlength=betting.definition.rounds).tolist()  # type: ignore[no-any-return]
+
+
+def infosets_of(decisions: Sequence[int], budgets: Sequence[int], recall: bool = True) -> int:
+    """How many infosets percentile buckets have: n in each round, or n children of each bucket."""
+    total, buckets = 0, 1
+    for count, n in zip(decisions, budgets, strict=True):
+        buckets = buckets * n if recall else n
+        total += count * buckets
+    return total
+
+
+def finest(decisions: Sequence[int], limit: int, recall: bool = True) -> list[int]:
+    """The most buckets, the same in all rounds but for one more in the first few."""
+    if infosets_of(decisions, [1] * len(decisions), recall) > limit:
+        raise SolverError(
+            f"one bucket a round has {infosets_of(decisions, [1] * len(decisions), recall):,} infosets already, more "
+            f"than the limit of {limit:,}"
+        )
+    low, high = 1, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = infosets_of(decisions, [middle] * len(decisions), recall) <= limit
+        low, high = (middle, high) if fits else (low, middle)
+    budgets = [low] * len(decisions)
+    for level in range(len(budgets)):
+        more = [n + (k == level) for k, n in enumerate(budgets)]
+        if infosets_of(decisions, more, recall) <= limit:
+            budgets = more
+    return budgets
+
+
+def percentile_spec(budgets: Sequence[int], recall: bool = True) -> str:
+    """The name of such buckets."""
+    each = str(budgets[0]) if len(set(budgets)) == 1 else f"[{', '.join(map(str, budgets))}]"
+    return f"percentile({each}{'' if recall else ', recall=false'})"
