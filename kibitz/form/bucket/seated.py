@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import GameError
+from kibitz.games.poker import acpc
 from kibitz.games.poker.machine import DIGEST, PokerMachine
 
 Words = NDArray[np.uint64]
@@ -15,15 +16,17 @@ Words = NDArray[np.uint64]
 
 def seated_rows(
     machine: PokerMachine, infosets: Any, probabilities: NDArray[np.float64]
-) -> tuple[str, Words, NDArray[np.float32]]:
-    """(abstraction, keys, values) of a hash table (kernels.walk.hash) that plays a profile within buckets."""
+) -> tuple[Any, Words, NDArray[np.float32]]:
+    """(abstraction or layout of views, keys, values) of a hash table (kernels.walk.hash) that plays a profile."""
     from kibitz.kernels.poker.machine import join_buckets
 
     form = infosets.form
-    if form.definition != machine.definition:
+    if acpc.write(form.definition) != acpc.write(machine.definition):
         raise GameError(f"the profile is of {form.spec or 'another game'}, not of {machine.spec}")
-    view = machine.view(form.abstraction)
-    if bytes(view.arrays.get(DIGEST, b"")).hex() != form.buckets_digest:
+    abstraction = form if hasattr(form, "of_node") else machine.view(form.abstraction).name
+    if abstraction is not form and bytes(machine.view(form.abstraction).arrays.get(DIGEST, b"")).hex() != (
+        form.buckets_digest
+    ):
         raise GameError(
             f"the profile was solved within other buckets than {form.abstraction} makes now: solve it again"
         )
@@ -40,4 +43,4 @@ def seated_rows(
         played = probabilities[first[has] + action]
         values[has, action] = played
         values[has, actions + action] = played
-    return view.name, keys, values
+    return abstraction, keys, values

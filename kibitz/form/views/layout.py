@@ -63,10 +63,13 @@ class ViewLayout:
         self.game, self.definition, self.spec, self.betting = game, game.definition, game.spec, game.betting
         rounds = self.definition.rounds
         self.deciding = self.betting.turn >= 0
-        used, number = np.unique(np.asarray(of_node, np.int64)[self.deciding], return_inverse=True)
-        if np.shape(of_node) != self.deciding.shape or used[0] < 0 or used[-1] >= len(views):
+        given = np.asarray(of_node, np.int64)
+        if given.shape != self.deciding.shape or not ((given >= 0) & (given < len(views)))[self.deciding].all():
             raise GameError("each node of the betting names one of the views")
-        self.views = tuple(views[k] for k in used.tolist())  # those that are used, which others are not told from
+        digests = [view.digest for view in views]
+        same = np.array([digests.index(digest) for digest in digests])
+        used, number = np.unique(same[given[self.deciding]], return_inverse=True)
+        self.views = tuple(views[k] for k in used.tolist())  # those that are used, each once
         self.of_node = np.zeros(len(self.deciding), np.int64)
         self.of_node[self.deciding] = number
         if any(len(view.counts) != rounds or min(view.counts) < 1 for view in self.views):

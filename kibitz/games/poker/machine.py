@@ -14,7 +14,7 @@ from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.games.poker.acpc import Definition
 from kibitz.games.poker.betting import BettingTree
 from kibitz.games.poker.cards import Cards, cards_of, text_of
-from kibitz.games.poker.views import bucket_view, plain_view
+from kibitz.games.poker.views import bucket_view, mixed_view, plain_view
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.spec import unknown
 
@@ -62,6 +62,8 @@ class PokerMachine(Machine):
         if isinstance(abstraction, str) and abstraction in NAMES:
             return RowKeys(abstraction, plain_view(NAMES[abstraction]))
         made = import_module(f"{__package__.split('.')[0]}.abstractions.buckets")  # of a room above this one
+        if hasattr(abstraction, "of_node"):  # a layout of several views
+            return self._mixed(made, abstraction)
         named = isinstance(abstraction, str) and abstraction.partition("(")[0].strip() in made.NAMES
         if not named and (arrays is not None or not made.is_bucket_name(abstraction)):  # a file may not name a path
             raise unknown(f"abstraction of {self.spec}", str(abstraction), [*self.abstractions, *made.NAMES])
@@ -76,6 +78,16 @@ class PokerMachine(Machine):
             fingerprint = np.frombuffer(bytes.fromhex(buckets.digest), np.uint8)
             self._views[buckets.digest] = RowKeys(buckets.name, bucket_view(buckets), {DIGEST: fingerprint})
         return self._views[buckets.digest]
+
+    def _mixed(self, made: Any, layout: Any) -> RowKeys:
+        """Buckets that change from node to node of the betting."""
+        every = [made.hand_buckets(self.definition, view.name) for view in layout.views]
+        for view, buckets in zip(layout.views, every, strict=True):
+            if view.digest != buckets.digest:
+                raise GameError(
+                    f"the profile was solved within other buckets than {view.name} makes now: solve it again"
+                )
+        return RowKeys(layout.abstraction, mixed_view(every, layout.of_node))
 
     def _check_again(self, made: Any, buckets: Any) -> None:
         """Refuse buckets that their name does not make again: a saved strategy could not be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def plain_view(kind: int) -> PokerView:
 
     return PokerView(
         np.int64(kind), np.zeros(1, np.uint64), np.zeros(1, np.uint16), np.zeros(1, np.uint32), _read_only(),
-        np.zeros(1, np.uint64),
+        np.zeros(1, np.uint64), np.zeros(1, np.uint64),
     )  # fmt: skip
 
 
@@ -80,8 +81,31 @@ def bucket_view(buckets: HandBuckets) -> PokerView:
         head[at.FIRST], head[at.LEAST] = add(last.first), add(last.least)
     return at.PokerView(
         np.int64(at.BUCKETS), np.concatenate(pieces), np.concatenate(narrow), np.concatenate(wide), river,
-        np.full(max(1, memo), at.NOWHERE),
+        np.full(max(1, memo), at.NOWHERE), np.zeros(1, np.uint64),
     )  # fmt: skip
+
+
+def mixed_view(every: Sequence[HandBuckets], of_node: NDArray[Any]) -> PokerView:
+    """A view in which each betting node has buckets of its own. of_node: [betting nodes] which."""
+    from kibitz.kernels.poker import buckets as at
+
+    made = [bucket_view(buckets) for buckets in every]
+    begins, sizes = np.zeros(len(made), np.uint64), np.zeros(3, np.uint64)
+    for k, view in enumerate(made):
+        begins[k] = sum(len(before.words) for before in made[:k])
+        for level in range(len(every[k].rounds)):
+            row = int(at.ROUNDS) + 8 * level
+            kind = view.words[row + int(at.KIND)]
+            if kind in (at.NARROW, at.WIDE):
+                view.words[row + int(at.TABLE)] += sizes[int(kind == at.WIDE)]
+            if view.words[row + int(at.MEMO)] != at.NOWHERE:
+                view.words[row + int(at.MEMO)] += sizes[2]
+        sizes += np.array([len(view.narrow), len(view.wide), len(view.memo)], np.uint64)
+    words, narrow, wide, memo = (
+        np.concatenate([getattr(view, what) for view in made]) for what in ("words", "narrow", "wide", "memo")
+    )
+    river = max((view.river for view in made), key=len)
+    return at.PokerView(np.int64(at.BUCKETS), words, narrow, wide, river, memo, begins[np.asarray(of_node, np.int64)])
 
 
 def seen_cards(cards: NDArray[np.integer]) -> Words:

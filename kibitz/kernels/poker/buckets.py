@@ -53,6 +53,16 @@ class PokerView(NamedTuple):
     wide: np.ndarray  # uint32[]  those with more than 65,536
     river: np.ndarray  # uint16[]  how far ahead hands of hold'em are on the river, read-only
     memo: np.ndarray  # uint64[]
+    start: np.ndarray  # uint64[]  by betting node, where its numbers begin in `words`; one for all nodes
+
+
+@part
+def at_node(view, node):
+    """What a betting node sees through."""
+    if len(view.start) == 1:
+        return view
+    words = view.words[view.start[node] :]
+    return PokerView(view.kind, words, view.narrow, view.wide, view.river, view.memo, view.start)
 
 
 @part

@@ -17,7 +17,7 @@ import numpy as np
 from kibitz.kernels.cards.ranking import value_of, value_of_three, with_card
 from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel
 from kibitz.kernels.jit import part as piece
-from kibitz.kernels.poker.buckets import BUCKETS, ISOMORPHIC, RANKS, RAW, bucket_of
+from kibitz.kernels.poker.buckets import BUCKETS, ISOMORPHIC, RANKS, RAW, at_node, bucket_of
 from kibitz.kernels.walk.dispatch import register
 from kibitz.kernels.walk.machine import key as machine_key
 from kibitz.kernels.walk.players import play_deals
@@ -217,7 +217,7 @@ def key(game, view, state):
     at = state.node
     seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
     if view.kind == BUCKETS:
-        return bucket_key(bucket_of(view, seen_cards(game, state, seat, number), number), at)
+        return bucket_key(bucket_of(at_node(view, at), seen_cards(game, state, seat, number), number), at)
     return joined(sight(game, view, state, seat, number), at)
 
 
