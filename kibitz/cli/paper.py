@@ -81,6 +81,12 @@ def paper(
     quick: Annotated[
         bool, typer.Option("--quick", help="Three starts and rough solutions, in about a minute.")
     ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="gibson2011 --table 2: measure exploitability on cores too, a night for each strategy."
+        ),
+    ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Repeat every run. Default: results kept in DIR/runs are reused.")
     ] = False,
@@ -89,18 +95,19 @@ def paper(
     """Recompute a paper's tables over random starts, and check its claims.
 
     Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
-    Toepen, up to twenty; sandholm, up to half an hour a part. Results are kept run by run: after Ctrl-C the
-    same command continues.
+    Toepen, up to twenty; sandholm, up to half an hour a part; gibson2011 --table 2, limit hold'em, three hours. Results
+    are kept run by run: after Ctrl-C the same command continues.
 
     \b
     Examples:
       kibitz paper gibson2011 --table 1
+      kibitz paper gibson2011 --table 2 --quick
       kibitz paper waugh2009 --table 2 --starts 24
       kibitz paper all --out runs/papers --markdown docs/stitching.md
       kibitz paper le2021 --markdown docs/toepen.md
       kibitz paper sandholm --part gameshrink
     """
-    from kibitz.papers import PAPERS, STITCHING, experiment, recompute
+    from kibitz.papers import PAPERS, STITCHING, experiment, table_alone
     from kibitz.papers.runs import Shelf
 
     if name == "toepen":
@@ -108,9 +115,10 @@ def paper(
     if name not in (*PAPERS, "all"):
         raise SpecError(f"unknown paper {name!r}: choose {', '.join(PAPERS)} or all")
     names = list(STITCHING) if name == "all" else [name]
-    found = {each: experiment(each) for each in names}
+    found = {each: table_alone(each, table if len(names) == 1 else None) for each in names}
     if table is not None and (len(names) > 1 or table not in found[name].tables):
-        tables = "; ".join(f"{each} has {' and '.join(of.tables) or 'none'}" for each, of in found.items())
+        listed = {each: (*experiment(each).tables, *experiment(each).alone) for each in names}
+        tables = "; ".join(f"{each} has {' and '.join(of) or 'none'}" for each, of in listed.items())
         raise SpecError(f"--table {table} does not fit: {tables}")
     if part is not None and part not in found[names[0]].parts:
         parts = " and ".join(experiment("sandholm").parts)
@@ -120,8 +128,15 @@ def paper(
     first = found[names[0]]
     if part is not None and starts is None:
         own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
-    plan = replace(first.quick if quick else first.plan, seed=seed, **own)  # type: ignore[arg-type]
-    places = {each: (out or Path("runs/papers")) / each if out is None or len(names) > 1 else out for each in names}
+    alone = f"-table-{table}" if table in experiment(names[0]).alone else ""
+    if exact and not alone:
+        raise SpecError("--exact is for gibson2011 --table 2: all else is exact already")
+    plan = replace(first.quick if quick else first.plan, seed=seed, exact=exact, **own)  # type: ignore[arg-type]
+    places = {
+        each: (out or Path("runs/papers")) / f"{each}{alone}" if out is None or len(names) > 1 else out
+        for each in names
+    }
+    plan = replace(plan, folder=str(places[names[0]]))
     for place in places.values():
         _check_directory(place)
     check_file(markdown, "--markdown", (".md",))
@@ -136,7 +151,7 @@ def paper(
             def told(what: str, done: int, of: int, each: str = each) -> None:
                 watch.phase(f"{each}, {what}" + f": {done} of {of} runs" * (of > 1))
 
-            outcome = recompute(each, plan, told, shelves[each])
+            outcome = found[each].recompute(plan, told, shelves[each])
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
             outcomes.append(outcome)

@@ -20,7 +20,7 @@ __all__ = ["PAPERS", "STITCHING", "Experiment", "Outcome", "Plan", "experiment",
 
 # name -> one line for the command line; the module is resolved on first use
 PAPERS: dict[str, str] = {
-    "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc for two and for three players",
+    "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc for two and three; table 2, hold'em",
     "waugh2009": "Waugh, Bard & Bowling 2009, Strategy Grafting: tables 1 and 2, the Leduc tournament",
     "sandholm": "Sandholm, Sequential imperfect-information games (slides): GameShrink, Rhode Island hold'em",
     "le2021": "Le 2021, A Game-theoretic Approach to the Card Game Toepen: tables 3.1 and 3.2, figures 4.1 to 4.5",
@@ -34,6 +34,15 @@ def experiment(name: str) -> Experiment[Any]:
         raise SpecError(f"there is no paper {name!r}: choose {', '.join(PAPERS)}")
     found: Experiment[Any] = importlib.import_module(f"kibitz.papers.{name}").EXPERIMENT
     return found
+
+
+def table_alone(name: str, table: str | None) -> Experiment[Any]:
+    """The experiment that a table of a paper is, or the paper's own."""
+    found = experiment(name)
+    if table is None or table not in found.alone:
+        return found
+    own: Experiment[Any] = importlib.import_module(f"kibitz.papers.{found.alone[table]}").EXPERIMENT
+    return own
 
 
 def plan_of(name: str, quick: bool = False) -> Plan:

@@ -37,6 +37,8 @@ class Plan:
     jobs: int | None = None  # pieces of work side by side; default: a core each, 1: one after another
     weights: tuple[float, ...] = WEIGHTS  # of starts, for two players; three players have WEIGHT alone
     part: str = ""  # of a paper that has several; empty: all of them
+    folder: str = "runs/papers"  # where large results are kept, beside reports
+    exact: bool = False  # measure what takes hours on cores too
 
     def __post_init__(self) -> None:
         if self.starts < 1:
@@ -131,6 +133,7 @@ class Experiment(Generic[R]):
     unit: str = "start"
     tables: tuple[str, ...] = ()  # of the paper, by number
     parts: Mapping[str, Experiment[Any]] = field(default_factory=dict)  # that can be asked for by themselves
+    alone: Mapping[str, str] = field(default_factory=dict)  # tables that are experiments of their own: table -> module
 
     def recompute(self, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None) -> Outcome:
         """Do the runs that are not on the shelf, and make the page of all."""

@@ -189,7 +189,9 @@ def solved(
         if not mine:
             return None
         if path.exists():
-            return _kept(path, form)
+            kept = _kept(path, form)
+            if int(kept.meta.get("iterations", 0)) >= (options.get("iterations") or 0):
+                return kept  # else the checkpoint goes on
         if tell is not None:
             tell()
         resume = (checkpoint / "manifest.json").exists()

@@ -13,7 +13,7 @@ from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
 from kibitz.profile import Profile
 from kibitz.sweep.strategy import SeatStrategy, always, within_views
-from kibitz.sweep.walk import Sweep, check
+from kibitz.sweep.walk import Floats, Sweep, check
 
 # Strategies without cards, by name: the first of these actions that is offered.
 PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-raise": ("raise", "call")}
@@ -36,6 +36,16 @@ def seats_of(game: Poker, player: Profile | str) -> tuple[SeatStrategy, SeatStra
     buckets = [hand_buckets(game.definition, view.name) for view in layout.views]
     found = within_views(layout, buckets, player.probabilities, player.sha256)
     return found, found
+
+
+def exploited(game: Poker, player: Profile | str, tell: Tell | None = None) -> Floats:
+    """[2]  what best responses of each seat win from a player, over all boards of the game."""
+    return Sweep(game, seats_of(game, player)).best(tell)
+
+
+def is_known(game: Poker, player: Profile | str) -> bool:
+    """Whether that was worked out before, and is in the cache."""
+    return Sweep(game, seats_of(game, player)).is_known()
 
 
 def measured(game: Poker, player: Profile | str, tell: Tell | None = None) -> Measure:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, boards_of
-from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
+from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up, state
 from kibitz.errors import SolverError
 from kibitz.form.bucket.weights import shards_of
 from kibitz.form.views.hands import Source, hands_on, renamed
@@ -199,6 +199,12 @@ class Sweep:
         from kibitz.kernels.poker.sweep import BEST
 
         return self._swept((0, 1), BEST, tell)
+
+    def is_known(self) -> bool:
+        """Whether best responses were worked out before, and are in the cache."""
+        from kibitz.kernels.poker.sweep import BEST
+
+        return not self.shards or state(self.recipe((0, 1), BEST)) == "made"
 
     def value(self, tell: Tell | None = None) -> float:
         """What seat 0 gets when both play their strategies."""

@@ -1,0 +1,232 @@
+"""[Gibson & Szafron 2011, Table 2], two players: stitched strategies of limit Texas hold'em, matched and measured.
+
+Departs from the paper: public chance sampling with linear weights instead of chance-sampled CFR; the strategy that is
+to beat all has as many infosets as is quick to solve, not 797 million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kibitz.errors import SolverError
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Heat, Sheet
+from kibitz.papers.gibson2011_strategies import (
+    ALL,
+    BASE,
+    DYNAMIC,
+    EACH,
+    FILES,
+    FINEST,
+    NAMES,
+    Setting,
+    arguments,
+    exploited,
+    made,
+    matched,
+    sizes_of,
+)
+from kibitz.papers.runs import Answers, Run
+
+TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: limit hold'em for two"
+SOURCE = "Gibson & Szafron 2011, Sec. 6"
+GAME, LIMIT, LARGEST = "poker(file=holdem.limit.2p)", 24_000_000, 60_000_000
+TINY, TINY_LIMIT, TINY_LARGEST = "poker(file=holdem.limit.2p, ranks=4)", 60_000, 150_000
+ITERATIONS, DEALS = 20_000, 500_000
+# Table 2: earnings, their 95% interval, exploitability; milli-big-blinds a hand.
+PAPER = {
+    BASE: (-10.47, 1.99, 310.04), DYNAMIC: (-4.43, 1.98, 307.76), EACH: (-13.13, 2.00, 301.00),
+    ALL: (-4.57, 1.96, 288.82), FINEST: (32.59, 2.14, 135.43),
+}  # fmt: skip
+SOLVING, MATCHES, EXPLOITED = "strategies of hold'em", "matches", "exploitability"
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that was found, milli-big-blinds a hand."""
+
+    setting: Setting
+    strategies: dict[str, dict[str, Any]]
+    won: dict[tuple[str, str], tuple[float, float]]  # (one, other) -> what the one wins, and the 95% interval
+    exploit: dict[str, dict[str, Any]]  # of those that are known
+
+    def earns(self, name: str) -> tuple[float, float]:
+        """The mean over all others, and its 95% interval; matches are independent."""
+        found = [self.against(name, other) for other in NAMES if other != name]
+        return sum(m for m, _ in found) / len(found), sum(e * e for _, e in found) ** 0.5 / len(found)
+
+    def against(self, one: str, other: str) -> tuple[float, float]:
+        if (one, other) in self.won:
+            return self.won[one, other]
+        mean, error = self.won[other, one]
+        return -mean, error
+
+
+def setting_of(plan: Plan) -> Setting:
+    folder = str(Path(plan.folder) / "holdem")
+    if plan.iterations < 100:  # a quick look: a deck of 16 cards
+        return Setting(TINY, TINY_LIMIT, TINY_LARGEST, 10 * plan.iterations, 20_000, f"{folder}-quick")
+    return Setting(GAME, LIMIT, LARGEST, plan.iterations, DEALS, folder)
+
+
+def device_of(plan: Plan) -> str:
+    """Where best responses are found: on a GPU if there is one; on cores only if that was asked for or is quick."""
+    from kibitz.form.bucket.device import Device
+
+    try:
+        Device("gpu")
+    except SolverError:
+        return "cpu"
+    return "gpu"
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Strategies one after another, as experts need the base; then matches; and best responses where they are quick, or
+    were asked for."""
+    setting = setting_of(plan)
+    given = arguments(setting)
+    found = [
+        Run(SOLVING, made, [(name, *given) for name in NAMES]),
+        Run(MATCHES, matched, [given]),
+    ]  # fmt: skip
+    device = device_of(plan)
+    if device == "gpu" or plan.exact or setting.game == TINY:
+        found.append(Run(EXPLOITED, exploited, [(name, device, *given) for name in NAMES]))
+    return found
+
+
+def gather(plan: Plan, found: Answers) -> Results:
+    won = {(each["one"], each["other"]): (each["mean"], each["error"]) for each in found[MATCHES][0]}
+    exploit = {each["name"]: each for each in found.get(EXPLOITED, [])}
+    return Results(setting_of(plan), {each["name"]: each for each in found[SOLVING]}, won, exploit)
+
+
+def claims(r: Results) -> Iterator[Claim]:
+    """What the paper says of Table 2, two players. A claim about earnings holds if the difference is above the noise
+    of the matches."""
+
+    def more(x: str, y: str, source: str = SOURCE) -> Claim:
+        (a, ea), (b, eb) = r.earns(x), r.earns(y)
+        return Claim(f"{x} earns more than {y}", source, (a - b > (ea * ea + eb * eb) ** 0.5,))
+
+    yield from (more(x, BASE) for x in (DYNAMIC, ALL))
+    yield more(ALL, EACH)
+    yield Claim(
+        f"{EACH} earns no more than {BASE}", SOURCE,
+        (r.earns(EACH)[0] - r.earns(BASE)[0] <= (r.earns(EACH)[1] ** 2 + r.earns(BASE)[1] ** 2) ** 0.5,),
+    )  # fmt: skip
+    for name in NAMES[:-1]:
+        mean, error = r.against(FINEST, name)
+        yield Claim(f"the finest strategy beats {name}", SOURCE, (mean > error,))
+    if r.exploit:
+        for x in (DYNAMIC, EACH, ALL):
+            yield Claim(f"{x} is less exploitable than {BASE}", SOURCE, (_exploit(r, x) < _exploit(r, BASE),))
+        yield Claim(f"{ALL} is the least exploitable of those of 24 million", SOURCE,
+                    (_exploit(r, ALL) == min(_exploit(r, name) for name in NAMES[:-1]),))  # fmt: skip
+        yield Claim("the finest strategy is the least exploitable", SOURCE,
+                    (_exploit(r, FINEST) == min(_exploit(r, name) for name in NAMES),))  # fmt: skip
+        yield Claim(f"{BASE} is no more exploitable than the paper's", OURS, (_exploit(r, BASE) <= PAPER[BASE][2],))
+
+
+def _exploit(r: Results, name: str) -> float:
+    return float(r.exploit[name]["exploitability"])
+
+
+def table(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for name in NAMES:
+        earns, error = r.earns(name)
+        known = name in r.exploit
+        rows.append((
+            name, f"{earns:.2f} ± {error:.2f}", f"{PAPER[name][0]:.2f} ± {PAPER[name][1]:.2f}",
+            f"{_exploit(r, name):.2f}" if known else "not measured", f"{PAPER[name][2]:.2f}",
+        ))  # fmt: skip
+    return Sheet(
+        "Table 2, two players: milli-big-blinds a hand", ("strategy", "earns", "paper", "exploitability", "paper"),
+        rows,
+        f"Earnings: the mean over matches against each of the others, {r.setting.deals:,} duplicate deals each, with "
+        "the 95% interval. Exploitability: the mean of what best responses of both seats win in the whole game, "
+        f"exactly. The paper's last row has 797 million infosets, ours {r.strategies[FINEST]['infosets']:,}.",
+        table=2,
+    )  # fmt: skip
+
+
+def sizes(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for name in NAMES:
+        facts = r.strategies[name]
+        gap = facts["gap"]
+        rows.append((
+            name, str(facts["buckets"]), f"{facts['infosets']:,}", f"{facts['largest']:,}" if facts["largest"] else "",
+            f"{min(facts['iterations']):,}", "" if gap is None else f"{gap:.3f}",
+        ))  # fmt: skip
+    return Sheet(
+        "Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "iterations of each", "gap"), rows,
+        "A stitched strategy has the infosets of its base and of all experts. The gap is within the buckets, in chips, "
+        "where it is known.",
+    )  # fmt: skip
+
+
+def experts(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        (f"{name}: {part}", ", ".join(map(str, seats)), str(buckets), f"{size:,}")
+        for name in (EACH, ALL) for part, seats, buckets, size in r.strategies[name]["experts"]
+    ]  # fmt: skip
+    return Sheet("Experts", ("part", "seats", "buckets: of the base, and in the part", "infosets that move"), rows)
+
+
+def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
+    sizes_of(r.setting.game, r.setting.limit, r.setting.finest)
+    measured = (
+        "Exploitability was measured exactly, over all boards, on "
+        + ("a GPU." if any(each["device"] == "gpu" for each in r.exploit.values()) else "the cores of the machine.")
+        if r.exploit
+        else "Exploitability was not measured: there is no GPU here, and cores take a night a strategy. The same "
+        "command with --exact does it and can be stopped and gone on with, or `kibitz evaluate "
+        f"{Path(r.setting.folder) / (FILES[BASE] + '.profile')} --whole` for one of them."
+    )
+    earned = {name: r.earns(name)[0] for name in NAMES}
+    matrix = [[0.0 if x == y else r.against(x, y)[0] for y in NAMES] for x in NAMES]
+    return Page(
+        about=(
+            f"{r.setting.game}, stitched from percentile E[HS^2] buckets with perfect recall. Every computation has at "
+            f"most {r.setting.limit:,} infosets, with buckets spread over the rounds as evenly as it goes, and "
+            f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. "
+            f"{measured}"
+        ),
+        departs=(
+            "The paper ran 720 million iterations of chance-sampled CFR, one deal each, for every computation.",
+            "How the dynamic strategy divides its infosets between the base and the r-expert is not in the paper: here "
+            "the rest of the game has one bucket a round less than Base, and the expert has what is left.",
+        ),
+        sheets=(table(r), sizes(r), experts(r)),
+        pictures=(
+            Heat("holdem", "What the row wins from the column, milli-big-blinds a hand", NAMES, matrix, "mbb/h",
+                 (("earns", list(earned.values())),)),
+        ),
+        figures={
+            "unit": "milli-big-blinds a hand",
+            "strategies": r.strategies,
+            "matches": [{"one": a, "other": b, "mean": m, "error": e} for (a, b), (m, e) in r.won.items()],
+            "earnings": {name: r.earns(name) for name in NAMES},
+            "exploitability": r.exploit,
+            "paper": {name: list(row) for name, row in PAPER.items()},
+        },
+        summary=_summary(claims),
+    )  # fmt: skip
+
+
+def _summary(claims: Sequence[Claim]) -> str:
+    own = [claim for claim in claims if claim.source != OURS]
+    held = sum(all(claim.held) for claim in own)
+    return f"Of {len(own)} claims about it {held} hold here and {len(own) - held} do not."
+
+
+EXPERIMENT = Experiment(
+    "gibson2011", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=20), runs, gather, claims,
+    page, unit="run", tables=("2",),
+)  # fmt: skip

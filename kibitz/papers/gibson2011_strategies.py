@@ -1,0 +1,172 @@
+"""The strategies of [Gibson & Szafron 2011, Sec. 6] for limit Texas hold'em for two: sizes, solved, matched, measured.
+
+Each computation has as many percentile buckets as a limit on its infosets allows. Strategies are kept as profiles in a
+folder, where they are made once: a profile that is there with enough iterations is taken, and one that was stopped goes
+on.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kibitz.abstractions.buckets import hand_buckets
+from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.form.views.form import ViewForm
+from kibitz.profile import Profile
+from kibitz.stitch.views import betting_parts, dynamic_form, poker_of, solved, static_views
+
+BASE, DYNAMIC, EACH, ALL, FINEST = "Base", "Dynamic", "Static.S={i}", "Static.S=N", "Finest"
+NAMES = (BASE, DYNAMIC, EACH, ALL, FINEST)
+FILES = {BASE: "base", DYNAMIC: "dynamic", EACH: "each", ALL: "all", FINEST: "finest"}
+EACH_PARTS, ALL_PARTS, DYNAMIC_PARTS = "prefix(r, cr, ccr, cccr)", "prefix(r, cr)", "prefix(r)"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is run. Plain data, so that a run's arguments can be written down."""
+
+    game: str
+    limit: int  # infosets of a computation
+    finest: int  # the same of the strategy that is to beat all
+    iterations: int  # of every computation
+    deals: int  # of every match
+    folder: str  # where strategies are kept
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Which buckets each computation has."""
+
+    base: str
+    finest: str
+    dynamic: tuple[str, str]  # outside, in the part
+    each: dict[str, str]  # by part
+    all: dict[str, str]
+    infosets: dict[str, int]  # by strategy, of its largest computation, as counted before buckets are made
+
+
+@lru_cache(8)
+def sizes_of(game: str, limit: int, largest: int) -> Sizes:
+    """The most buckets that the limit allows, spread over the rounds as evenly as it goes."""
+    betting = poker_of(game).betting
+    every = decisions_of(betting)
+    base = finest(every, limit)
+    counted = {BASE: infosets_of(every, base)}
+    top = finest(every, largest)
+    counted[FINEST] = infosets_of(every, top)
+
+    parts = betting_parts(poker_of(game), DYNAMIC_PARTS).part
+    outside, inside = decisions_of(betting, parts == 0), decisions_of(betting, parts == 1)
+    coarse = [max(1, n - 1) for n in base]
+    left = limit - infosets_of(outside, coarse)
+    fine = finest(inside, left)
+    counted[DYNAMIC] = infosets_of(outside, coarse) + infosets_of(inside, fine)
+
+    each, counted[EACH] = {}, 0
+    parts_of_each = betting_parts(poker_of(game), EACH_PARTS)
+    for j, name in enumerate(parts_of_each.names[1:], 1):
+        here = parts_of_each.part == j
+        free = max(infosets_of(decisions_of(betting, ~here & (betting.turn == seat)), base) for seat in (0, 1))
+        budgets = finest(decisions_of(betting, here), limit - free)
+        each[name] = percentile_spec(budgets)
+        counted[EACH] = max(counted[EACH], free + infosets_of(decisions_of(betting, here), budgets))
+
+    every_part, counted[ALL] = {}, 0
+    parts_of_all = betting_parts(poker_of(game), ALL_PARTS)
+    for j, name in enumerate(parts_of_all.names[1:], 1):
+        mine = decisions_of(betting, parts_of_all.part == j)
+        every_part[name] = percentile_spec(finest(mine, limit))
+        counted[ALL] = max(counted[ALL], infosets_of(mine, finest(mine, limit)))
+    return Sizes(percentile_spec(base), percentile_spec(top), (percentile_spec(coarse), percentile_spec(fine)), each,
+                 every_part, counted)  # fmt: skip
+
+
+def made(name: str, *given: Any) -> dict[str, Any]:
+    """Make a strategy, or find it made: (seconds that it took, infosets, iterations, buckets)."""
+    setting = Setting(*given)
+    folder = Path(setting.folder)
+    path = folder / f"{FILES[name]}.profile"
+    began = time.perf_counter()
+    profile = _strategy(name, setting, folder)
+    if name in (EACH, ALL) and (not path.exists() or Profile.load(path).sha256 != profile.sha256):
+        profile.save(path)
+    compact = profile.infosets.compact
+    assert compact is not None
+    form: Any = compact.form
+    how = profile.meta.get("stitch", {})
+    return {
+        "name": name, "file": str(path), "seconds": time.perf_counter() - began,
+        "infosets": int(form.points) if isinstance(form, ViewForm) else int(np.diff(profile.infosets.seat_start).sum()),
+        "largest": int(how.get("size", profile.meta.get("size", 0))),
+        "iterations": how.get("iterations", [int(profile.meta.get("iterations", 0))]),
+        "buckets": profile.meta.get("abstraction", ""), "experts": how.get("experts", []),
+        "gap": profile.meta.get("abstract_nash_conv"),
+    }  # fmt: skip
+
+
+def _strategy(name: str, setting: Setting, folder: Path) -> Profile:
+    rules = poker_of(setting.game)
+    sizes = sizes_of(setting.game, setting.limit, setting.finest)
+
+    def whole(form: ViewForm, file: str) -> Profile:
+        found = solved(form, "pcs", folder / file, iterations=setting.iterations)
+        assert found is not None
+        return found
+
+    if name in (BASE, FINEST):
+        spec = sizes.base if name == BASE else sizes.finest
+        return whole(ViewForm(rules, [hand_buckets(rules.definition, spec)]), FILES[name])
+    if name == DYNAMIC:
+        return whole(dynamic_form(rules, DYNAMIC_PARTS, *sizes.dynamic), FILES[name])
+    base = Profile.load(folder / f"{FILES[BASE]}.profile")
+    parts, seats, inside = (EACH_PARTS, "each", sizes.each) if name == EACH else (ALL_PARTS, "all", sizes.all)
+    return static_views(rules, base, parts, seats, inside, iterations=setting.iterations, keep=folder / FILES[name])
+
+
+def matched(*given: Any) -> list[dict[str, Any]]:
+    """All pairs of strategies: what the first wins, in milli-big-blinds a hand, with the 95% interval."""
+    from kibitz.evaluate.match import match
+    from kibitz.machine import machine_of
+    from kibitz.play.agents import agent
+
+    setting = Setting(*given)
+    machine = machine_of(setting.game)
+    unit = 1000.0 / max(poker_of(setting.game).definition.blinds)
+    files = {name: str(Path(setting.folder) / f"{FILES[name]}.profile") for name in NAMES}
+    found = []
+    for one in NAMES[:-1]:
+        first = agent(files[one], machine)
+        for other in NAMES[NAMES.index(one) + 1 :]:
+            began = time.perf_counter()
+            played = match(machine, first, agent(files[other], machine), deals=setting.deals)
+            found.append({"one": one, "other": other, "mean": played.mean * unit, "error": played.error * unit,
+                          "seconds": time.perf_counter() - began})  # fmt: skip
+    return found
+
+
+def exploited(name: str, device: str, *given: Any) -> dict[str, Any]:
+    """Best responses to a strategy in the whole game, exactly; milli-big-blinds a hand."""
+    from kibitz.sweep.profiles import exploited as swept
+
+    setting = Setting(*given)
+    rules = poker_of(setting.game)
+    unit = 1000.0 / max(rules.definition.blinds)
+    began = time.perf_counter()
+    best = swept(rules, Profile.load(Path(setting.folder) / f"{FILES[name]}.profile"))
+    return {"name": name, "best": [float(x) * unit for x in best], "exploitability": float(best.mean()) * unit,
+            "device": device, "seconds": time.perf_counter() - began}  # fmt: skip
+
+
+def pairs() -> list[tuple[str, str]]:
+    return list(combinations(NAMES, 2))
+
+
+def arguments(setting: Setting) -> tuple[Any, ...]:
+    return tuple(asdict(setting).values())
