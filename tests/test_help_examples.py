@@ -37,6 +37,7 @@ SMALLER = [
     (r"--starts \d+", "--starts 2"),
     (r"^paper (\w+)", r"paper \1 --quick"),
     (r"/tmp/", "tmp/"),
+    (r"holdem\.limit\.2p --limit 24M", "'poker(file=holdem.limit.2p, ranks=4)' --limit 20k"),
     (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
 ]
 # With compiling, a minute.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import tempfile
 from contextlib import suppress
@@ -24,6 +25,7 @@ from kibitz.cli.common import (
     note,
     print_json,
     quoted,
+    rules_of,
     save_or_rescue,
     subject_of,
 )
@@ -95,6 +97,15 @@ def solve(
             autocompletion=complete.abstractions,
         ),
     ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit",
+            metavar="INFOSETS",
+            help="Poker for two: the finest percentile buckets that have at most so many infosets, as 24M. Their sizes "
+            "are printed first.",
+        ),
+    ] = None,
     threads: Annotated[
         int | None,
         number("--threads", metavar="N", help="Cores to use; same result, except by mccfr. Default: all that help."),
@@ -133,7 +144,10 @@ def solve(
       kibitz solve rhode_island --solver dcfr+ --until 0.01 --out ri.profile
       kibitz solve rhode_island --abstraction 'percentile(6)' --until 0.1
       kibitz solve rhode_island --abstraction 'percentile(6, recall=false)' --solver pcs --seconds 60
+      kibitz solve holdem.limit.2p --limit 24M --solver pcs --seconds 900 --checkpoint h.checkpoint --out h.profile
     """
+    if limit is not None:
+        abstraction = _finest(game, abstraction, limit, resume, not (json or quiet))
     order = Order(
         game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot,
         log, abstraction, device,
@@ -164,6 +178,39 @@ def solve(
 
 
 # Before
+
+
+def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path | None, shown: bool) -> str:
+    """The buckets that --limit stands for."""
+    from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
+    from kibitz.form.choice import needs_tree
+
+    if abstraction is not None or resume is not None or game is None:
+        raise SolverError("--limit chooses the buckets of a new run: name a GAME, and leave --abstraction out")
+    rules: Any = rules_of(game)
+    if needs_tree(rules):
+        raise SolverError(f"--limit is for poker games for two: {game} is none")
+    decisions, most = decisions_of(rules.betting), counted(limit)
+    budgets = finest(decisions, most)
+    spec = percentile_spec(budgets)
+    if shown:
+        each, buckets = [], 1
+        for count, n in zip(decisions, budgets, strict=True):
+            buckets *= n
+            each.append(f"{count:,} x {buckets:,}")
+        typer.echo(
+            f"{spec}: {infosets_of(decisions, budgets):,} infosets at most, by round decisions x buckets: "
+            f"{', '.join(each)}"
+        )
+    return spec
+
+
+def counted(text: str) -> int:
+    """A number such as 24M or 1.5G."""
+    found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kKmMgG]?)\s*", text)
+    if found is None or float(found[1]) <= 0:
+        raise SolverError(f"--limit {text} should be a number of infosets, as 24M")
+    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
 
 
 def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> Order:
