@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from kibitz.cards.boards import Boards, boards_of
 from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
 from kibitz.errors import SolverError
+from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.weights import shards_of
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
 from kibitz.sweep.betting import Lanes
 from kibitz.sweep.boards import hands_on, renamed
+from kibitz.sweep.gpu import Shards
 from kibitz.sweep.strategy import SeatStrategy, Source
 
 Floats = NDArray[np.float64]
@@ -46,8 +48,11 @@ class Sweep:
     What a shard gives is added up in whole numbers, so sums do not depend on the order in which shards come.
     """
 
-    def __init__(self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32) -> None:
+    def __init__(
+        self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32, device: str = "cpu"
+    ) -> None:
         check(game)
+        self.device = Device(device)
         definition = game.definition
         self.game, self.definition, self.dtype = game, definition, np.dtype(dtype)
         self.boards: Boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
@@ -144,6 +149,8 @@ class Sweep:
 
     def shard(self, number: int, seats: tuple[int, ...], mode: int, roots: list[NDArray[Any]]) -> list[Floats]:
         """What some seats get on all boards of a shard: by seat [groups of the round, hands before, LANES]."""
+        if self.device.on_gpu:
+            return self.gpu.shard(number, seats, mode, roots)
         shard = self.shards[number]
         hands = [
             None if level < self.begin else hands_on(self.boards, self.hole, level, shard, self.sources)
@@ -155,6 +162,11 @@ class Sweep:
             self._visit(shard, hands, self.begin, slice(0, 1), seat, mode, root, total)
             found.append(total)
         return found
+
+    @cached_property
+    def gpu(self) -> Shards:
+        """Shards on a GPU."""
+        return Shards(self, self.device)
 
     def _visit(self, shard: list[slice], hands: list[Any], level: int, boards: slice, seat: int, mode: int,
                roots: NDArray[Any], above: Floats) -> None:  # fmt: skip
@@ -226,6 +238,8 @@ class Sweep:
 
         def make(arrays: Arrays, lock: threading.Lock) -> Fill:
             roots = [self.roots(seat)[-1] for seat in seats]
+            if self.device.on_gpu:
+                _ = self.gpu  # before threads ask for it, and before any work if the GPU has too little memory
 
             def fill(piece: int) -> None:
                 for k, found in enumerate(self.shard(piece, seats, mode, roots)):

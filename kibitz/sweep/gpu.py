@@ -1,0 +1,333 @@
+"""Sweeps on a GPU: the boards of a shard round by round, each round's at once.
+
+Cores put hands into order and find their rows, a few shards ahead; reaches, values and their sums over boards are all
+on the GPU, by kernels that are written for the betting of the game (`cuda.py`). Every sum has a fixed order, so the
+same GPU gives the same bits; against `kernels/poker/sweep.py` they differ by rounding.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.boards import pairs
+from kibitz.errors import SolverError
+from kibitz.form.bucket.device import Device
+from kibitz.form.bucket.weights import ordered, rows_on
+from kibitz.sweep.boards import copies_of, hands_before, renamed
+from kibitz.sweep.cuda import (
+    CARD_BITS, EXIT, GATHER, UP_AT, WARP, WIDE, Part, Round, Writer, prelude, shapes_of, shared_bytes,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from kibitz.sweep.walk import Sweep
+
+Floats = NDArray[np.float64]
+
+MOST_ROOM = 16 << 30  # bytes for what betting is worth on the last boards: a shard of hold'em at once
+SHARE = 0.8  # of free memory that is taken at most
+THREADS = 256
+PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
+
+
+@dataclass
+class Packed:
+    """The hands on the boards of a round of a shard, in memory or on the GPU. B boards of H hands, A boards before."""
+
+    hands: Any  # uint32[B, H, words]  `pack_hands`
+    ends: Any  # uint16[B, H]
+    where: Any  # uint16[B, hands before]
+    copies: Any  # float64[B]
+    above: Any  # int32[B]  the board before, counted from the shard's
+    below: Any  # int32[A + 1]  where the boards that continue one begin
+    names: Any  # uint16[renamings, H]  what renamings that leave a board alone make of its hands
+    name_at: Any  # int32[B + 1]  where those of a board begin; none, if only one does
+
+    def sent(self, xp: Any) -> Packed:
+        return Packed(*(xp.asarray(each) for each in vars(self).values()))
+
+
+@dataclass
+class Tables:
+    """The betting of a round on the GPU, for one seat."""
+
+    of: Round
+    stake: Any  # [G, N, WIDE]
+    begin: tuple[Any, Any]  # int64[G, N]  by seat
+    exits: Any  # int32[G, N, WIDE]  the lane of the next round; -1: none
+    kinds: list[tuple[Writer, Any]]  # by shape: its code, int32[groups of the shape]
+    module: Any
+
+
+class Shards:
+    """What `Sweep.shard` works out, on a GPU. Several threads may ask: they prepare side by side and run in turn."""
+
+    def __init__(self, sweep: Sweep, device: Device) -> None:
+        self.sweep, self.device = sweep, device
+        self.xp = self.device.xp
+        self._lock, self._threads = threading.Lock(), threading.local()
+        self._tables: dict[tuple[int, int, int], Tables] = {}
+        self._check_room()
+
+    # Room
+
+    def _most(self, level: int) -> int:
+        """Boards of a round that a shard has at most; one before the first cards."""
+        return max(shard[level].stop - shard[level].start for shard in self.sweep.shards)
+
+    def _vector(self, level: int) -> int:
+        """Numbers by group, hand before and lane."""
+        return self.sweep.groups(level) * self.sweep.hands(max(0, level - 1)) * WIDE
+
+    def _board(self, level: int) -> int:
+        """Bytes of what betting is worth on a board."""
+        return self.sweep.groups(level) * self.sweep.hands(level) * WIDE * self.sweep.dtype.itemsize
+
+    @cached_property
+    def _levels(self) -> range:
+        return range(self.sweep.begin, self.sweep.last + 1)
+
+    @cached_property
+    def _least_room(self) -> int:
+        """Bytes that the values of one board's continuations need, in all slots that are ever in use."""
+        most = 0
+        for level in self._levels:
+            below = self.sweep.boards.rounds[level].below
+            slots = self._slots(level)
+            most = max(most, slots * int(np.diff(below).max()) * self._board(level) if level > self.sweep.begin
+                       else slots * self._board(level))  # fmt: skip
+        return most
+
+    def _slots(self, level: int) -> int:
+        betting = self.sweep._laid[0][level]
+        return 1 + max(
+            part.slot for shape in shapes_of(betting) for seat in (0, 1) for part in self._writer(shape, seat, level).parts
+        )
+
+    def _writer(self, shape: Any, seat: int, level: int, played: bool = False, name: str = "b") -> Writer:
+        return Writer(shape, seat, played, self._round(level), name)
+
+    def _check_room(self) -> None:
+        """Refuse before the start what the GPU cannot hold."""
+        fixed = sum(table.nbytes for table in self.sweep._laid[1])
+        for level in self._levels:
+            boards = self._most(level - 1)
+            fixed += boards * self._vector(level) * (8 + self.sweep.dtype.itemsize)
+            fixed += 4 * self._most(level) * self.sweep.hands(level) * 4 * self._round(level).words  # in a few threads
+        free = SHARE * self.device.free()
+        if fixed + self._least_room > free:
+            raise SolverError(
+                f"a sweep of {self.sweep.game.spec or 'this game'} takes {(fixed + self._least_room) / 1e9:.1f} GB of "
+                f"the GPU's memory, and {free / 1e9:.1f} GB may be used: take a larger GPU, or leave out --device"
+            )
+        self._room = int(max(self._least_room, min(MOST_ROOM, free - fixed, self._whole_room)))
+
+    @property
+    def _whole_room(self) -> int:
+        return max(self._slots(level) * self._most(level) * self._board(level) for level in self._levels)
+
+    @cached_property
+    def _values(self) -> Any:
+        return self.xp.empty(self._room // self.sweep.dtype.itemsize, self.sweep.dtype)
+
+    @cached_property
+    def _roots(self) -> list[Any]:
+        """By round: reaches at the roots of its groups, by board before. Lanes that nothing leads to stay zero."""
+        return [None if level < self.sweep.begin else self.xp.zeros(self._most(level - 1) * self._vector(level), self.sweep.dtype)
+                for level in range(self.sweep.last + 1)]  # fmt: skip
+
+    @cached_property
+    def _sums(self) -> list[Any]:
+        """By round: what a seat gets on its boards, summed by board before."""
+        return [None if level < self.sweep.begin else self.xp.zeros(self._most(level - 1) * self._vector(level), np.float64)
+                for level in range(self.sweep.last + 1)]  # fmt: skip
+
+    @cached_property
+    def _strategies(self) -> list[Any]:
+        return [self.xp.asarray(table) for table in self.sweep._laid[1]]
+
+    # Betting
+
+    def _round(self, level: int) -> Round:
+        sweep = self.sweep
+        betting = sweep._laid[0][level]
+        row = tuple("0u" if seat.source is None else f"h.{'yzw'[sweep.sources.index(seat.source)]}" for seat in sweep.seats)
+        return Round(
+            sweep.hands(level), sweep.hands(max(0, level - 1)), sweep.groups(level), int(np.diff(betting.group_node).max()),
+            sweep.groups(level + 1) if level < sweep.last else 1, sweep.boards.live(level), sweep.hole == 2,
+            2 if len(sweep.sources) < 2 else 4, (row[0], row[1]), "float" if sweep.dtype == np.float32 else "double",
+        )  # fmt: skip
+
+    def tables(self, level: int, seat: int, mode: int) -> Tables:
+        """The betting of a round for a seat; compiled when it is first asked for."""
+        key = level, seat, mode
+        if key not in self._tables:
+            self._tables[key] = self._made(*key)
+        return self._tables[key]
+
+    def _made(self, level: int, seat: int, mode: int) -> Tables:
+        from kibitz.kernels.poker.sweep import PLAYED
+
+        betting, of, xp = self.sweep._laid[0][level], self._round(level), self.xp
+        stake = np.zeros((of.groups, of.nodes, WIDE), self.sweep.dtype)
+        begin = np.zeros((2, of.groups, of.nodes), np.int64)
+        exits = np.full((of.groups, of.nodes, WIDE), -1, np.int32)
+        for g in range(of.groups):
+            nodes = slice(*betting.group_node[g : g + 2].tolist())
+            size = nodes.stop - nodes.start
+            stake[g, :size], begin[:, g, :size] = betting.stake[seat, nodes], betting.sequence[:, nodes]
+            for link in range(*betting.group_link[g : g + 2].tolist()):
+                lane, lanes = int(betting.link_lane[link]), int(betting.link_count[link])
+                first = int(betting.link_group[link]) * WIDE + int(betting.link_first[link])
+                exits[g, betting.link_node[link], lane : lane + lanes] = np.arange(first, first + lanes)
+        kinds = [
+            (self._writer(shape, seat, level, mode == PLAYED, f"b{k}"), xp.asarray(np.array(groups, np.int32)))
+            for k, (shape, groups) in enumerate(shapes_of(betting).items())
+        ]
+        module = self._compile(prelude(of) + GATHER + "".join(writer.source() for writer, _ in kinds))
+        return Tables(of, xp.asarray(stake), (xp.asarray(begin[0]), xp.asarray(begin[1])), xp.asarray(exits), kinds, module)
+
+    def _compile(self, source: str) -> Any:
+        return self.xp.RawModule(code=source, options=("-std=c++17",))
+
+    def _function(self, module: Any, name: str, shared: int = 0) -> Any:
+        found = module.get_function(name)
+        if shared > PLAIN_SHARED:
+            found.max_dynamic_shared_size_bytes = shared
+        if shared:
+            found.preferred_shared_memory_carveout = 100
+        return found
+
+    # Shards
+
+    def shard(self, number: int, seats: tuple[int, ...], mode: int, roots: list[NDArray[Any]]) -> list[Floats]:
+        """As `Sweep.shard`."""
+        packed = [self.packed(number, level) for level in self._levels]
+        with self._streaming():
+            sent = [each.sent(self.xp) for each in packed]
+            starts = [self.xp.asarray(root.ravel()) for root in roots]
+            self._wait()
+            found = []
+            with self._lock:
+                for seat, start in zip(seats, starts, strict=True):
+                    found.append(self._run(packed, sent, seat, mode, start))
+        return found
+
+    def packed(self, number: int, level: int) -> Packed:
+        """The boards of a round of a shard."""
+        from kibitz.kernels.poker.packed import pack_hands
+
+        sweep, shard = self.sweep, self.sweep.shards[number]
+        boards, hole, here, before = sweep.boards, sweep.hole, shard[level], shard[level - 1]
+        size, hands = here.stop - here.start, sweep.hands(level)
+        if level == sweep.last:
+            order, tie, ahead = ordered(boards, hole, here)
+        else:
+            order = np.broadcast_to(np.arange(hands, dtype=np.int16), (size, hands))
+            tie, ahead = np.zeros((1, 1), np.int16) + np.zeros((size, hands), np.int16), None
+        rows = np.zeros((len(sweep.sources), size, hands), np.uint32)
+        for k, source in enumerate(sweep.sources):
+            if source is not None:
+                rows[k] = rows_on(source, level, shard, ahead)
+        words = self._round(level).words
+        made = np.zeros((size, hands, words), np.uint32)
+        ends = np.zeros((size, hands), np.uint16)
+        where = np.full((size, sweep.hands(level - 1)), 65535, np.uint16)
+        cards = pairs(boards.live(level), hole)[:, [0, hole - 1]]
+        pack_hands(np.ascontiguousarray(order), tie, hands_before(boards, hole, level, shard), rows,
+                   np.ascontiguousarray(cards), CARD_BITS, UP_AT, made, ends, where)  # fmt: skip
+        below = np.array([0, size]) if level == sweep.begin else (
+            boards.rounds[level].below[before.start : before.stop + 1] - here.start)  # fmt: skip
+        above = np.repeat(np.arange(len(below) - 1), np.diff(below))
+        names: list[Any] = [np.zeros((0, hands), np.int64)]
+        if level < sweep.last:
+            group = boards.rounds[level].group[here]
+            names += [
+                renamed(boards, hole, level, here.start + k) if int(bits).bit_count() > 1 else names[0]
+                for k, bits in enumerate(group)
+            ]
+        else:
+            names += [names[0]] * size
+        name_at = np.cumsum([0, *(len(each) for each in names[1:])])
+        return Packed(made, ends, where, copies_of(boards, hole, level, here), above.astype(np.int32),
+                      below.astype(np.int32), np.concatenate(names).astype(np.uint16), name_at.astype(np.int32))  # fmt: skip
+
+    @contextlib.contextmanager
+    def _streaming(self) -> Iterator[None]:
+        """What a thread asks of the GPU goes in a line of its own."""
+        if not hasattr(self._threads, "stream"):
+            self._threads.stream = self.xp.cuda.Stream(non_blocking=True)
+        with self._threads.stream:
+            yield
+
+    def _wait(self) -> None:
+        self._threads.stream.synchronize()
+
+    def _run(self, packed: list[Packed], sent: list[Packed], seat: int, mode: int, start: Any) -> Floats:
+        """What a seat gets on a shard's boards: down round by round, and up again."""
+        sweep, begin = self.sweep, self.sweep.begin
+        tables = [self.tables(level, seat, mode) for level in self._levels]
+        roots = [start, *self._roots[begin + 1 :]]
+        for k in range(len(tables) - 1):
+            self._open(tables[k], sent[k], seat, roots[k], roots[k + 1])
+        after = self._sums[begin]
+        for k in range(len(tables) - 1, -1, -1):
+            onto = self._sums[begin + k]
+            self._settle(tables[k], packed[k], sent[k], seat, roots[k], after, onto)
+            after = onto
+        shape = sweep.vectors(begin, np.int8).shape
+        return np.array(self.device.to_host(after[: int(np.prod(shape))])).reshape(shape)
+
+    def _open(self, tables: Tables, sent: Packed, seat: int, roots: Any, onto: Any) -> None:
+        boards, wide = len(sent.above), -(-tables.of.hands * WIDE // THREADS)
+        for writer, groups in tables.kinds:
+            if EXIT in writer.shape.turn:
+                self._function(tables.module, f"{writer.name}_open")(
+                    (wide, len(groups), boards), (THREADS,),
+                    (sent.hands, sent.above, roots, self._strategies[1 - seat], tables.begin[1 - seat], groups,
+                     tables.exits, onto),
+                )  # fmt: skip
+
+    def _settle(self, tables: Tables, packed: Packed, sent: Packed, seat: int, roots: Any, after: Any, onto: Any) -> None:
+        """Values of all boards of a round, so many at a time as there is room for, summed by board before."""
+        of = tables.of
+        each = of.groups * of.hands * WIDE
+        parts = [(writer, groups, k, part) for writer, groups in tables.kinds for k, part in enumerate(writer.parts)]
+        slots = 1 + max(part.slot for _, _, _, part in parts)
+        gather = self._function(tables.module, "gather")
+        for low, high in batches(packed.below.tolist(), self._room // (slots * each * self.sweep.dtype.itemsize)):
+            first, boards = int(packed.below[low]), int(packed.below[high] - packed.below[low])
+            for writer, groups, k, part in parts:
+                self._part(tables, writer, groups, k, part, sent, seat, roots, after, first, boards)
+            gather((-(-of.above * WIDE // THREADS), of.groups, high - low), (THREADS,),
+                   (sent.where, sent.below, sent.copies, self._values, np.int32(first), np.int32(low), onto))  # fmt: skip
+
+    def _part(self, tables: Tables, writer: Writer, groups: Any, k: int, part: Part, sent: Packed, seat: int, roots: Any,
+              after: Any, first: int, boards: int) -> None:  # fmt: skip
+        of, shared = tables.of, shared_bytes(part, tables.of)
+        slot = boards * of.groups * of.hands * WIDE
+        self._function(tables.module, f"{writer.name}_{k}", shared)(
+            (boards, -(-len(groups) * WIDE // WARP)), (WARP,),
+            (sent.hands, sent.ends, sent.above, roots, self._strategies[1 - seat], self._strategies[seat],
+             tables.begin[1 - seat], tables.begin[seat], tables.stake, groups, np.int32(len(groups)), np.int32(first),
+             self._values, np.int64(slot), after, tables.exits, sent.names, sent.name_at),
+            shared_mem=shared,
+        )  # fmt: skip
+
+
+def batches(below: list[int], most: int) -> Iterator[tuple[int, int]]:
+    """Boards before, low to high - 1, with at most so many boards that continue them; one at least."""
+    low = 0
+    while low < len(below) - 1:
+        high = low + 1
+        while high < len(below) - 1 and below[high + 1] - below[low] <= most:
+            high += 1
+        yield low, high
+        low = high
