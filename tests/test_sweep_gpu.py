@@ -37,12 +37,15 @@ extern "C" { Place threadIdx, blockIdx, blockDim; }
 """
 
 
-def has_gpu():
+def _there():
     try:
         Device("gpu")
     except SolverError:
         return False
     return True
+
+
+THERE = _there()
 
 
 class OnCores(Shards):
@@ -109,3 +112,21 @@ def test_the_source_does_as_the_kernels_do(name, mode, tmp_path, monkeypatch):
     seats, _, _ = random_profile(name, 4)
     sweep = Sweep(rules(name), seats, np.float64)
     checked(sweep, OnCores(sweep, tmp_path).shard, mode, 1e-12)
+
+
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+@pytest.mark.parametrize("mode", [BEST, PLAYED])
+@pytest.mark.parametrize("name", GAMES)
+def test_a_gpu_gives_the_same(name, mode):
+    seats, _, _ = random_profile(name, 5)
+    for dtype, rtol in ((np.float64, 1e-12), (np.float32, 2e-6)):
+        checked(Sweep(rules(name), seats, dtype), Sweep(rules(name), seats, dtype, "gpu").shard, mode, rtol)
+
+
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+@pytest.mark.parametrize("name", GAMES)
+def test_a_gpu_equals_the_poker_form(name):
+    seats, whole, lifted = random_profile(name, 6)
+    found, sweep = whole.measure(lifted), Sweep(rules(name), seats, device="gpu")
+    np.testing.assert_allclose(sweep.best(), found.best, rtol=1e-5, atol=1e-5)
+    assert sweep.value() == pytest.approx(found.value[0], abs=1e-5)
