@@ -27,10 +27,13 @@ GAMES = [name for name in (*SMALL, *FOUR_ROUNDS) if name != "kuhn"]  # which has
 COMPILER = shutil.which("g++")
 CORES = """
 struct Place { int x, y, z; };
-struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
+struct float2 { float x, y; };
+struct double2 { double x, y; };
 extern "C" { Place threadIdx, blockIdx, blockDim; }
 #define __global__
+#define __device__
+#define __forceinline__ inline
 #define __shared__
 #define __launch_bounds__(threads)
 #define __restrict__
@@ -56,9 +59,9 @@ class OnCores(Shards):
         super().__init__(sweep, Device("cpu"))
 
     def _compile(self, source):
-        room = f"{CORES}\ntypedef {self._round(self.sweep.last).real} kind;\nkind room[1 << 20];\n"
+        room = f"{CORES}\n{self._round(self.sweep.last).real}2 room[1 << 20];\n"
         path = self.folder / f"{len(list(self.folder.iterdir()))}.cpp"
-        path.write_text(room + source.replace("extern __shared__ real room[];", ""))
+        path.write_text(room + source.replace("extern __shared__ vec room[];", ""))
         made = path.with_suffix(".so")
         order = [COMPILER, "-O1", "-shared", "-fPIC", "-w", "-ffp-contract=off", str(path), "-o", str(made)]
         subprocess.run(order, check=True)

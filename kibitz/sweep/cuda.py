@@ -1,8 +1,8 @@
 """The betting of a round as CUDA source: straight-line code for each shape of betting, so that reaches stay in
 registers.
 
-A thread has one lane of betting on one board and goes through all hands, as a core does in `kernels/poker/sweep.py`;
-the threads of a warp are lanes side by side, so that they read strategies and reaches side by side and never wait for
+A thread has two lanes of betting on one board and goes through all hands, as a core does in `kernels/poker/sweep.py`;
+the threads of a warp have lanes side by side, so that they read strategies and reaches side by side and never wait for
 one another. What it keeps of a board are sums by card, in shared memory, one for each *term*:
 
 A term is what the ends below one node are worth together: all those below a node of the other, as their values are
@@ -21,23 +21,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-WARP, WIDE = 32, 16  # threads, and lanes of a group: two groups to a warp
-MOST_TERMS = 4  # of a part: 6 KB of shared memory each, on a river of hold'em
-STEP = 4  # hands that are read at a time
+WARP, WIDE = 32, 16  # threads, and lanes of a group
+PAIRS = WIDE // 2  # threads of a group: each has two lanes
+MOST_TERMS = 3  # of a part: 12 KB of shared memory each, on a river of hold'em
+STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
 FOLD, SHOWDOWN, EXIT = 2, 3, 4  # as in kernels/poker/passes.py
-
-# What a hand is, in words of 32 bits: two live cards and the hand on the board before; then its rows.
-CARD_BITS, UP_AT = 6, 12
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What groups of a round have in common: by node, in preorder, who acts or how betting ends, and the node above."""
+    """What groups of a round have in common: by node, in preorder, who acts or how betting ends, the node above, and
+    the number of the action that leads there, among its seat's."""
 
     turn: tuple[int, ...]
     parent: tuple[int, ...]
+    action: tuple[int, ...]
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -57,13 +55,19 @@ class Shape:
         return found[::-1]
 
 
-def shapes_of(betting: Any) -> dict[Shape, list[int]]:
-    """The shapes of a round (`Betting` of kernels/poker/sweep.py) and the groups that have each."""
+def shapes_of(betting: Any, rows: tuple[int, int]) -> dict[Shape, list[int]]:
+    """The shapes of a round (`Betting` of kernels/poker/sweep.py) and the groups that have each. rows: by seat."""
     found: dict[Shape, list[int]] = {}
     for group in range(len(betting.group_node) - 1):
         nodes = slice(*betting.group_node[group : group + 2].tolist())
-        shape = Shape(tuple(betting.turn[nodes].tolist()), (-1, *betting.parent[nodes][1:].tolist()))
-        found.setdefault(shape, []).append(group)
+        turn, parent = betting.turn[nodes].tolist(), betting.parent[nodes].tolist()
+        action = [-1] * len(turn)
+        for seat in (0, 1):
+            led = [node for node in range(1, len(turn)) if turn[parent[node]] == seat]
+            begins = betting.sequence[seat, nodes][led]
+            for node, begin in zip(led, begins.tolist(), strict=True):
+                action[node] = (begin - int(begins.min())) // rows[seat]
+        found.setdefault(Shape(tuple(turn), (-1, *parent[1:]), tuple(action)), []).append(group)
     return found
 
 
@@ -170,43 +174,70 @@ class Round:
     after: int  # groups of the next round
     cards: int  # that are not on a board
     two: bool  # cards of a hand
-    words: int  # of a hand: 2, or 4
     row: tuple[str, str]  # by seat: the row of a hand
     real: str  # float or double
+
+    @property
+    def itemsize(self) -> int:
+        return 4 if self.real == "float" else 8
+
+    @property
+    def card_bytes(self) -> int:
+        """Of shared memory, from card to card."""
+        return 2 * WARP * self.itemsize
+
+    def shared_bytes(self, part: Part) -> int:
+        """Shared memory of a block. Behind the cards is room for hands that only fill up."""
+        return max(1, len(part.terms)) * (self.cards + 1) * self.card_bytes
+
+
+def filled(hands: int) -> int:
+    """Hands with those that fill up."""
+    return -(-hands // STEP) * STEP
 
 
 PRELUDE = """
 typedef {real} real;
-typedef {word} word;
+typedef {real}2 vec;
 #define HANDS {hands}
+#define FILLED {filled}
 #define ABOVE {above}
 #define GROUPS {groups}
 #define NODES {nodes}
 #define AFTER {after}
-#define CARDS {cards}
+#define TERM {term}
 #define WIDE {wide}
+#define PAIRS {pairs}
 #define WARP {warp}
+__device__ __forceinline__ vec two(real a, real b) {{ vec v; v.x = a; v.y = b; return v; }}
+__device__ __forceinline__ vec operator+(vec a, vec b) {{ return two(a.x + b.x, a.y + b.y); }}
+__device__ __forceinline__ vec operator-(vec a, vec b) {{ return two(a.x - b.x, a.y - b.y); }}
+__device__ __forceinline__ vec operator*(vec a, vec b) {{ return two(a.x * b.x, a.y * b.y); }}
+__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y); }}
+__device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }}
 """
 
+# A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows.
 PART = """
 extern "C" __global__ void __launch_bounds__(WARP) {name}(
-    const word* __restrict__ hands, const unsigned short* __restrict__ ends, const int* __restrict__ board_above,
-    const real* __restrict__ roots, const real* __restrict__ his, const real* __restrict__ mine,
-    const long long* __restrict__ his_begin, const long long* __restrict__ my_begin, const real* __restrict__ stake,
-    const int* __restrict__ groups, const int count, const int first, real* slots, const long long slot,
-    const double* __restrict__ after, const int* __restrict__ exits, const unsigned short* __restrict__ names,
-    const int* __restrict__ name_at) {{
-  extern __shared__ real room[];
-  const int x = threadIdx.x, lane = x % WIDE, number = blockIdx.y * (WARP / WIDE) + x / WIDE;
+    const uint4* __restrict__ hands, const unsigned short* __restrict__ ends, const int* __restrict__ sizes,
+    const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
+    const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
+    const real* __restrict__ stake, const int* __restrict__ groups, const int count, const int first, const int places,
+    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
+  extern __shared__ vec room[];
+  const int x = threadIdx.x, lane = x % PAIRS * 2, number = blockIdx.y * (WARP / PAIRS) + x / PAIRS;
   const bool live = number < count;
-  const int g = groups[live ? number : count - 1], board = first + blockIdx.x;
-  const word* hand = hands + (long long)board * HANDS;
-  const real* root = roots + ((long long)board_above[board] * GROUPS + g) * ABOVE * WIDE + lane;
-  real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * HANDS) * WIDE + lane;
+  const int g = groups[live ? number : count - 1], board = first + blockIdx.x, size = sizes[board];
+  const uint4* const hand = hands + (long long)board * places;
+  const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
+  const real* const his_rows = his + his_begin[g] * WIDE + lane;
+  const real* const my_rows = mine + my_begin[g] * WIDE + lane;
+  real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;
 {prologue}
-  real* const sums = room + x;
-  for (int i = 0; i < {terms} * CARDS; i++) sums[i * WARP] = 0;
-  for (int at = 0; at < HANDS; at += {step}) {{
+  char* const sums = (char*)(room + x);
+  for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
+  for (int at = 0; at < size; at += {step}) {{
 {load_first}
 {add_first}
   }}
@@ -215,10 +246,11 @@ extern "C" __global__ void __launch_bounds__(WARP) {name}(
 """
 
 RUNNING = """
-  int low = 0, next = ends[(long long)board * HANDS];
-  for (int tie = 1; low < HANDS; tie++) {{
+  const unsigned short* const end = ends + (long long)board * (places / {step});
+  int low = 0, next = end[0];
+  for (int tie = 1; low < size; tie++) {{
     const int high = next;
-    next = ends[(long long)board * HANDS + (tie < HANDS ? tie : HANDS - 1)];
+    if (high < size) next = end[tie];
     for (int at = low; at < high; at += {step}) {{
 {load_step}
 {add_step}
@@ -236,8 +268,7 @@ RUNNING = """
 """
 
 STANDING = """
-  const int high = HANDS;
-  for (int at = 0; at < high; at += {step}) {{
+  for (int at = 0; at < size; at += {step}) {{
 {load_value}
 {value}
   }}
@@ -245,33 +276,54 @@ STANDING = """
 
 OPEN = """
 extern "C" __global__ void {name}(
-    const word* __restrict__ hands, const int* __restrict__ board_above, const real* __restrict__ roots,
+    const uint4* __restrict__ hands, const int* __restrict__ board_above, const real* __restrict__ roots,
     const real* __restrict__ his, const long long* __restrict__ his_begin, const int* __restrict__ groups,
     const int* __restrict__ exits, real* onto) {{
-  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / WIDE, lane = at % WIDE;
+  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / PAIRS, lane = at % PAIRS * 2;
   const int g = groups[blockIdx.y], board = blockIdx.z;
   if (i >= HANDS) return;
-  const real* root = roots + ((long long)board_above[board] * GROUPS + g) * ABOVE * WIDE + lane;
-{prologue}
-  const word h = hands[(long long)board * HANDS + i];
+  const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
+  const real* const his_rows = his + his_begin[g] * WIDE + lane;
+  const uint4 h = hands[(long long)board * FILLED + i];
+  real* const there = onto + (long long)board * AFTER * (HANDS + 1) * WIDE;
 {body}
 }}
 """
 
+# Sums over boards, and their means over the renamings that leave the board before alone.
 GATHER = """
 extern "C" __global__ void gather(
     const unsigned short* __restrict__ where, const int* __restrict__ below, const double* __restrict__ copies,
-    const real* __restrict__ values, const int first, const int first_above, double* out) {
-  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / WIDE, lane = at % WIDE;
+    const real* __restrict__ values, const int places, const int first, const int first_above, double* out) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / PAIRS, lane = at % PAIRS * 2;
   const int g = blockIdx.y, board = first_above + blockIdx.z;
   if (i >= ABOVE) return;
-  double total = 0;
+  double one = 0, other = 0;
   for (int b = below[board]; b < below[board + 1]; b++) {
     const unsigned int place = where[(long long)b * ABOVE + i];
     if (place == 65535u) continue;
-    total += copies[b] * (double)values[(((long long)(b - first) * GROUPS + g) * HANDS + place) * WIDE + lane];
+    const vec value = load(values + (((long long)(b - first) * GROUPS + g) * places + place) * WIDE + lane);
+    one += copies[b] * (double)value.x;
+    other += copies[b] * (double)value.y;
   }
-  out[(((long long)board * GROUPS + g) * ABOVE + i) * WIDE + lane] = total;
+  double* const there = out + (((long long)board * GROUPS + g) * ABOVE + i) * WIDE + lane;
+  there[0] = one;
+  there[1] = other;
+}
+
+extern "C" __global__ void even(
+    const double* __restrict__ sums, const unsigned short* __restrict__ names, const int* __restrict__ name_at,
+    const int filled, real* out) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / WIDE, lane = at % WIDE;
+  const int g = blockIdx.y, board = blockIdx.z;
+  if (i >= ABOVE) return;
+  const double* const from = sums + ((long long)board * GROUPS + g) * ABOVE * WIDE + lane;
+  double mean = 0;
+  const int low = name_at[board], high = name_at[board + 1];
+  for (int p = low; p < high; p++) mean += from[names[(long long)p * ABOVE + i] * WIDE];
+  if (low == high) mean = from[i * WIDE];
+  else mean /= high - low;
+  out[(((long long)board * GROUPS + g) * filled + i) * WIDE + lane] = (real)mean;
 }
 """
 
@@ -294,96 +346,104 @@ class Writer:
         way = self.shape.way(node, self.other)
         return f"v{way[-1]}" if way else "r"
 
+    def _rows(self, seat: int) -> str:
+        """Where the row of a hand begins: its actions side by side."""
+        width = 1 + max(
+            (a for n, a in enumerate(self.shape.action) if n and self.shape.turn[self.shape.parent[n]] == seat), default=0
+        )
+        rows = "his_rows" if seat == self.other else "my_rows"
+        return f"{rows} + (unsigned long long){self.of.row[seat]} * {width * WIDE}u"
+
     def _reaches(self, nodes: list[int]) -> Iterator[str]:
         """Lines that work reaches out. Products go from the root on, as on a core."""
         if not nodes:
             return
-        of = self.of
-        yield f"const long long row = (long long)({of.row[self.other]}) * WIDE;"
-        yield f"const real r = root[(long long)((h.x >> {UP_AT}) & 65535u) * WIDE];"
-        for node in sorted({each for end in nodes for each in self.shape.way(end, self.other)}):
-            yield f"const real v{node} = {self._reach(self.shape.parent[node])} * p{node}[row];"
+        yield "const vec r = load(root + (unsigned long long)h.y * WIDE);"
+        led = sorted({each for end in nodes for each in self.shape.way(end, self.other)})
+        if led:
+            yield f"const real* const row = {self._rows(self.other)};"
+        for node in led:
+            above = self._reach(self.shape.parent[node])
+            yield f"const vec v{node} = {above} * load(row + {self.shape.action[node]} * WIDE);"
 
     def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
-        return [end for term in part.terms.values() for end in (term.folds if folds else ()) + (term.shows if shows else ())]
+        ends: list[int] = []
+        for term in part.terms.values():
+            ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
+        return ends
 
     def _read(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
-        """Read some hands, the last one again where there are no more, and keep what is made of each."""
-        declared = "".join(f"{indent}real {name}[{STEP}];\n" for name in made)
-        body = "".join(f"{indent}  {line}\n" for line in lines)
-        cards = f"{indent}  one[u] = (h.x & 63u) * WARP;\n{indent}  other[u] = ((h.x >> {CARD_BITS}) & 63u) * WARP;\n"
-        return (
-            f"{indent}int one[{STEP}], other[{STEP}];\n{declared}"
-            f"{indent}_Pragma(\"unroll\")\n{indent}for (int u = 0; u < {STEP}; u++) {{\n"
-            f"{indent}  const bool is = at + u < high;\n{indent}  const int i = is ? at + u : high - 1;\n"
-            f"{indent}  const word h = hand[i];\n{cards}{body}{indent}}}"
+        """Read some hands and keep what is made of each."""
+        declared = "".join(f"{indent}vec {name}[{STEP}];\n" for name in made)
+        cards = ["one[u] = h.x & 65535u;", "other[u] = h.x >> 16;"]
+        return f"{indent}unsigned int one[{STEP}], other[{STEP}];\n{declared}" + self._each(
+            ["const uint4 h = hand[at + u];", *cards, *lines], indent
         )
 
     def _each(self, lines: list[str], indent: str = "    ") -> str:
         body = "".join(f"{indent}  {line}\n" for line in lines)
-        return f"{indent}_Pragma(\"unroll\")\n{indent}for (int u = 0; u < {STEP}; u++) {{\n{body}{indent}}}"
+        return f'{indent}_Pragma("unroll")\n{indent}for (int u = 0; u < {STEP}; u++) {{\n{body}{indent}}}'
 
-    def _add(self, k: int, weight: str) -> list[str]:
-        base = f"sums + {k} * CARDS * WARP"
-        lines = [f"({base})[one[u]] += {weight}[u];", f"all{k} += {weight}[u];"]
-        if self.of.two:
-            lines.insert(1, f"({base})[other[u]] += {weight}[u];")
-        return lines
+    def _add(self, k: int) -> list[str]:
+        """A hand's weight to the sums of its cards."""
+        sides = ("one", "other") if self.of.two else ("one",)
+        lines = [f"{{ vec* const s = (vec*)(sums + {k} * TERM + {side}[u]); *s = *s + w{k}[u]; }}" for side in sides]
+        return [*lines, f"all{k} = all{k} + w{k}[u];"]
 
     # A part
 
     def _part(self, number: int, part: Part) -> str:
         terms = list(part.terms.values())
-        first = [f"w{k}" for k in range(len(terms))]
-        seen = [f"w{k}" for k, term in enumerate(terms) if term.shows]
+        seen = [k for k, term in enumerate(terms) if term.shows]
         load_first = [*self._reaches(self._ends(part, True, True))]
         load_step = [*self._reaches(self._ends(part, False, True))]
         for k, term in enumerate(terms):
-            worth = " ".join([*(f"+ c{end} * {self._reach(end)}" for end in term.folds),
-                              *(f"- c{end} * {self._reach(end)}" for end in term.shows)])  # fmt: skip
-            load_first.append(f"w{k}[u] = is ? {worth} : (real)0;")
+            folds, shows = (" + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows))
+            load_first.append(f"w{k}[u] = {folds or 'two(0, 0)'} - ({shows or 'two(0, 0)'});")
             if term.shows:
-                worth = " + ".join(f"c{end} * {self._reach(end)}" for end in term.shows)
-                load_step.append(f"w{k}[u] = is ? {worth} : (real)0;")
+                load_step.append(f"w{k}[u] = {shows};")
         load_value, kept, value = self._value(part)
+        deep = " " * 6
         fields = {
             "step": STEP,
-            "load_step": self._read(load_step, seen, "      "),
-            "add_step": self._each([line for name in seen for line in self._add(int(name[1:]), name)], "      "),
-            "load_value": self._read(load_value, kept, "      "),
-            "value": self._each(value, "      "),
+            "load_step": self._read(load_step, [f"w{k}" for k in seen], deep),
+            "add_step": self._each([line for k in seen for line in self._add(k)], deep),
+            "load_value": self._read(load_value, kept, deep),
+            "value": self._each(value, deep),
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            load_first="    const int high = HANDS;\n" + self._read(load_first, first),
-            add_first=self._each([line for k in range(len(terms)) for line in self._add(k, f"w{k}")]),
+            card_bytes=self.of.card_bytes, load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
+            add_first=self._each([line for k in range(len(terms)) for line in self._add(k)]),
             body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
 
     def _prologue(self, part: Part) -> str:
         ends = self._ends(part, True, True)
-        lines = [f"const real c{end} = stake[(g * NODES + {end}) * WIDE + lane];" for end in ends]
-        for node in sorted({each for end in ends for each in self.shape.way(end, self.other)}):
-            lines.append(f"const real* const p{node} = his + his_begin[g * NODES + {node}] * WIDE + lane;")
-        if self.played:
-            for node in self._own(part):
-                lines.append(f"const real* const o{node} = mine + my_begin[g * NODES + {node}] * WIDE + lane;")
-        lines += [f"real all{k} = 0;" for k in range(len(part.terms))]
+        lines = [f"const vec c{end} = load(stake + (g * NODES + {end}) * WIDE + lane);" for end in ends]
+        lines += [f"vec all{k} = two(0, 0);" for k in range(len(part.terms))]
+        for node in self._exits(part):
+            for side in (0, 1):
+                to, name = f"to{node}_{side}", f"from{node}_{side}"
+                lines.append(f"const int {to} = exits[(g * NODES + {node}) * WIDE + lane + {side}];")
+                place = f"((long long)board * AFTER + {to} / WIDE) * FILLED * WIDE + {to} % WIDE"
+                lines.append(f"const real* const {name} = after + ({to} < 0 ? 0 : {place});")
         return "\n".join(f"  {line}" for line in lines)
 
     def _inside(self, part: Part, node: int) -> Iterator[int]:
         """The nodes of a part, from one down; roots of parts below are the last."""
         yield node
-        if node == part.root or node not in part.reads:
+        if node not in part.reads:
             for child in self.shape.children[node]:
                 yield from self._inside(part, child)
 
+    def _exits(self, part: Part) -> list[int]:
+        return [node for node in self._inside(part, part.root) if self.shape.turn[node] == EXIT]
+
     def _own(self, part: Part) -> list[int]:
         """Nodes of a part that actions of the seat lead to."""
-        return [
-            node for node in self._inside(part, part.root)
-            if node != part.root and self.shape.turn[self.shape.parent[node]] == self.seat
-        ]  # fmt: skip
+        inside = [node for node in self._inside(part, part.root) if node != part.root]
+        return [node for node in inside if self.shape.turn[self.shape.parent[node]] == self.seat]
 
     def _value(self, part: Part) -> tuple[list[str], list[str], list[str]]:
         """(what is read for the value of a hand, names of it that are kept, how the value is worked out)."""
@@ -397,49 +457,35 @@ class Writer:
                     load.append(f"f{k}[u] = " + " + ".join(f"c{end} * {self._reach(end)}" for end in term.folds) + ";")
         for root, slot in part.reads.items():
             kept.append(f"s{root}")
-            load.append(f"s{root}[u] = out[{slot} * slot + i * WIDE];")
+            load.append(f"s{root}[u] = load(out + {slot} * slot + (at + u) * WIDE);")
         if self.played and self._own(part):
-            load.append(f"const long long mine_at = (long long)({self.of.row[self.seat]}) * WIDE;")
+            load.append(f"const real* const mine_row = {self._rows(self.seat)};")
             for node in self._own(part):
                 kept.append(f"m{node}")
-                load.append(f"m{node}[u] = o{node}[mine_at];")
-        for node in self._inside(part, part.root):
-            if self.shape.turn[node] == EXIT:
-                kept.append(f"x{node}")
-                load += self._exit(node)
-        value = ["if (at + u >= high) break;"]
+                load.append(f"m{node}[u] = load(mine_row + {self.shape.action[node]} * WIDE);")
+        for node in self._exits(part):
+            kept.append(f"x{node}")
+            sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[(at + u) * WIDE]" for k in (0, 1))
+            load.append(f"x{node}[u] = two({', '.join(sides)});")
+        value = []
         for k, term in enumerate(part.terms.values()):
-            base = f"(sums + {k} * CARDS * WARP)"
-            worth = f"all{k} - {base}[one[u]]"
+            worth = f"all{k} - *(vec*)(sums + {k} * TERM + one[u])"
             if self.of.two:
-                worth += f" - {base}[other[u]]" + (f" + f{k}[u]" if term.folds else "")
-            value.append(f"const real t{k} = {worth};")
+                worth += f" - *(vec*)(sums + {k} * TERM + other[u])" + (f" + f{k}[u]" if term.folds else "")
+            value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
-        value.append(f"if (live) out[{part.slot} * slot + (at + u) * WIDE] = n{part.root};")
+        value.append(f"if (live) *(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
         return load, kept, value
-
-    def _exit(self, node: int) -> list[str]:
-        """What comes after an exit: the mean over renamings that leave the board alone."""
-        place = f"(((long long)board * AFTER + to / WIDE) * HANDS + {{}}) * WIDE + to % WIDE"
-        return [
-            f"{{ const int to = exits[(g * NODES + {node}) * WIDE + lane];",
-            "  double mean = 0;",
-            "  const int from = name_at[board], until = name_at[board + 1];",
-            f"  if (to >= 0 && from == until) mean = after[{place.format('i')}];",
-            "  if (to >= 0) for (int p = from; p < until; p++)",
-            f"    mean += after[{place.format('names[(long long)p * HANDS + i]')}] / (until - from);",
-            f"  x{node}[u] = (real)mean; }}",
-        ]
 
     def _tree(self, part: Part, node: int) -> Iterator[str]:
         """Lines that work out n<node>: what a node is worth."""
         terms, turn = list(part.terms), self.shape.turn
         if node in part.reads:
-            yield f"const real n{node} = s{node}[u];"
+            yield f"const vec n{node} = s{node}[u];"
         elif turn[node] == EXIT:
-            yield f"const real n{node} = x{node}[u];"
+            yield f"const vec n{node} = x{node}[u];"
         elif turn[node] >= FOLD:
-            yield f"const real n{node} = t{terms.index(node)};"
+            yield f"const vec n{node} = t{terms.index(node)};"
         else:
             below = self.shape.children[node]
             if turn[node] == self.other:
@@ -448,13 +494,14 @@ class Writer:
                 yield from self._tree(part, child)
             if turn[node] == self.other:
                 summed = [*([f"t{terms.index(node)}"] if node in part.terms else []), *(f"n{each}" for each in below)]
-                yield f"const real n{node} = {' + '.join(summed)};"
+                yield f"const vec n{node} = {' + '.join(summed)};"
             elif self.played:
-                yield f"const real n{node} = {' + '.join(f'm{each}[u] * n{each}' for each in below)};"
+                yield f"const vec n{node} = {' + '.join(f'm{each}[u] * n{each}' for each in below)};"
             else:
-                yield f"real n{node} = n{below[0]};"
+                best = f"n{below[0]}"
                 for each in below[1:]:
-                    yield f"n{node} = n{each} > n{node} ? n{each} : n{node};"
+                    best = f"larger({best}, n{each})"
+                yield f"const vec n{node} = {best};"
 
     # The way down
 
@@ -463,25 +510,17 @@ class Writer:
         exits = [node for node, turn in enumerate(self.shape.turn) if turn == EXIT]
         if not exits:
             return ""
-        begins = sorted({each for end in exits for each in self.shape.way(end, self.other)})
-        prologue = [f"const real* const p{n} = his + his_begin[g * NODES + {n}] * WIDE + lane;" for n in begins]
         body = [*self._reaches(exits)]
         for node in exits:
-            body.append(f"{{ const int to = exits[(g * NODES + {node}) * WIDE + lane];")
-            body.append("  if (to >= 0) onto[(((long long)board * AFTER + to / WIDE) * HANDS + i) * WIDE + to % WIDE] = "
-                        f"{self._reach(node)}; }}")  # fmt: skip
-        return OPEN.format(
-            name=f"{self.name}_open", prologue="\n".join(f"  {line}" for line in prologue),
-            body="\n".join(f"  {line}" for line in body),
-        )  # fmt: skip
+            for side, name in enumerate("xy"):
+                body.append(f"{{ const int to = exits[(g * NODES + {node}) * WIDE + lane + {side}];")
+                body.append("  if (to >= 0) there[(to / WIDE * (HANDS + 1) + i) * WIDE + to % WIDE] = "
+                            f"{self._reach(node)}.{name}; }}")  # fmt: skip
+        return OPEN.format(name=f"{self.name}_open", body="\n".join(f"  {line}" for line in body))
 
 
 def prelude(of: Round) -> str:
-    word = "uint2" if of.words == 2 else "uint4"
-    return PRELUDE.format(real=of.real, word=word, hands=of.hands, above=of.above, groups=of.groups, nodes=of.nodes,
-                          after=of.after, cards=of.cards, wide=WIDE, warp=WARP)  # fmt: skip
-
-
-def shared_bytes(part: Part, of: Round) -> int:
-    """Shared memory of a block."""
-    return max(1, len(part.terms)) * of.cards * WARP * np.dtype("f4" if of.real == "float" else "f8").itemsize
+    return PRELUDE.format(
+        real=of.real, hands=of.hands, filled=filled(of.hands), above=of.above, groups=of.groups, nodes=of.nodes,
+        after=of.after, term=(of.cards + 1) * of.card_bytes, wide=WIDE, pairs=PAIRS, warp=WARP,
+    )  # fmt: skip

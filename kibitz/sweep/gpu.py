@@ -21,10 +21,10 @@ from kibitz.cards.boards import pairs
 from kibitz.errors import SolverError
 from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.weights import ordered, rows_on
+from kibitz.host import cores
+from kibitz.sweep import cuda
 from kibitz.sweep.boards import copies_of, hands_before, renamed
-from kibitz.sweep.cuda import (
-    CARD_BITS, EXIT, GATHER, UP_AT, WARP, WIDE, Part, Round, Writer, prelude, shapes_of, shared_bytes,
-)  # fmt: skip
+from kibitz.sweep.cuda import EXIT, GATHER, PAIRS, WARP, WIDE, Part, Round, Shape, Writer, filled, prelude, shapes_of
 
 if TYPE_CHECKING:
     from kibitz.sweep.walk import Sweep
@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 MOST_ROOM = 16 << 30  # bytes for what betting is worth on the last boards: a shard of hold'em at once
 SHARE = 0.8  # of free memory that is taken at most
 THREADS = 256
+_C_NAMES = {4: "float", 8: "double"}
 PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 
 
@@ -41,8 +42,9 @@ PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 class Packed:
     """The hands on the boards of a round of a shard, in memory or on the GPU. B boards of H hands, A boards before."""
 
-    hands: Any  # uint32[B, H, words]  `pack_hands`
-    ends: Any  # uint16[B, H]
+    hands: Any  # uint32[B, places, 4]  `pack_hands`
+    ends: Any  # uint16[B, places / STEP]
+    sizes: Any  # int32[B]
     where: Any  # uint16[B, hands before]
     copies: Any  # float64[B]
     above: Any  # int32[B]  the board before, counted from the shard's
@@ -60,7 +62,7 @@ class Tables:
 
     of: Round
     stake: Any  # [G, N, WIDE]
-    begin: tuple[Any, Any]  # int64[G, N]  by seat
+    begin: tuple[Any, Any]  # int64[G]  by seat: where the rows of a group begin in its strategy, in WIDE
     exits: Any  # int32[G, N, WIDE]  the lane of the next round; -1: none
     kinds: list[tuple[Writer, Any]]  # by shape: its code, int32[groups of the shape]
     module: Any
@@ -82,88 +84,97 @@ class Shards:
         """Boards of a round that a shard has at most; one before the first cards."""
         return max(shard[level].stop - shard[level].start for shard in self.sweep.shards)
 
-    def _vector(self, level: int) -> int:
-        """Numbers by group, hand before and lane."""
-        return self.sweep.groups(level) * self.sweep.hands(max(0, level - 1)) * WIDE
-
     def _board(self, level: int) -> int:
-        """Bytes of what betting is worth on a board."""
-        return self.sweep.groups(level) * self.sweep.hands(level) * WIDE * self.sweep.dtype.itemsize
+        """Bytes of what betting is worth on a board, about: fewer than half of the places only fill up."""
+        hands = self.sweep.hands(level)
+        places = min(cuda.STEP * hands, 2 * hands + 500)
+        return self._slots(level) * self.sweep.groups(level) * places * WIDE * self.sweep.dtype.itemsize
 
     @cached_property
     def _levels(self) -> range:
         return range(self.sweep.begin, self.sweep.last + 1)
 
-    @cached_property
-    def _least_room(self) -> int:
-        """Bytes that the values of one board's continuations need, in all slots that are ever in use."""
-        most = 0
-        for level in self._levels:
-            below = self.sweep.boards.rounds[level].below
-            slots = self._slots(level)
-            most = max(most, slots * int(np.diff(below).max()) * self._board(level) if level > self.sweep.begin
-                       else slots * self._board(level))  # fmt: skip
-        return most
-
     def _slots(self, level: int) -> int:
-        betting = self.sweep._laid[0][level]
-        return 1 + max(
-            part.slot for shape in shapes_of(betting) for seat in (0, 1) for part in self._writer(shape, seat, level).parts
-        )
-
-    def _writer(self, shape: Any, seat: int, level: int, played: bool = False, name: str = "b") -> Writer:
-        return Writer(shape, seat, played, self._round(level), name)
+        shapes, of = self._shapes(level), self._round(level)
+        return 1 + max(part.slot for shape in shapes for s in (0, 1) for part in Writer(shape, s, False, of, "").parts)
 
     def _check_room(self) -> None:
         """Refuse before the start what the GPU cannot hold."""
-        fixed = sum(table.nbytes for table in self.sweep._laid[1])
+        sweep = self.sweep
+        fixed, least, whole = 2 * sum(table.nbytes for table in sweep._laid[1]), 0, 0
         for level in self._levels:
-            boards = self._most(level - 1)
-            fixed += boards * self._vector(level) * (8 + self.sweep.dtype.itemsize)
-            fixed += 4 * self._most(level) * self.sweep.hands(level) * 4 * self._round(level).words  # in a few threads
-        free = SHARE * self.device.free()
-        if fixed + self._least_room > free:
+            below = np.diff(sweep.boards.rounds[level].below) if level > sweep.begin else np.ones(1, np.int64)
+            least = max(least, int(below.max()) * self._board(level))
+            whole = max(whole, self._most(level) * self._board(level))
+            fixed += self._most(level - 1) * sweep.groups(level) * (sweep.hands(level - 1) + cuda.STEP) * WIDE * 24
+            fixed += cores() * self._most(level) * sweep.hands(level) * 32  # what threads have made ready
+        free = int(SHARE * self.device.free())
+        if fixed + least > free:
             raise SolverError(
-                f"a sweep of {self.sweep.game.spec or 'this game'} takes {(fixed + self._least_room) / 1e9:.1f} GB of "
-                f"the GPU's memory, and {free / 1e9:.1f} GB may be used: take a larger GPU, or leave out --device"
+                f"a sweep of {sweep.game.spec or 'this game'} takes {(fixed + least) / 1e9:.1f} GB of the GPU's memory, "
+                f"and {free / 1e9:.1f} GB may be used: take a larger GPU, or leave out --device"
             )
-        self._room = int(max(self._least_room, min(MOST_ROOM, free - fixed, self._whole_room)))
-
-    @property
-    def _whole_room(self) -> int:
-        return max(self._slots(level) * self._most(level) * self._board(level) for level in self._levels)
+        self._room = max(least, min(MOST_ROOM, free - fixed, whole))
 
     @cached_property
     def _values(self) -> Any:
         return self.xp.empty(self._room // self.sweep.dtype.itemsize, self.sweep.dtype)
 
+    def _vectors(self, hands: int, dtype: Any) -> list[Any]:
+        """By round: zeros by board before, group, hand there and so many more, and lane."""
+        sweep = self.sweep
+        return [
+            None if level < sweep.begin
+            else self.xp.zeros(self._most(level - 1) * sweep.groups(level) * (sweep.hands(level - 1) + hands) * WIDE, dtype)
+            for level in range(sweep.last + 1)
+        ]  # fmt: skip
+
     @cached_property
     def _roots(self) -> list[Any]:
-        """By round: reaches at the roots of its groups, by board before. Lanes that nothing leads to stay zero."""
-        return [None if level < self.sweep.begin else self.xp.zeros(self._most(level - 1) * self._vector(level), self.sweep.dtype)
-                for level in range(self.sweep.last + 1)]  # fmt: skip
+        """Reaches at the roots of groups. Lanes that nothing leads to stay zero, and so does a hand that nobody holds."""
+        return self._vectors(1, self.sweep.dtype)
 
     @cached_property
     def _sums(self) -> list[Any]:
-        """By round: what a seat gets on its boards, summed by board before."""
-        return [None if level < self.sweep.begin else self.xp.zeros(self._most(level - 1) * self._vector(level), np.float64)
-                for level in range(self.sweep.last + 1)]  # fmt: skip
+        """What a seat gets on the boards of a round."""
+        return self._vectors(0, np.float64)
+
+    @cached_property
+    def _means(self) -> list[Any]:
+        """The same for hands that renamings make the same."""
+        return self._vectors(cuda.STEP, self.sweep.dtype)
 
     @cached_property
     def _strategies(self) -> list[Any]:
-        return [self.xp.asarray(table) for table in self.sweep._laid[1]]
+        """By seat: of each group rows, in a row actions side by side, and lanes."""
+        return [self._by_row(seat, self.xp.asarray(table)) for seat, table in enumerate(self.sweep._laid[1])]
+
+    def _by_row(self, seat: int, table: Any) -> Any:
+        found, at, lanes = self.xp.empty_like(table), 0, self.sweep.lanes
+        for level in range(self.sweep.last + 1):
+            rows = self.sweep.seats[seat].rows(level)
+            for g in lanes.of_round(level):
+                width = int(lanes.width[seat, g])
+                here = slice(at, at + rows * width * WIDE)
+                found[here] = table[here].reshape(width, rows, WIDE).transpose(1, 0, 2).ravel()
+                at = here.stop
+        return found
 
     # Betting
 
     def _round(self, level: int) -> Round:
         sweep = self.sweep
-        betting = sweep._laid[0][level]
-        row = tuple("0u" if seat.source is None else f"h.{'yzw'[sweep.sources.index(seat.source)]}" for seat in sweep.seats)
+        names = ["0u" if source is None else f"h.{name}" for source, name in zip(sweep.sources, "zw", strict=False)]
+        row = [names[next(k for k, each in enumerate(sweep.sources) if each is seat.source)] for seat in sweep.seats]
         return Round(
-            sweep.hands(level), sweep.hands(max(0, level - 1)), sweep.groups(level), int(np.diff(betting.group_node).max()),
-            sweep.groups(level + 1) if level < sweep.last else 1, sweep.boards.live(level), sweep.hole == 2,
-            2 if len(sweep.sources) < 2 else 4, (row[0], row[1]), "float" if sweep.dtype == np.float32 else "double",
+            sweep.hands(level), sweep.hands(level - 1), sweep.groups(level),
+            int(np.diff(sweep._laid[0][level].group_node).max()), sweep.groups(level + 1) if level < sweep.last else 1,
+            sweep.boards.live(level), sweep.hole == 2, (row[0], row[1]), _C_NAMES[sweep.dtype.itemsize],
         )  # fmt: skip
+
+    def _shapes(self, level: int) -> dict[Shape, list[int]]:
+        first, second = (seat.rows(level) for seat in self.sweep.seats)
+        return shapes_of(self.sweep._laid[0][level], (first, second))
 
     def tables(self, level: int, seat: int, mode: int) -> Tables:
         """The betting of a round for a seat; compiled when it is first asked for."""
@@ -177,22 +188,26 @@ class Shards:
 
         betting, of, xp = self.sweep._laid[0][level], self._round(level), self.xp
         stake = np.zeros((of.groups, of.nodes, WIDE), self.sweep.dtype)
-        begin = np.zeros((2, of.groups, of.nodes), np.int64)
+        begin = np.zeros((2, of.groups), np.int64)
         exits = np.full((of.groups, of.nodes, WIDE), -1, np.int32)
         for g in range(of.groups):
             nodes = slice(*betting.group_node[g : g + 2].tolist())
-            size = nodes.stop - nodes.start
-            stake[g, :size], begin[:, g, :size] = betting.stake[seat, nodes], betting.sequence[:, nodes]
+            stake[g, : nodes.stop - nodes.start] = betting.stake[seat, nodes]
+            for who in (0, 1):
+                led = betting.slot[who, nodes] == np.arange(nodes.stop - nodes.start)
+                led[0] = False
+                begin[who, g] = betting.sequence[who, nodes][led].min(initial=np.iinfo(np.int64).max) if led.any() else 0
             for link in range(*betting.group_link[g : g + 2].tolist()):
                 lane, lanes = int(betting.link_lane[link]), int(betting.link_count[link])
                 first = int(betting.link_group[link]) * WIDE + int(betting.link_first[link])
                 exits[g, betting.link_node[link], lane : lane + lanes] = np.arange(first, first + lanes)
         kinds = [
-            (self._writer(shape, seat, level, mode == PLAYED, f"b{k}"), xp.asarray(np.array(groups, np.int32)))
-            for k, (shape, groups) in enumerate(shapes_of(betting).items())
+            (Writer(shape, seat, mode == PLAYED, of, f"b{k}"), xp.asarray(np.array(groups, np.int32)))
+            for k, (shape, groups) in enumerate(self._shapes(level).items())
         ]
         module = self._compile(prelude(of) + GATHER + "".join(writer.source() for writer, _ in kinds))
-        return Tables(of, xp.asarray(stake), (xp.asarray(begin[0]), xp.asarray(begin[1])), xp.asarray(exits), kinds, module)
+        begins = xp.asarray(begin[0]), xp.asarray(begin[1])
+        return Tables(of, xp.asarray(stake), begins, xp.asarray(exits), kinds, module)
 
     def _compile(self, source: str) -> Any:
         return self.xp.RawModule(code=source, options=("-std=c++17",))
@@ -212,7 +227,7 @@ class Shards:
         packed = [self.packed(number, level) for level in self._levels]
         with self._streaming():
             sent = [each.sent(self.xp) for each in packed]
-            starts = [self.xp.asarray(root.ravel()) for root in roots]
+            starts = [self.xp.asarray(np.pad(root, ((0, 0), (0, 1), (0, 0))).ravel()) for root in roots]
             self._wait()
             found = []
             with self._lock:
@@ -222,7 +237,7 @@ class Shards:
 
     def packed(self, number: int, level: int) -> Packed:
         """The boards of a round of a shard."""
-        from kibitz.kernels.poker.packed import pack_hands
+        from kibitz.kernels.poker.packed import most_places, pack_hands
 
         sweep, shard = self.sweep, self.sweep.shards[number]
         boards, hole, here, before = sweep.boards, sweep.hole, shard[level], shard[level - 1]
@@ -231,18 +246,19 @@ class Shards:
             order, tie, ahead = ordered(boards, hole, here)
         else:
             order = np.broadcast_to(np.arange(hands, dtype=np.int16), (size, hands))
-            tie, ahead = np.zeros((1, 1), np.int16) + np.zeros((size, hands), np.int16), None
+            tie, ahead = np.zeros((size, hands), np.int16), None
         rows = np.zeros((len(sweep.sources), size, hands), np.uint32)
         for k, source in enumerate(sweep.sources):
             if source is not None:
                 rows[k] = rows_on(source, level, shard, ahead)
-        words = self._round(level).words
-        made = np.zeros((size, hands, words), np.uint32)
-        ends = np.zeros((size, hands), np.uint16)
-        where = np.full((size, sweep.hands(level - 1)), 65535, np.uint16)
-        cards = pairs(boards.live(level), hole)[:, [0, hole - 1]]
-        pack_hands(np.ascontiguousarray(order), tie, hands_before(boards, hole, level, shard), rows,
-                   np.ascontiguousarray(cards), CARD_BITS, UP_AT, made, ends, where)  # fmt: skip
+        live, of = boards.live(level), self._round(level)
+        places = int(most_places(tie, cuda.STEP))
+        made, sizes = np.zeros((size, places, 4), np.uint32), np.zeros(size, np.int32)
+        ends = np.zeros((size, places // cuda.STEP), np.uint16)
+        where = np.full((size, of.above), 65535, np.uint16)
+        cards = np.concatenate((pairs(live, hole)[:, [0, hole - 1]], [[live, live]]))
+        pack_hands(np.ascontiguousarray(order), tie, hands_before(boards, hole, level, shard), rows, cards, of.card_bytes,
+                   cuda.STEP, of.above, made, ends, where, sizes)  # fmt: skip
         below = np.array([0, size]) if level == sweep.begin else (
             boards.rounds[level].below[before.start : before.stop + 1] - here.start)  # fmt: skip
         above = np.repeat(np.arange(len(below) - 1), np.diff(below))
@@ -256,7 +272,7 @@ class Shards:
         else:
             names += [names[0]] * size
         name_at = np.cumsum([0, *(len(each) for each in names[1:])])
-        return Packed(made, ends, where, copies_of(boards, hole, level, here), above.astype(np.int32),
+        return Packed(made, ends, sizes, where, copies_of(boards, hole, level, here), above.astype(np.int32),
                       below.astype(np.int32), np.concatenate(names).astype(np.uint16), name_at.astype(np.int32))  # fmt: skip
 
     @contextlib.contextmanager
@@ -277,16 +293,16 @@ class Shards:
         roots = [start, *self._roots[begin + 1 :]]
         for k in range(len(tables) - 1):
             self._open(tables[k], sent[k], seat, roots[k], roots[k + 1])
-        after = self._sums[begin]
         for k in range(len(tables) - 1, -1, -1):
-            onto = self._sums[begin + k]
-            self._settle(tables[k], packed[k], sent[k], seat, roots[k], after, onto)
-            after = onto
+            after = self._means[begin + k + 1] if k + 1 < len(tables) else roots[k]  # the last boards ask for none
+            self._settle(tables[k], packed[k], sent[k], seat, roots[k], after, self._sums[begin + k])
+            if k:
+                self._even(tables[k], sent[k - 1], self._sums[begin + k], self._means[begin + k])
         shape = sweep.vectors(begin, np.int8).shape
-        return np.array(self.device.to_host(after[: int(np.prod(shape))])).reshape(shape)
+        return np.array(self.device.to_host(self._sums[begin][: int(np.prod(shape))])).reshape(shape)
 
     def _open(self, tables: Tables, sent: Packed, seat: int, roots: Any, onto: Any) -> None:
-        boards, wide = len(sent.above), -(-tables.of.hands * WIDE // THREADS)
+        boards, wide = len(sent.above), -(-tables.of.hands * PAIRS // THREADS)
         for writer, groups in tables.kinds:
             if EXIT in writer.shape.turn:
                 self._function(tables.module, f"{writer.name}_open")(
@@ -297,27 +313,38 @@ class Shards:
 
     def _settle(self, tables: Tables, packed: Packed, sent: Packed, seat: int, roots: Any, after: Any, onto: Any) -> None:
         """Values of all boards of a round, so many at a time as there is room for, summed by board before."""
-        of = tables.of
-        each = of.groups * of.hands * WIDE
+        of, places = tables.of, packed.hands.shape[1]
         parts = [(writer, groups, k, part) for writer, groups in tables.kinds for k, part in enumerate(writer.parts)]
-        slots = 1 + max(part.slot for _, _, _, part in parts)
+        each = (1 + max(part.slot for _, _, _, part in parts)) * of.groups * places * WIDE
         gather = self._function(tables.module, "gather")
-        for low, high in batches(packed.below.tolist(), self._room // (slots * each * self.sweep.dtype.itemsize)):
+        for low, high in batches(packed.below.tolist(), len(self._values) // each):
             first, boards = int(packed.below[low]), int(packed.below[high] - packed.below[low])
+            if boards * each > len(self._values):
+                del self._values
+                self._room = boards * each * of.itemsize
             for writer, groups, k, part in parts:
                 self._part(tables, writer, groups, k, part, sent, seat, roots, after, first, boards)
-            gather((-(-of.above * WIDE // THREADS), of.groups, high - low), (THREADS,),
-                   (sent.where, sent.below, sent.copies, self._values, np.int32(first), np.int32(low), onto))  # fmt: skip
+            gather((-(-of.above * PAIRS // THREADS), of.groups, high - low), (THREADS,),
+                   (sent.where, sent.below, sent.copies, self._values, np.int32(places), np.int32(first), np.int32(low),
+                    onto))  # fmt: skip
+
+    def _even(self, tables: Tables, before: Packed, sums: Any, means: Any) -> None:
+        """Values on the boards before, the same for hands that a renaming which leaves the board alone makes the same."""
+        of = tables.of
+        self._function(tables.module, "even")(
+            (-(-of.above * WIDE // THREADS), of.groups, len(before.above)), (THREADS,),
+            (sums, before.names, before.name_at, np.int32(filled(of.above)), means),
+        )  # fmt: skip
 
     def _part(self, tables: Tables, writer: Writer, groups: Any, k: int, part: Part, sent: Packed, seat: int, roots: Any,
               after: Any, first: int, boards: int) -> None:  # fmt: skip
-        of, shared = tables.of, shared_bytes(part, tables.of)
-        slot = boards * of.groups * of.hands * WIDE
+        of, places = tables.of, sent.hands.shape[1]
+        shared, slot = of.shared_bytes(part), boards * of.groups * places * WIDE
         self._function(tables.module, f"{writer.name}_{k}", shared)(
-            (boards, -(-len(groups) * WIDE // WARP)), (WARP,),
-            (sent.hands, sent.ends, sent.above, roots, self._strategies[1 - seat], self._strategies[seat],
+            (boards, -(-len(groups) * PAIRS // WARP)), (WARP,),
+            (sent.hands, sent.ends, sent.sizes, sent.above, roots, self._strategies[1 - seat], self._strategies[seat],
              tables.begin[1 - seat], tables.begin[seat], tables.stake, groups, np.int32(len(groups)), np.int32(first),
-             self._values, np.int64(slot), after, tables.exits, sent.names, sent.name_at),
+             np.int32(places), self._values, np.int64(slot), after, tables.exits),
             shared_mem=shared,
         )  # fmt: skip
 

@@ -6,24 +6,48 @@ from kibitz.kernels.jit import kernel
 
 
 @kernel
-def pack_hands(order, tie, up, rows, cards, card_bits, up_at, packed, ends, where):
-    """packed uint32[B, H, words]: hands in order, with their cards and the hand on the board before, and rows behind
-    them. ends uint16[B, H]: behind the last hand of each strength. where uint16[B, hands before]: the place of a hand.
+def pack_hands(order, tie, up, rows, cards, scale, step, none, packed, ends, where, sizes):
+    """Hands in order, those of a strength filled up to a multiple of `step` with hands that nobody holds.
+
+    packed uint32[B, places, 4]: twice 16 bits to the sums of a hand's cards, the hand on the board before, two rows.
+    ends uint16[B, places / step]: behind the last hand of each strength. where uint16[B, hands before]: the place of a
+    hand. sizes int32[B]: places that are taken.
 
     order, tie [B, H]: hands by strength and the first that is as strong. up [B, H], rows [sources, B, H] by hand.
-    cards [H, 2].
+    cards [H + 1, 2]: by place, and behind them what stands for none. scale: bytes from card to card. none: a hand on
+    the board before that nobody holds.
     """
+    hands = order.shape[1]
     for b in range(order.shape[0]):
-        found = 0
-        for place in range(order.shape[1]):
-            hand = order[b, place]
+        at, found = 0, 0
+        for k in range(hands):
+            hand = order[b, k]
             before = up[b, hand]
-            packed[b, place, 0] = cards[hand, 0] | (cards[hand, 1] << card_bits) | (before << up_at)
+            packed[b, at, 0] = cards[hand, 0] * scale | (cards[hand, 1] * scale << 16)
+            packed[b, at, 1] = before
             for source in range(rows.shape[0]):
-                packed[b, place, 1 + source] = rows[source, b, hand]
-            where[b, before] = place
-            if place > 0 and tie[b, place] != tie[b, place - 1]:
-                ends[b, found] = place
+                packed[b, at, 2 + source] = rows[source, b, hand]
+            where[b, before] = at
+            at += 1
+            if k + 1 == hands or tie[b, k] != tie[b, k + 1]:
+                while at % step:
+                    packed[b, at, 0] = cards[hands, 0] * scale | (cards[hands, 1] * scale << 16)
+                    packed[b, at, 1] = none
+                    at += 1
+                ends[b, found] = at
                 found += 1
-        for k in range(found, order.shape[1]):
-            ends[b, k] = order.shape[1]
+        sizes[b] = at
+
+
+@kernel
+def most_places(tie, step):
+    """The places that a board takes at most."""
+    most = 0
+    for b in range(tie.shape[0]):
+        at = 0
+        for k in range(tie.shape[1]):
+            at += 1
+            if k + 1 == tie.shape[1] or tie[b, k] != tie[b, k + 1]:
+                at = -(-at // step) * step
+        most = max(most, at)
+    return most
