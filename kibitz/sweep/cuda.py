@@ -384,11 +384,16 @@ class Writer:
         body = "".join(f"{indent}  {line}\n" for line in lines)
         return f'{indent}_Pragma("unroll")\n{indent}for (int u = 0; u < {STEP}; u++) {{\n{body}{indent}}}'
 
-    def _add(self, k: int) -> list[str]:
-        """A hand's weight to the sums of its cards."""
-        sides = ("one", "other") if self.of.two else ("one",)
-        lines = [f"{{ vec* const s = (vec*)(sums + {k} * TERM + {side}[u]); *s = *s + w{k}[u]; }}" for side in sides]
-        return [*lines, f"all{k} = all{k} + w{k}[u];"]
+    def _add(self, terms: list[int]) -> list[str]:
+        """A hand's weights to the sums of its cards. All are read before any is written: they never are the same, which
+        the compiler cannot know."""
+        places = [(k, side) for k in terms for side in (("one", "other") if self.of.two else ("one",))]
+        return [
+            *(f"vec* const {side}{k} = (vec*)(sums + {k} * TERM + {side}[u]);" for k, side in places),
+            *(f"const vec {side}{k}_new = *{side}{k} + w{k}[u];" for k, side in places),
+            *(f"*{side}{k} = {side}{k}_new;" for k, side in places),
+            *(f"all{k} = all{k} + w{k}[u];" for k in terms),
+        ]
 
     # A part
 
@@ -407,14 +412,14 @@ class Writer:
         fields = {
             "step": STEP,
             "load_step": self._read(load_step, [f"w{k}" for k in seen], deep),
-            "add_step": self._each([line for k in seen for line in self._add(k)], deep),
+            "add_step": self._each(self._add(seen), deep),
             "load_value": self._read(load_value, kept, deep),
             "value": self._each(value, deep),
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
             card_bytes=self.of.card_bytes, load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
-            add_first=self._each([line for k in range(len(terms)) for line in self._add(k)]),
+            add_first=self._each(self._add([*range(len(terms))])),
             body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
 
