@@ -35,7 +35,7 @@ extern "C" { Place threadIdx, blockIdx, blockDim; }
 #define __device__
 #define __forceinline__ inline
 #define __shared__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(threads, blocks)
 #define __restrict__
 """
 

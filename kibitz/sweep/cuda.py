@@ -25,6 +25,7 @@ WARP, WIDE = 32, 16  # threads, and lanes of a group
 PAIRS = WIDE // 2  # threads of a group: each has two lanes
 MOST_TERMS = 3  # of a part: 12 KB of shared memory each, on a river of hold'em
 STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
+BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep what many loads bring
 FOLD, SHOWDOWN, EXIT = 2, 3, 4  # as in kernels/poker/passes.py
 
 
@@ -219,7 +220,7 @@ __device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows.
 PART = """
-extern "C" __global__ void __launch_bounds__(WARP) {name}(
+extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
     const uint4* __restrict__ hands, const unsigned short* __restrict__ ends, const int* __restrict__ sizes,
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
@@ -237,7 +238,11 @@ extern "C" __global__ void __launch_bounds__(WARP) {name}(
 {prologue}
   char* const sums = (char*)(room + x);
   for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
+  uint4 h[{step}];
+  _Pragma("unroll")
+  for (int u = 0; u < {step}; u++) h[u] = hand[u];
   for (int at = 0; at < size; at += {step}) {{
+    const int next_at = at + {step} < size ? at + {step} : 0;
 {load_first}
 {add_first}
   }}
@@ -252,14 +257,17 @@ RUNNING = """
     const int high = next;
     if (high < size) next = end[tie];
     for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step} < high ? at + {step} : low;
 {load_step}
 {add_step}
     }}
     for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step} < high ? at + {step} : low;
 {load_value}
 {value}
     }}
     for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step};
 {load_step}
 {add_step}
     }}
@@ -269,6 +277,7 @@ RUNNING = """
 
 STANDING = """
   for (int at = 0; at < size; at += {step}) {{
+    const int next_at = at + {step};
 {load_value}
 {value}
   }}
@@ -284,7 +293,8 @@ extern "C" __global__ void {name}(
   if (i >= HANDS) return;
   const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
   const real* const his_rows = his + his_begin[g] * WIDE + lane;
-  const uint4 h = hands[(long long)board * FILLED + i];
+  const uint4 h[1] = {{hands[(long long)board * (FILLED + {step}) + i]}};
+  const int u = 0;
   real* const there = onto + (long long)board * AFTER * (HANDS + 1) * WIDE;
 {body}
 }}
@@ -358,7 +368,7 @@ class Writer:
         """Lines that work reaches out. Products go from the root on, as on a core."""
         if not nodes:
             return
-        yield "const vec r = load(root + (unsigned long long)h.y * WIDE);"
+        yield "const vec r = load(root + (unsigned long long)h[u].y * WIDE);"
         led = sorted({each for end in nodes for each in self.shape.way(end, self.other)})
         if led:
             yield f"const real* const row = {self._rows(self.other)};"
@@ -373,12 +383,13 @@ class Writer:
         return ends
 
     def _read(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
-        """Read some hands and keep what is made of each."""
+        """What is made of some hands, and read the next ones, which are there when they are asked for."""
         declared = "".join(f"{indent}vec {name}[{STEP}];\n" for name in made)
-        cards = ["one[u] = h.x & 65535u;", "other[u] = h.x >> 16;"]
-        return f"{indent}unsigned int one[{STEP}], other[{STEP}];\n{declared}" + self._each(
-            ["const uint4 h = hand[at + u];", *cards, *lines], indent
-        )
+        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
+        return (
+            f"{indent}unsigned int one[{STEP}], other[{STEP}];\n{declared}" + self._each([*cards, *lines], indent) + "\n"
+            + self._each(["h[u] = hand[next_at + u];"], indent)
+        )  # fmt: skip
 
     def _each(self, lines: list[str], indent: str = "    ") -> str:
         body = "".join(f"{indent}  {line}\n" for line in lines)
@@ -418,7 +429,7 @@ class Writer:
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
+            card_bytes=self.of.card_bytes, blocks=BLOCKS, load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
             add_first=self._each(self._add([*range(len(terms))])),
             body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
@@ -521,7 +532,7 @@ class Writer:
                 body.append(f"{{ const int to = exits[(g * NODES + {node}) * WIDE + lane + {side}];")
                 body.append("  if (to >= 0) there[(to / WIDE * (HANDS + 1) + i) * WIDE + to % WIDE] = "
                             f"{self._reach(node)}.{name}; }}")  # fmt: skip
-        return OPEN.format(name=f"{self.name}_open", body="\n".join(f"  {line}" for line in body))
+        return OPEN.format(name=f"{self.name}_open", step=STEP, body="\n".join(f"  {line}" for line in body))
 
 
 def prelude(of: Round) -> str:

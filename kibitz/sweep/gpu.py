@@ -87,7 +87,7 @@ class Shards:
     def _board(self, level: int) -> int:
         """Bytes of what betting is worth on a board, about: fewer than half of the places only fill up."""
         hands = self.sweep.hands(level)
-        places = min(cuda.STEP * hands, 2 * hands + 500)
+        places = min(cuda.STEP * hands, 2 * hands + 500) + cuda.STEP
         return self._slots(level) * self.sweep.groups(level) * places * WIDE * self.sweep.dtype.itemsize
 
     @cached_property
@@ -164,7 +164,7 @@ class Shards:
 
     def _round(self, level: int) -> Round:
         sweep = self.sweep
-        names = ["0u" if source is None else f"h.{name}" for source, name in zip(sweep.sources, "zw", strict=False)]
+        names = ["0u" if source is None else f"h[u].{name}" for source, name in zip(sweep.sources, "zw", strict=False)]
         row = [names[next(k for k, each in enumerate(sweep.sources) if each is seat.source)] for seat in sweep.seats]
         return Round(
             sweep.hands(level), sweep.hands(level - 1), sweep.groups(level),
@@ -252,7 +252,7 @@ class Shards:
             if source is not None:
                 rows[k] = rows_on(source, level, shard, ahead)
         live, of = boards.live(level), self._round(level)
-        places = int(most_places(tie, cuda.STEP))
+        places = int(most_places(tie, cuda.STEP)) + cuda.STEP  # hands are read a step ahead
         made, sizes = np.zeros((size, places, 4), np.uint32), np.zeros(size, np.int32)
         ends = np.zeros((size, places // cuda.STEP), np.uint16)
         where = np.full((size, of.above), 65535, np.uint16)
