@@ -107,7 +107,6 @@ def test_evaluate_whole(tmp_path, monkeypatch):
         (["always-call", "--game", "leduc"], "is none"),
         (["always-call", "--game", "poker(file=holdem.limit.3p)"], "a sweep is for two"),
         (["plain.profile"], "this one was made without them"),
-        (["plain.profile", "--device", "gpu"], "leave --device out"),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, monkeypatch, words, sentence):

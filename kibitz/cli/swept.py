@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kibitz.cli.common import console, print_json, quoted, rules_of, telling
+from kibitz.cli.common import console, print_json, quoted, rules_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
+
+if TYPE_CHECKING:
+    from kibitz.cards.tables import Recipe, Tell
 
 
 def evaluate_whole(path: Path, game: str | None, device: str, json: bool) -> None:
     """Best responses over all boards; stopped, it goes on from the flops that are done."""
-    if device != "cpu":
-        raise GameError("--whole goes through boards on the cores of this machine: leave --device out")
+    from kibitz.form.bucket.device import Device
     from kibitz.profile import Profile
     from kibitz.recall import recalled
     from kibitz.sweep.profiles import PLAIN, measured
 
+    Device(device)  # a GPU that is missing is said before anything is worked out
     player: Profile | str = str(path)
     if str(path) in PLAIN:
         if game is None:
@@ -28,7 +32,7 @@ def evaluate_whole(path: Path, game: str | None, device: str, json: bool) -> Non
         text = game or recalled(player.game, path, f"--game {quoted(player.game)}")
     rules: Any = rules_of(text)
     with Watch(not json) as watch:
-        found = measured(rules, player, telling(watch))
+        found = measured(rules, player, flops_told(watch), device)
     per_chip = 1000.0 / max(rules.definition.blinds)
     data: dict[str, Any] = {
         "profile": str(path), "game": rules.spec, "whole": True, "value": found.value.tolist(),
@@ -47,3 +51,18 @@ def evaluate_whole(path: Path, game: str | None, device: str, json: bool) -> Non
                            "all boards of the game"),
     ]  # fmt: skip
     console().print(pairs(rows))
+
+
+def flops_told(watch: Watch) -> Tell:
+    """Progress of sweeps as words on the line that is shown: one for what is played, one for best responses."""
+    began: dict[str, tuple[float, int]] = {}
+
+    def tell(made: Recipe, done: int, pieces: int) -> None:
+        from kibitz.report.text import duration
+
+        start, first = began.setdefault(made.name, (time.perf_counter(), done))
+        used = time.perf_counter() - start
+        left = f", about {duration(used * (pieces - done) / (done - first))} left" if done > first else ""
+        watch.phase(f"going through flops: {done:,} of {pieces:,}, {duration(used)} used{left}")
+
+    return tell

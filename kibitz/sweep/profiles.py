@@ -42,15 +42,18 @@ def seats_of(game: Poker, player: Profile | str) -> tuple[SeatStrategy, SeatStra
     return first, second
 
 
-def measured(game: Poker, player: Profile | str, tell: Tell | None = None) -> Measure:
-    """Value and best responses of a player against itself, over all boards of the game."""
-    sweep = Sweep(game, seats_of(game, player))
+def measured(game: Poker, player: Profile | str, tell: Tell | None = None, device: str = "cpu") -> Measure:
+    """Value and best responses of a player against itself, over all boards of the game. device: cpu or gpu."""
+    sweep = Sweep(game, seats_of(game, player), device=device)
     value, best = sweep.value(tell), sweep.best(tell)
     worth = np.array([value, -value])
     return Measure(worth, best, max(0.0, float((best - worth).sum())))
 
 
-def against(game: Poker, one: Profile | str, other: Profile | str, tell: Tell | None = None) -> tuple[float, float]:
-    """What `one` wins from `other` in seat 0 and in seat 1."""
+def against(
+    game: Poker, one: Profile | str, other: Profile | str, tell: Tell | None = None, device: str = "cpu"
+) -> tuple[float, float]:
+    """What `one` wins from `other` in seat 0 and in seat 1. device: cpu or gpu."""
     mine, his = seats_of(game, one), seats_of(game, other)
-    return Sweep(game, (mine[0], his[1])).value(tell), -Sweep(game, (his[0], mine[1])).value(tell)
+    first = Sweep(game, (mine[0], his[1]), device=device).value(tell)
+    return first, -Sweep(game, (his[0], mine[1]), device=device).value(tell)
