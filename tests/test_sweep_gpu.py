@@ -67,11 +67,11 @@ class OnCores(Shards):
         subprocess.run(order, check=True)
         return ctypes.CDLL(str(made))
 
-    def _function(self, module, name, shared=0):
+    def _function(self, tables, name, shared=0):
         assert shared <= 4 << 20
-        compiled = getattr(module, name)
+        compiled = getattr(tables.module, name)
         thread, block, wide = (
-            (ctypes.c_int * 3).in_dll(module, each) for each in ("threadIdx", "blockIdx", "blockDim")
+            (ctypes.c_int * 3).in_dll(tables.module, each) for each in ("threadIdx", "blockIdx", "blockDim")
         )
 
         def launch(grid, threads, args, shared_mem=0):
@@ -90,11 +90,11 @@ class OnCores(Shards):
         return launch
 
     @contextlib.contextmanager
-    def _streaming(self):
+    def _sending(self):
         yield
 
-    def _wait(self):
-        pass
+    def _queued(self, work):
+        return work()
 
 
 def checked(sweep, there, mode, rtol):

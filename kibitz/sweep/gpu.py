@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,7 @@ class Tables:
     exits: Any  # int32[G, N, WIDE]  the lane of the next round; -1: none
     kinds: list[tuple[Writer, Any]]  # by shape: its code, int32[groups of the shape]
     module: Any
+    functions: dict[str, Any] = field(default_factory=dict)
 
 
 class Shards:
@@ -212,28 +213,28 @@ class Shards:
     def _compile(self, source: str) -> Any:
         return self.xp.RawModule(code=source, options=("-std=c++17",))
 
-    def _function(self, module: Any, name: str, shared: int = 0) -> Any:
-        found = module.get_function(name)
-        if shared > PLAIN_SHARED:
-            found.max_dynamic_shared_size_bytes = shared
-        if shared:
-            found.preferred_shared_memory_carveout = 100
-        return found
+    def _function(self, tables: Tables, name: str, shared: int = 0) -> Any:
+        if name not in tables.functions:
+            made = tables.functions[name] = tables.module.get_function(name)
+            if shared > PLAIN_SHARED:
+                made.max_dynamic_shared_size_bytes = shared
+            if shared:
+                made.preferred_shared_memory_carveout = 100
+        return tables.functions[name]
 
     # Shards
 
     def shard(self, number: int, seats: tuple[int, ...], mode: int, roots: list[NDArray[Any]]) -> list[Floats]:
         """As `Sweep.shard`."""
         packed = [self.packed(number, level) for level in self._levels]
-        with self._streaming():
+        with self._sending():
             sent = [each.sent(self.xp) for each in packed]
             starts = [self.xp.asarray(np.pad(root, ((0, 0), (0, 1), (0, 0))).ravel()) for root in roots]
-            self._wait()
-            found = []
-            with self._lock:
-                for seat, start in zip(seats, starts, strict=True):
-                    found.append(self._run(packed, sent, seat, mode, start))
-        return found
+        found = self._queued(
+            lambda: [self._run(packed, sent, seat, mode, start) for seat, start in zip(seats, starts, strict=True)]
+        )
+        shape = self.sweep.vectors(self.sweep.begin, np.int8).shape
+        return [np.asarray(self.device.to_host(each)).reshape(shape) for each in found]
 
     def packed(self, number: int, level: int) -> Packed:
         """The boards of a round of a shard."""
@@ -276,19 +277,30 @@ class Shards:
                       below.astype(np.int32), np.concatenate(names).astype(np.uint16), name_at.astype(np.int32))  # fmt: skip
 
     @contextlib.contextmanager
-    def _streaming(self) -> Iterator[None]:
-        """What a thread asks of the GPU goes in a line of its own."""
+    def _sending(self) -> Iterator[None]:
+        """What a thread sends goes in a line of its own, and is there afterwards."""
         if not hasattr(self._threads, "stream"):
             self._threads.stream = self.xp.cuda.Stream(non_blocking=True)
         with self._threads.stream:
             yield
-
-    def _wait(self) -> None:
         self._threads.stream.synchronize()
 
-    def _run(self, packed: list[Packed], sent: list[Packed], seat: int, mode: int, start: Any) -> Floats:
+    def _queued(self, work: Callable[[], Any]) -> Any:
+        """All work goes in one line, one shard behind the other, so they share what room there is; threads put theirs
+        in and wait for its end, while the next is in the line already."""
+        with self._lock, self._stream:
+            found = work()
+            done = self._stream.record()
+        done.synchronize()
+        return found
+
+    @cached_property
+    def _stream(self) -> Any:
+        return self.xp.cuda.Stream(non_blocking=True)
+
+    def _run(self, packed: list[Packed], sent: list[Packed], seat: int, mode: int, start: Any) -> Any:
         """What a seat gets on a shard's boards: down round by round, and up again."""
-        sweep, begin = self.sweep, self.sweep.begin
+        begin = self.sweep.begin
         tables = [self.tables(level, seat, mode) for level in self._levels]
         roots = [start, *self._roots[begin + 1 :]]
         for k in range(len(tables) - 1):
@@ -298,14 +310,13 @@ class Shards:
             self._settle(tables[k], packed[k], sent[k], seat, roots[k], after, self._sums[begin + k])
             if k:
                 self._even(tables[k], sent[k - 1], self._sums[begin + k], self._means[begin + k])
-        shape = sweep.vectors(begin, np.int8).shape
-        return np.array(self.device.to_host(self._sums[begin][: int(np.prod(shape))])).reshape(shape)
+        return self._sums[begin].copy()
 
     def _open(self, tables: Tables, sent: Packed, seat: int, roots: Any, onto: Any) -> None:
         boards, wide = len(sent.above), -(-tables.of.hands * PAIRS // THREADS)
         for writer, groups in tables.kinds:
             if EXIT in writer.shape.turn:
-                self._function(tables.module, f"{writer.name}_open")(
+                self._function(tables, f"{writer.name}_open")(
                     (wide, len(groups), boards), (THREADS,),
                     (sent.hands, sent.above, roots, self._strategies[1 - seat], tables.begin[1 - seat], groups,
                      tables.exits, onto),
@@ -316,7 +327,7 @@ class Shards:
         of, places = tables.of, packed.hands.shape[1]
         parts = [(writer, groups, k, part) for writer, groups in tables.kinds for k, part in enumerate(writer.parts)]
         each = (1 + max(part.slot for _, _, _, part in parts)) * of.groups * places * WIDE
-        gather = self._function(tables.module, "gather")
+        gather = self._function(tables, "gather")
         for low, high in batches(packed.below.tolist(), len(self._values) // each):
             first, boards = int(packed.below[low]), int(packed.below[high] - packed.below[low])
             if boards * each > len(self._values):
@@ -331,7 +342,7 @@ class Shards:
     def _even(self, tables: Tables, before: Packed, sums: Any, means: Any) -> None:
         """Values on the boards before, the same for hands that a renaming which leaves the board alone makes the same."""
         of = tables.of
-        self._function(tables.module, "even")(
+        self._function(tables, "even")(
             (-(-of.above * WIDE // THREADS), of.groups, len(before.above)), (THREADS,),
             (sums, before.names, before.name_at, np.int32(filled(of.above)), means),
         )  # fmt: skip
@@ -340,7 +351,7 @@ class Shards:
               after: Any, first: int, boards: int) -> None:  # fmt: skip
         of, places = tables.of, sent.hands.shape[1]
         shared, slot = of.shared_bytes(part), boards * of.groups * places * WIDE
-        self._function(tables.module, f"{writer.name}_{k}", shared)(
+        self._function(tables, f"{writer.name}_{k}", shared)(
             (boards, -(-len(groups) * PAIRS // WARP)), (WARP,),
             (sent.hands, sent.ends, sent.sizes, sent.above, roots, self._strategies[1 - seat], self._strategies[seat],
              tables.begin[1 - seat], tables.begin[seat], tables.stake, groups, np.int32(len(groups)), np.int32(first),
