@@ -16,10 +16,10 @@ from kibitz.errors import SolverError
 from kibitz.form.bucket.device import Device
 from kibitz.games import game
 from kibitz.kernels.poker.sweep import BEST, PLAYED
-from kibitz.sweep import cuda
+from kibitz.sweep import plan
 from kibitz.sweep.betting import Lanes
-from kibitz.sweep.cuda import EXIT, FOLD, Shape, Writer, plan_of, shapes_of
 from kibitz.sweep.gpu import Shards, batches
+from kibitz.sweep.plan import EXIT, FOLD, SHOWDOWN, plan_of, shapes_of
 from kibitz.sweep.strategy import Always
 from kibitz.sweep.walk import Sweep
 
@@ -111,7 +111,7 @@ def checked(sweep, there, mode, rtol):
 @pytest.mark.parametrize("mode", [BEST, PLAYED])
 @pytest.mark.parametrize("name", GAMES)
 def test_the_source_does_as_the_kernels_do(name, mode, tmp_path, monkeypatch):
-    monkeypatch.setattr(cuda, "MOST_TERMS", 2)
+    monkeypatch.setattr(plan, "MOST_TERMS", 2)
     seats, _, _ = random_profile(name, 4)
     sweep = Sweep(rules(name), seats, np.float64)
     checked(sweep, OnCores(sweep, tmp_path).shard, mode, 1e-12)

@@ -5,163 +5,26 @@ A thread has two lanes of betting on one board and goes through all hands, as a 
 the threads of a warp have lanes side by side, so that they read strategies and reaches side by side and never wait for
 one another. What it keeps of a board are sums by card, in shared memory, one for each *term*:
 
-A term is what the ends below one node are worth together: all those below a node of the other, as their values are
-added, or one below a node of the seat. Stakes are in the sums. Before any hand is seen a sum holds folds less
-showdowns; a hand is added where hands that tie with it are looked at, and once more behind them. At any hand the sum is
-then folds plus (weaker hands less stronger ones), and the hand's own reach falls out of showdowns.
+Stakes are in the sums. Before any hand is seen a sum holds folds less showdowns; a hand is added where hands that tie
+with it are looked at, and once more behind them. At any hand the sum is then folds plus (weaker hands less stronger
+ones), and the hand's own reach falls out of showdowns. Shared memory is short, so betting is cut into parts of few
+terms (`plan.py`).
 
-Shared memory is short, so betting is cut into *parts* of few terms. A part writes what its root is worth to device
-memory, where the part above it reads it (`slot`).
+A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor: what is read of some
+hands is asked for while those before them are added, and what they are (`h`) a step earlier.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+
+from kibitz.sweep.plan import EXIT, FOLD, Part, Shape, plan_of
 
 WARP, WIDE = 32, 16  # threads, and lanes of a group
 PAIRS = WIDE // 2  # threads of a group: each has two lanes
-MOST_TERMS = 3  # of a part: 12 KB of shared memory each, on a river of hold'em
 STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
 BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep what many loads bring
-FOLD, SHOWDOWN, EXIT = 2, 3, 4  # as in kernels/poker/passes.py
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What groups of a round have in common: by node, in preorder, who acts or how betting ends, the node above, and
-    the number of the action that leads there, among its seat's."""
-
-    turn: tuple[int, ...]
-    parent: tuple[int, ...]
-    action: tuple[int, ...]
-
-    @cached_property
-    def children(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.turn]
-        for node, above in enumerate(self.parent):
-            if node:
-                found[above].append(node)
-        return found
-
-    def way(self, node: int, seat: int) -> list[int]:
-        """The nodes that actions of a seat led to, on the way to a node."""
-        found: list[int] = []
-        while node:
-            if self.turn[self.parent[node]] == seat:
-                found.append(node)
-            node = self.parent[node]
-        return found[::-1]
-
-
-def shapes_of(betting: Any, rows: tuple[int, int]) -> dict[Shape, list[int]]:
-    """The shapes of a round (`Betting` of kernels/poker/sweep.py) and the groups that have each. rows: by seat."""
-    found: dict[Shape, list[int]] = {}
-    for group in range(len(betting.group_node) - 1):
-        nodes = slice(*betting.group_node[group : group + 2].tolist())
-        turn, parent = betting.turn[nodes].tolist(), betting.parent[nodes].tolist()
-        action = [-1] * len(turn)
-        for seat in (0, 1):
-            led = [node for node in range(1, len(turn)) if turn[parent[node]] == seat]
-            begins = betting.sequence[seat, nodes][led]
-            for node, begin in zip(led, begins.tolist(), strict=True):
-                action[node] = (begin - int(begins.min())) // rows[seat]
-        found.setdefault(Shape(tuple(turn), (-1, *parent[1:]), tuple(action)), []).append(group)
-    return found
-
-
-@dataclass(frozen=True)
-class Term:
-    """Ends that are worth something together."""
-
-    folds: tuple[int, ...]
-    shows: tuple[int, ...]
-
-
-@dataclass
-class Part:
-    """A piece of betting, from its root down to ends, exits and the roots of other parts."""
-
-    root: int
-    terms: dict[int, Term]  # by node: that of the ends below a node of the other, or of an end below one of the seat
-    reads: dict[int, int]  # roots of the parts below, and where they are
-    slot: int = 0  # where it writes
-
-    @property
-    def runs(self) -> bool:
-        """Whether hands are seen one after another."""
-        return any(term.shows for term in self.terms.values())
-
-
-def plan_of(shape: Shape, seat: int, most: int | None = None) -> list[Part]:
-    """Betting cut into parts, those below before those above."""
-    most = most or MOST_TERMS
-    parts: list[Part] = []
-
-    def visit(node: int) -> Part:
-        here = Part(node, {}, {})
-        if shape.turn[node] >= FOLD:
-            if shape.turn[node] < EXIT:
-                here.terms[node] = _term(shape, [node])
-            return here
-        below = shape.children[node]
-        if shape.turn[node] != seat:
-            ends = [child for child in below if FOLD <= shape.turn[child] < EXIT]
-            if ends:
-                here.terms[node] = _term(shape, ends)
-            below = [child for child in below if child not in ends]
-        under = [visit(child) for child in below]
-        for each in sorted(under, key=lambda part: len(part.terms)):
-            if each.terms and len(here.terms) + len(each.terms) > most:
-                parts.append(each)
-                here.reads[each.root] = -1
-            else:
-                here.terms |= each.terms
-                here.reads |= each.reads
-        return here
-
-    parts.append(visit(0))
-    return _placed(_sorted(parts))
-
-
-def _term(shape: Shape, ends: list[int]) -> Term:
-    return Term(
-        tuple(end for end in ends if shape.turn[end] == FOLD), tuple(end for end in ends if shape.turn[end] == SHOWDOWN)
-    )
-
-
-def _sorted(parts: list[Part]) -> list[Part]:
-    """In depth, so that few slots are in use at a time."""
-    by_root, found = {part.root: part for part in parts}, []
-
-    def visit(part: Part) -> None:
-        for root in part.reads:
-            visit(by_root[root])
-        found.append(part)
-
-    visit(by_root[0])
-    return found
-
-
-def _placed(parts: list[Part]) -> list[Part]:
-    """Slots: a part writes where it has read, as each thread reads a place before it writes there."""
-    free: list[int] = []
-    slot: dict[int, int] = {}
-    used = 0
-    for part in parts:
-        part.reads = {root: slot[root] for root in part.reads}
-        free = sorted({*free, *part.reads.values()})
-        if not free:
-            free, used = [used], used + 1
-        part.slot = slot[part.root] = free.pop(0)
-    last = parts[-1].slot  # the root of all is looked for in slot 0
-    names = {last: 0, 0: last}
-    for part in parts:
-        part.slot = names.get(part.slot, part.slot)
-        part.reads = {root: names.get(at, at) for root, at in part.reads.items()}
-    return parts
 
 
 @dataclass(frozen=True)
@@ -234,41 +97,76 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
   const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
   const real* const his_rows = his + his_begin[g] * WIDE + lane;
   const real* const my_rows = mine + my_begin[g] * WIDE + lane;
+  const unsigned short* const end = ends + (long long)board * (places / {step});
   real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;
 {prologue}
   char* const sums = (char*)(room + x);
   for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
+  // What is read of these hands is here, what the next hands are too; those behind them begin at `ahead`.
+  unsigned int one[{step}], other[{step}];
   uint4 h[{step}];
-  _Pragma("unroll")
-  for (int u = 0; u < {step}; u++) h[u] = hand[u];
+{declared}
+  int ahead = 0, ahead_low = 0, ahead_high = size, ahead_left = 1, ahead_tie = 0;
+{look}
+{take}
+{advance}
+{look}
+{advance}
   for (int at = 0; at < size; at += {step}) {{
-    const int next_at = at + {step} < size ? at + {step} : 0;
 {load_first}
+{take}
+{look}
+{advance}
 {add_first}
   }}
 {body}
 }}
 """
 
+# Where the hands are that come behind the next ones: all, and then those of each strength three times.
+ADVANCE = """
+  ahead += {step};
+  if (ahead >= ahead_high) {{
+    if (--ahead_left == 0) {{
+      ahead_low = ahead_tie ? ahead_high : 0;
+      ahead_high = ahead_low < size ? {until} : ahead_low + {step};
+      ahead_tie++;
+      ahead_left = {times};
+    }}
+    ahead = ahead_low;
+  }}"""
+
 RUNNING = """
-  const unsigned short* const end = ends + (long long)board * (places / {step});
   int low = 0, next = end[0];
   for (int tie = 1; low < size; tie++) {{
     const int high = next;
     if (high < size) next = end[tie];
+{declare_below}
     for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step} < high ? at + {step} : low;
 {load_step}
+{take}
+{look}
+{advance}
+      if (at + {step} >= high) {{ const int next_at = low;
+{look_below}
+      }}
 {add_step}
     }}
     for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step} < high ? at + {step} : low;
 {load_value}
+{take}
+{look}
+{advance}
+      if (at + {step} < high) {{ const int next_at = at + {step};
+{look_below}
+      }}
 {value}
     }}
     for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step};
 {load_step}
+{take}
+{look}
+{advance}
 {add_step}
     }}
     low = high;
@@ -276,9 +174,15 @@ RUNNING = """
 """
 
 STANDING = """
+{declare_below}
   for (int at = 0; at < size; at += {step}) {{
-    const int next_at = at + {step};
+    {{ const int next_at = at;
+{look_below}
+    }}
 {load_value}
+{take}
+{look}
+{advance}
 {value}
   }}
 """
@@ -295,6 +199,7 @@ extern "C" __global__ void {name}(
   const real* const his_rows = his + his_begin[g] * WIDE + lane;
   const uint4 h[1] = {{hands[(long long)board * (FILLED + {step}) + i]}};
   const int u = 0;
+{declared}
   real* const there = onto + (long long)board * AFTER * (HANDS + 1) * WIDE;
 {body}
 }}
@@ -354,27 +259,34 @@ class Writer:
     def _reach(self, node: int) -> str:
         """The name of the other's reach at a node."""
         way = self.shape.way(node, self.other)
-        return f"v{way[-1]}" if way else "r"
+        return f"v{way[-1]}" if way else "r[u]"
 
     def _rows(self, seat: int) -> str:
         """Where the row of a hand begins: its actions side by side."""
-        width = 1 + max(
-            (a for n, a in enumerate(self.shape.action) if n and self.shape.turn[self.shape.parent[n]] == seat), default=0
-        )
+        led = [node for node in range(1, len(self.shape.turn)) if self.shape.turn[self.shape.parent[node]] == seat]
+        width = 1 + max((self.shape.action[node] for node in led), default=0)
         rows = "his_rows" if seat == self.other else "my_rows"
         return f"{rows} + (unsigned long long){self.of.row[seat]} * {width * WIDE}u"
 
+    def _led(self, nodes: list[int]) -> list[int]:
+        """The nodes that the other's actions led to, on the ways to some nodes."""
+        return sorted({each for node in nodes for each in self.shape.way(node, self.other)})
+
+    def _declared(self, nodes: list[int], size: int) -> str:
+        return "".join(f"  vec {name}[{size}];\n" for name in ("r", *(f"q{node}" for node in self._led(nodes))))
+
+    def _taken(self, nodes: list[int]) -> list[str]:
+        """What is read of a hand for the reaches at some nodes."""
+        lines = ["r[u] = load(root + (unsigned long long)h[u].y * WIDE);"]
+        if led := self._led(nodes):
+            lines.append(f"const real* const row = {self._rows(self.other)};")
+            lines += [f"q{node}[u] = load(row + {self.shape.action[node]} * WIDE);" for node in led]
+        return lines
+
     def _reaches(self, nodes: list[int]) -> Iterator[str]:
         """Lines that work reaches out. Products go from the root on, as on a core."""
-        if not nodes:
-            return
-        yield "const vec r = load(root + (unsigned long long)h[u].y * WIDE);"
-        led = sorted({each for end in nodes for each in self.shape.way(end, self.other)})
-        if led:
-            yield f"const real* const row = {self._rows(self.other)};"
-        for node in led:
-            above = self._reach(self.shape.parent[node])
-            yield f"const vec v{node} = {above} * load(row + {self.shape.action[node]} * WIDE);"
+        for node in self._led(nodes):
+            yield f"const vec v{node} = {self._reach(self.shape.parent[node])} * q{node}[u];"
 
     def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
         ends: list[int] = []
@@ -382,14 +294,11 @@ class Writer:
             ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
         return ends
 
-    def _read(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
-        """What is made of some hands, and read the next ones, which are there when they are asked for."""
-        declared = "".join(f"{indent}vec {name}[{STEP}];\n" for name in made)
-        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
-        return (
-            f"{indent}unsigned int one[{STEP}], other[{STEP}];\n{declared}" + self._each([*cards, *lines], indent) + "\n"
-            + self._each(["h[u] = hand[next_at + u];"], indent)
-        )  # fmt: skip
+    def _made(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
+        """What is made of some hands before the next ones are read."""
+        names = "".join(f"{indent}vec {name}[{STEP}];\n" for name in made)
+        cards = ["a[u] = one[u];", "b[u] = other[u];"]
+        return f"{indent}unsigned int a[{STEP}], b[{STEP}];\n{names}" + self._each([*cards, *lines], indent)
 
     def _each(self, lines: list[str], indent: str = "    ") -> str:
         body = "".join(f"{indent}  {line}\n" for line in lines)
@@ -398,7 +307,7 @@ class Writer:
     def _add(self, terms: list[int]) -> list[str]:
         """A hand's weights to the sums of its cards. All are read before any is written: they never are the same, which
         the compiler cannot know."""
-        places = [(k, side) for k in terms for side in (("one", "other") if self.of.two else ("one",))]
+        places = [(k, side) for k in terms for side in ("ab" if self.of.two else "a")]
         return [
             *(f"vec* const {side}{k} = (vec*)(sums + {k} * TERM + {side}[u]);" for k, side in places),
             *(f"const vec {side}{k}_new = *{side}{k} + w{k}[u];" for k, side in places),
@@ -414,24 +323,37 @@ class Writer:
         load_first = [*self._reaches(self._ends(part, True, True))]
         load_step = [*self._reaches(self._ends(part, False, True))]
         for k, term in enumerate(terms):
-            folds, shows = (" + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows))
+            folds, shows = (
+                " + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows)
+            )
             load_first.append(f"w{k}[u] = {folds or 'two(0, 0)'} - ({shows or 'two(0, 0)'});")
             if term.shows:
                 load_step.append(f"w{k}[u] = {shows};")
         load_value, kept, value = self._value(part)
-        deep = " " * 6
+        deep, ends = " " * 6, self._ends(part, True, True)
+        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
+        below = [f"s{root}[u] = load(out + {slot} * slot + (next_at + u) * WIDE);" for root, slot in part.reads.items()]
+        until, times = ("end[ahead_tie]", 3) if part.runs else ("size", 1)
         fields = {
             "step": STEP,
-            "load_step": self._read(load_step, [f"w{k}" for k in seen], deep),
-            "add_step": self._each(self._add(seen), deep),
-            "load_value": self._read(load_value, kept, deep),
-            "value": self._each(value, deep),
+            "take": self._each([*cards, *(self._taken(ends) if ends else [])]),
+            "look": self._each(["h[u] = hand[ahead + u];"]),
+            "advance": ADVANCE.format(step=STEP, until=until, times=times),
         }
+        body = (RUNNING if part.runs else STANDING).format(
+            **fields,
+            declare_below="".join(f"    vec s{root}[{STEP}];\n" for root in part.reads),
+            look_below=self._each(below, deep),
+            load_step=self._made(load_step, [f"w{k}" for k in seen], deep),
+            add_step=self._each(self._add(seen), deep),
+            load_value=self._made(load_value, kept, deep),
+            value=self._each(value, deep),
+        )
         return PART.format(
-            name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, blocks=BLOCKS, load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
-            add_first=self._each(self._add([*range(len(terms))])),
-            body=(RUNNING if part.runs else STANDING).format(**fields),
+            **fields, name=f"{self.name}_{number}", terms=len(terms), prologue=self._prologue(part), blocks=BLOCKS,
+            card_bytes=self.of.card_bytes, declared=self._declared(ends, STEP),
+            load_first=self._made(load_first, [f"w{k}" for k in range(len(terms))]),
+            add_first=self._each(self._add([*range(len(terms))])), body=body,
         )  # fmt: skip
 
     def _prologue(self, part: Part) -> str:
@@ -471,11 +393,12 @@ class Writer:
                 if term.folds:
                     kept.append(f"f{k}")
                     load.append(f"f{k}[u] = " + " + ".join(f"c{end} * {self._reach(end)}" for end in term.folds) + ";")
-        for root, slot in part.reads.items():
-            kept.append(f"s{root}")
-            load.append(f"s{root}[u] = load(out + {slot} * slot + (at + u) * WIDE);")
+        for root in part.reads:
+            kept.append(f"z{root}")
+            load.append(f"z{root}[u] = s{root}[u];")
         if self.played and self._own(part):
-            load.append(f"const real* const mine_row = {self._rows(self.seat)};")
+            load.append("const uint4 mine_h = hand[at + u];")
+            load.append(f"const real* const mine_row = {self._rows(self.seat).replace('h[u]', 'mine_h')};")
             for node in self._own(part):
                 kept.append(f"m{node}")
                 load.append(f"m{node}[u] = load(mine_row + {self.shape.action[node]} * WIDE);")
@@ -485,9 +408,9 @@ class Writer:
             load.append(f"x{node}[u] = two({', '.join(sides)});")
         value = []
         for k, term in enumerate(part.terms.values()):
-            worth = f"all{k} - *(vec*)(sums + {k} * TERM + one[u])"
+            worth = f"all{k} - *(vec*)(sums + {k} * TERM + a[u])"
             if self.of.two:
-                worth += f" - *(vec*)(sums + {k} * TERM + other[u])" + (f" + f{k}[u]" if term.folds else "")
+                worth += f" - *(vec*)(sums + {k} * TERM + b[u])" + (f" + f{k}[u]" if term.folds else "")
             value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
         value.append(f"if (live) *(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
@@ -497,7 +420,7 @@ class Writer:
         """Lines that work out n<node>: what a node is worth."""
         terms, turn = list(part.terms), self.shape.turn
         if node in part.reads:
-            yield f"const vec n{node} = s{node}[u];"
+            yield f"const vec n{node} = z{node}[u];"
         elif turn[node] == EXIT:
             yield f"const vec n{node} = x{node}[u];"
         elif turn[node] >= FOLD:
@@ -526,13 +449,18 @@ class Writer:
         exits = [node for node, turn in enumerate(self.shape.turn) if turn == EXIT]
         if not exits:
             return ""
-        body = [*self._reaches(exits)]
+        body = [*self._taken(exits), *self._reaches(exits)]
         for node in exits:
             for side, name in enumerate("xy"):
                 body.append(f"{{ const int to = exits[(g * NODES + {node}) * WIDE + lane + {side}];")
                 body.append("  if (to >= 0) there[(to / WIDE * (HANDS + 1) + i) * WIDE + to % WIDE] = "
                             f"{self._reach(node)}.{name}; }}")  # fmt: skip
-        return OPEN.format(name=f"{self.name}_open", step=STEP, body="\n".join(f"  {line}" for line in body))
+        return OPEN.format(
+            name=f"{self.name}_open",
+            step=STEP,
+            declared=self._declared(exits, 1),
+            body="\n".join(f"  {line}" for line in body),
+        )
 
 
 def prelude(of: Round) -> str:

@@ -24,7 +24,8 @@ from kibitz.form.bucket.weights import ordered, rows_on
 from kibitz.host import cores
 from kibitz.sweep import cuda
 from kibitz.sweep.boards import copies_of, hands_before, renamed
-from kibitz.sweep.cuda import EXIT, GATHER, PAIRS, WARP, WIDE, Part, Round, Shape, Writer, filled, prelude, shapes_of
+from kibitz.sweep.cuda import GATHER, PAIRS, WARP, WIDE, Round, Writer, filled, prelude
+from kibitz.sweep.plan import EXIT, Part, Shape, shapes_of
 
 if TYPE_CHECKING:
     from kibitz.sweep.walk import Sweep
@@ -83,13 +84,13 @@ class Shards:
 
     def _most(self, level: int) -> int:
         """Boards of a round that a shard has at most; one before the first cards."""
-        return max(shard[level].stop - shard[level].start for shard in self.sweep.shards)
+        return int(max(shard[level].stop - shard[level].start for shard in self.sweep.shards))
 
     def _board(self, level: int) -> int:
         """Bytes of what betting is worth on a board, about: fewer than half of the places only fill up."""
         hands = self.sweep.hands(level)
         places = min(cuda.STEP * hands, 2 * hands + 500) + cuda.STEP
-        return self._slots(level) * self.sweep.groups(level) * places * WIDE * self.sweep.dtype.itemsize
+        return int(self._slots(level) * self.sweep.groups(level) * places * WIDE * self.sweep.dtype.itemsize)
 
     @cached_property
     def _levels(self) -> range:
@@ -112,8 +113,8 @@ class Shards:
         free = int(SHARE * self.device.free())
         if fixed + least > free:
             raise SolverError(
-                f"a sweep of {sweep.game.spec or 'this game'} takes {(fixed + least) / 1e9:.1f} GB of the GPU's memory, "
-                f"and {free / 1e9:.1f} GB may be used: take a larger GPU, or leave out --device"
+                f"a sweep of {sweep.game.spec or 'this game'} takes {(fixed + least) / 1e9:.1f} GB of the GPU's "
+                f"memory, and {free / 1e9:.1f} GB may be used: take a larger GPU, or leave out --device"
             )
         self._room = max(least, min(MOST_ROOM, free - fixed, whole))
 
@@ -123,16 +124,15 @@ class Shards:
 
     def _vectors(self, hands: int, dtype: Any) -> list[Any]:
         """By round: zeros by board before, group, hand there and so many more, and lane."""
-        sweep = self.sweep
-        return [
-            None if level < sweep.begin
-            else self.xp.zeros(self._most(level - 1) * sweep.groups(level) * (sweep.hands(level - 1) + hands) * WIDE, dtype)
-            for level in range(sweep.last + 1)
-        ]  # fmt: skip
+        sweep, found = self.sweep, [None] * self.sweep.begin
+        for level in self._levels:
+            each = sweep.groups(level) * (sweep.hands(level - 1) + hands) * WIDE
+            found.append(self.xp.zeros(self._most(level - 1) * each, dtype))
+        return found
 
     @cached_property
     def _roots(self) -> list[Any]:
-        """Reaches at the roots of groups. Lanes that nothing leads to stay zero, and so does a hand that nobody holds."""
+        """Reaches at the roots of groups. Lanes that nothing leads to stay zero, as does a hand that nobody holds."""
         return self._vectors(1, self.sweep.dtype)
 
     @cached_property
@@ -197,7 +197,9 @@ class Shards:
             for who in (0, 1):
                 led = betting.slot[who, nodes] == np.arange(nodes.stop - nodes.start)
                 led[0] = False
-                begin[who, g] = betting.sequence[who, nodes][led].min(initial=np.iinfo(np.int64).max) if led.any() else 0
+                begin[who, g] = (
+                    betting.sequence[who, nodes][led].min(initial=np.iinfo(np.int64).max) if led.any() else 0
+                )
             for link in range(*betting.group_link[g : g + 2].tolist()):
                 lane, lanes = int(betting.link_lane[link]), int(betting.link_count[link])
                 first = int(betting.link_group[link]) * WIDE + int(betting.link_first[link])
@@ -258,10 +260,12 @@ class Shards:
         ends = np.zeros((size, places // cuda.STEP), np.uint16)
         where = np.full((size, of.above), 65535, np.uint16)
         cards = np.concatenate((pairs(live, hole)[:, [0, hole - 1]], [[live, live]]))
-        pack_hands(np.ascontiguousarray(order), tie, hands_before(boards, hole, level, shard), rows, cards, of.card_bytes,
-                   cuda.STEP, of.above, made, ends, where, sizes)  # fmt: skip
-        below = np.array([0, size]) if level == sweep.begin else (
-            boards.rounds[level].below[before.start : before.stop + 1] - here.start)  # fmt: skip
+        up = hands_before(boards, hole, level, shard)
+        pack_hands(np.ascontiguousarray(order), tie, up, rows, cards, of.card_bytes, cuda.STEP, of.above, made, ends,
+                   where, sizes)  # fmt: skip
+        below = np.array([0, size])
+        if level > sweep.begin:
+            below = boards.rounds[level].below[before.start : before.stop + 1] - here.start
         above = np.repeat(np.arange(len(below) - 1), np.diff(below))
         names: list[Any] = [np.zeros((0, hands), np.int64)]
         if level < sweep.last:
@@ -274,7 +278,8 @@ class Shards:
             names += [names[0]] * size
         name_at = np.cumsum([0, *(len(each) for each in names[1:])])
         return Packed(made, ends, sizes, where, copies_of(boards, hole, level, here), above.astype(np.int32),
-                      below.astype(np.int32), np.concatenate(names).astype(np.uint16), name_at.astype(np.int32))  # fmt: skip
+                      below.astype(np.int32), np.concatenate(names).astype(np.uint16),
+                      name_at.astype(np.int32))  # fmt: skip
 
     @contextlib.contextmanager
     def _sending(self) -> Iterator[None]:
@@ -322,7 +327,9 @@ class Shards:
                      tables.exits, onto),
                 )  # fmt: skip
 
-    def _settle(self, tables: Tables, packed: Packed, sent: Packed, seat: int, roots: Any, after: Any, onto: Any) -> None:
+    def _settle(
+        self, tables: Tables, packed: Packed, sent: Packed, seat: int, roots: Any, after: Any, onto: Any
+    ) -> None:
         """Values of all boards of a round, so many at a time as there is room for, summed by board before."""
         of, places = tables.of, packed.hands.shape[1]
         parts = [(writer, groups, k, part) for writer, groups in tables.kinds for k, part in enumerate(writer.parts)]
@@ -340,15 +347,15 @@ class Shards:
                     onto))  # fmt: skip
 
     def _even(self, tables: Tables, before: Packed, sums: Any, means: Any) -> None:
-        """Values on the boards before, the same for hands that a renaming which leaves the board alone makes the same."""
+        """Values on the boards before, equal for hands that a renaming which leaves the board alone makes the same."""
         of = tables.of
         self._function(tables, "even")(
             (-(-of.above * WIDE // THREADS), of.groups, len(before.above)), (THREADS,),
             (sums, before.names, before.name_at, np.int32(filled(of.above)), means),
         )  # fmt: skip
 
-    def _part(self, tables: Tables, writer: Writer, groups: Any, k: int, part: Part, sent: Packed, seat: int, roots: Any,
-              after: Any, first: int, boards: int) -> None:  # fmt: skip
+    def _part(self, tables: Tables, writer: Writer, groups: Any, k: int, part: Part, sent: Packed, seat: int,
+              roots: Any, after: Any, first: int, boards: int) -> None:  # fmt: skip
         of, places = tables.of, sent.hands.shape[1]
         shared, slot = of.shared_bytes(part), boards * of.groups * places * WIDE
         self._function(tables, f"{writer.name}_{k}", shared)(
