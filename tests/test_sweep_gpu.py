@@ -11,13 +11,17 @@ import numpy as np
 import pytest
 from bucketed import FOUR_ROUNDS, SMALL, rules
 from test_sweep import random_profile
+from typer.testing import CliRunner
 
+from kibitz.cli import app
 from kibitz.errors import SolverError
 from kibitz.form.bucket.device import Device
 from kibitz.games import game
 from kibitz.kernels.poker.sweep import BEST, PLAYED
 from kibitz.sweep import plan
 from kibitz.sweep.betting import Lanes
+from kibitz.sweep.boards import hands_on
+from kibitz.sweep.cuda import STEP
 from kibitz.sweep.gpu import Shards, batches
 from kibitz.sweep.plan import EXIT, FOLD, SHOWDOWN, plan_of, shapes_of
 from kibitz.sweep.strategy import Always
@@ -107,6 +111,95 @@ def checked(sweep, there, mode, rtol):
             np.testing.assert_allclose(his, mine, rtol=rtol, atol=rtol * np.abs(mine).max())
 
 
+def walked(shape, seat, parts):
+    """Nodes by part, as often as it visits them; the roots of parts below are left to these."""
+    found = []
+    for part in parts:
+        stack = [part.root]
+        while stack:
+            node = stack.pop()
+            found.append(node)
+            stack += [child for child in shape.children[node] if child not in part.reads]
+    return found
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 100])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_parts_visit_every_node_once(seat, most):
+    rules_of_limit = game("poker(file=holdem.limit.2p)")
+    lanes = Lanes(rules_of_limit.betting)
+    always = Always(lanes, ("call",))
+    sweep = Sweep(rules_of_limit, (always.seat(0), always.seat(1)))
+    for level, betting in enumerate(sweep._laid[0]):
+        shapes = shapes_of(betting, (1, 1))
+        assert sorted(group for groups in shapes.values() for group in groups) == list(range(sweep.groups(level)))
+        for shape in shapes:
+            parts = plan_of(shape, seat, most)
+            assert sorted(walked(shape, seat, parts)) == list(range(len(shape.turn)))
+            ends = [end for part in parts for term in part.terms.values() for end in (*term.folds, *term.shows)]
+            assert sorted(ends) == [node for node, turn in enumerate(shape.turn) if FOLD <= turn < EXIT]
+            assert all(len(part.terms) <= most for part in parts)
+            written = {}  # what stands in each slot
+            for part in parts:
+                assert all(written[slot] == root for root, slot in part.reads.items())
+                written[part.slot] = part.root
+            assert parts[-1].root == 0 and parts[-1].slot == 0
+            for term in (term for part in parts for term in part.terms.values() if len(term.folds + term.shows) > 1):
+                above = {shape.parent[end] for end in term.folds + term.shows}
+                assert len(above) == 1 and shape.turn[above.pop()] == 1 - seat  # whose values are added
+                assert all(shape.turn[end] == SHOWDOWN for end in term.shows)
+
+
+def test_batches_cover_all_boards():
+    below = [0, 3, 4, 10, 12, 20]
+    assert list(batches(below, 100)) == [(0, 5)]
+    assert list(batches(below, 10)) == [(0, 3), (3, 5)]
+    assert list(batches(below, 4)) == [(0, 2), (2, 3), (3, 4), (4, 5)]  # one board before at least
+
+
+def test_hands_are_filled_up_strength_by_strength():
+    seats, _, _ = random_profile("river hold'em of 10 cards", 7)
+    sweep = Sweep(rules("river hold'em of 10 cards"), seats)
+    made = OnCores(sweep, None).packed(3, 3)
+    whole = hands_on(sweep.boards, 2, 3, sweep.shards[3], sweep.sources)
+    for board, size in enumerate(made.sizes.tolist()):
+        held = made.hands[board, :size, 1] < sweep.hands(2)
+        np.testing.assert_array_equal(made.hands[board, :size, 1][held], whole.up[board])
+        np.testing.assert_array_equal(made.hands[board, :size, 2][held], whole.row[0, board])
+        ends = made.ends[board][: made.ends[board].argmax() + 1]
+        assert ends[-1] == size and not (ends % STEP).any()
+        counts = np.diff(np.concatenate(([0], np.cumsum(held)[ends.astype(int) - 1])))
+        np.testing.assert_array_equal(counts, np.unique(whole.last[board], return_counts=True)[1])
+        places = made.where[board][whole.up[board]]
+        np.testing.assert_array_equal(places, np.flatnonzero(held))
+
+
+@pytest.mark.skipif(THERE, reason="there is a GPU")
+def test_without_a_gpu_there_is_a_sentence():
+    told = CliRunner().invoke(
+        app, ["evaluate", "always-call", "--game", "rhode_island(ranks=4)", "--whole", "--device", "gpu"]
+    )
+    assert told.exit_code == 2 and "leave out --device" in " ".join(told.output.split())
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_too_little_memory_is_said_before_the_start(tmp_path, monkeypatch):
+    seats, _, _ = random_profile("leduc", 8)
+    monkeypatch.setattr(Device, "free", lambda self: 1000)
+    with pytest.raises(SolverError, match=r"of the GPU's memory, and 0.0 GB may be used"):
+        OnCores(Sweep(rules("leduc"), seats), tmp_path)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_a_shard_in_batches_gives_the_same(tmp_path):
+    name = "turn hold'em of 10 cards"
+    seats, _, _ = random_profile(name, 9)
+    sweep = Sweep(rules(name), seats, np.float64)
+    shards = OnCores(sweep, tmp_path)
+    shards._room = 1
+    checked(sweep, shards.shard, BEST, 1e-12)
+
+
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("mode", [BEST, PLAYED])
 @pytest.mark.parametrize("name", GAMES)
@@ -124,6 +217,15 @@ def test_a_gpu_gives_the_same(name, mode):
     seats, _, _ = random_profile(name, 5)
     for dtype, rtol in ((np.float64, 1e-12), (np.float32, 2e-6)):
         checked(Sweep(rules(name), seats, dtype), Sweep(rules(name), seats, dtype, "gpu").shard, mode, rtol)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+def test_always_call_in_limit_holdem():
+    poker = game("poker(file=holdem.limit.2p)")
+    always = Always(Lanes(poker.betting), ("call",))
+    best = Sweep(poker, (always.seat(0), always.seat(1)), device="gpu").best()
+    np.testing.assert_allclose(100 * best, 1163.476, atol=5e-4)  # mbb/h
 
 
 @pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")

@@ -10,8 +10,9 @@ with it are looked at, and once more behind them. At any hand the sum is then fo
 ones), and the hand's own reach falls out of showdowns. Shared memory is short, so betting is cut into parts of few
 terms (`plan.py`).
 
-A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor: what is read of some
-hands is asked for while those before them are added, and what they are (`h`) a step earlier.
+A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor. So what several hands
+need is asked for at once, and what the next hands are (`h`) a step earlier. To ask for all that the next hands need a
+step earlier does not pay: of what is read more is not needed then.
 """
 
 from __future__ import annotations
@@ -97,76 +98,41 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
   const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
   const real* const his_rows = his + his_begin[g] * WIDE + lane;
   const real* const my_rows = mine + my_begin[g] * WIDE + lane;
-  const unsigned short* const end = ends + (long long)board * (places / {step});
   real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;
 {prologue}
   char* const sums = (char*)(room + x);
   for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
-  // What is read of these hands is here, what the next hands are too; those behind them begin at `ahead`.
-  unsigned int one[{step}], other[{step}];
   uint4 h[{step}];
-{declared}
-  int ahead = 0, ahead_low = 0, ahead_high = size, ahead_left = 1, ahead_tie = 0;
-{look}
-{take}
-{advance}
-{look}
-{advance}
+  _Pragma("unroll")
+  for (int u = 0; u < {step}; u++) h[u] = hand[u];
   for (int at = 0; at < size; at += {step}) {{
+    const int next_at = at + {step} < size ? at + {step} : 0;
 {load_first}
-{take}
-{look}
-{advance}
 {add_first}
   }}
 {body}
 }}
 """
 
-# Where the hands are that come behind the next ones: all, and then those of each strength three times.
-ADVANCE = """
-  ahead += {step};
-  if (ahead >= ahead_high) {{
-    if (--ahead_left == 0) {{
-      ahead_low = ahead_tie ? ahead_high : 0;
-      ahead_high = ahead_low < size ? {until} : ahead_low + {step};
-      ahead_tie++;
-      ahead_left = {times};
-    }}
-    ahead = ahead_low;
-  }}"""
-
 RUNNING = """
+  const unsigned short* const end = ends + (long long)board * (places / {step});
   int low = 0, next = end[0];
   for (int tie = 1; low < size; tie++) {{
     const int high = next;
     if (high < size) next = end[tie];
-{declare_below}
     for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step} < high ? at + {step} : low;
 {load_step}
-{take}
-{look}
-{advance}
-      if (at + {step} >= high) {{ const int next_at = low;
-{look_below}
-      }}
 {add_step}
     }}
     for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step} < high ? at + {step} : low;
 {load_value}
-{take}
-{look}
-{advance}
-      if (at + {step} < high) {{ const int next_at = at + {step};
-{look_below}
-      }}
 {value}
     }}
     for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step};
 {load_step}
-{take}
-{look}
-{advance}
 {add_step}
     }}
     low = high;
@@ -174,15 +140,9 @@ RUNNING = """
 """
 
 STANDING = """
-{declare_below}
   for (int at = 0; at < size; at += {step}) {{
-    {{ const int next_at = at;
-{look_below}
-    }}
+    const int next_at = at + {step};
 {load_value}
-{take}
-{look}
-{advance}
 {value}
   }}
 """
@@ -199,7 +159,6 @@ extern "C" __global__ void {name}(
   const real* const his_rows = his + his_begin[g] * WIDE + lane;
   const uint4 h[1] = {{hands[(long long)board * (FILLED + {step}) + i]}};
   const int u = 0;
-{declared}
   real* const there = onto + (long long)board * AFTER * (HANDS + 1) * WIDE;
 {body}
 }}
@@ -259,7 +218,7 @@ class Writer:
     def _reach(self, node: int) -> str:
         """The name of the other's reach at a node."""
         way = self.shape.way(node, self.other)
-        return f"v{way[-1]}" if way else "r[u]"
+        return f"v{way[-1]}" if way else "r"
 
     def _rows(self, seat: int) -> str:
         """Where the row of a hand begins: its actions side by side."""
@@ -268,25 +227,17 @@ class Writer:
         rows = "his_rows" if seat == self.other else "my_rows"
         return f"{rows} + (unsigned long long){self.of.row[seat]} * {width * WIDE}u"
 
-    def _led(self, nodes: list[int]) -> list[int]:
-        """The nodes that the other's actions led to, on the ways to some nodes."""
-        return sorted({each for node in nodes for each in self.shape.way(node, self.other)})
-
-    def _declared(self, nodes: list[int], size: int) -> str:
-        return "".join(f"  vec {name}[{size}];\n" for name in ("r", *(f"q{node}" for node in self._led(nodes))))
-
-    def _taken(self, nodes: list[int]) -> list[str]:
-        """What is read of a hand for the reaches at some nodes."""
-        lines = ["r[u] = load(root + (unsigned long long)h[u].y * WIDE);"]
-        if led := self._led(nodes):
-            lines.append(f"const real* const row = {self._rows(self.other)};")
-            lines += [f"q{node}[u] = load(row + {self.shape.action[node]} * WIDE);" for node in led]
-        return lines
-
     def _reaches(self, nodes: list[int]) -> Iterator[str]:
         """Lines that work reaches out. Products go from the root on, as on a core."""
-        for node in self._led(nodes):
-            yield f"const vec v{node} = {self._reach(self.shape.parent[node])} * q{node}[u];"
+        if not nodes:
+            return
+        yield "const vec r = load(root + (unsigned long long)h[u].y * WIDE);"
+        led = sorted({each for end in nodes for each in self.shape.way(end, self.other)})
+        if led:
+            yield f"const real* const row = {self._rows(self.other)};"
+        for node in led:
+            above = self._reach(self.shape.parent[node])
+            yield f"const vec v{node} = {above} * load(row + {self.shape.action[node]} * WIDE);"
 
     def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
         ends: list[int] = []
@@ -294,11 +245,13 @@ class Writer:
             ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
         return ends
 
-    def _made(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
-        """What is made of some hands before the next ones are read."""
-        names = "".join(f"{indent}vec {name}[{STEP}];\n" for name in made)
-        cards = ["a[u] = one[u];", "b[u] = other[u];"]
-        return f"{indent}unsigned int a[{STEP}], b[{STEP}];\n{names}" + self._each([*cards, *lines], indent)
+    def _read(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
+        """What is made of some hands, and read the next ones, which are there when they are asked for."""
+        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
+        pieces = [f"{indent}unsigned int one[{STEP}], other[{STEP}];"]
+        pieces += [f"{indent}vec {name}[{STEP}];" for name in made]
+        pieces += [self._each([*cards, *lines], indent), self._each(["h[u] = hand[next_at + u];"], indent)]
+        return "\n".join(pieces)
 
     def _each(self, lines: list[str], indent: str = "    ") -> str:
         body = "".join(f"{indent}  {line}\n" for line in lines)
@@ -307,7 +260,7 @@ class Writer:
     def _add(self, terms: list[int]) -> list[str]:
         """A hand's weights to the sums of its cards. All are read before any is written: they never are the same, which
         the compiler cannot know."""
-        places = [(k, side) for k in terms for side in ("ab" if self.of.two else "a")]
+        places = [(k, side) for k in terms for side in (("one", "other") if self.of.two else ("one",))]
         return [
             *(f"vec* const {side}{k} = (vec*)(sums + {k} * TERM + {side}[u]);" for k, side in places),
             *(f"const vec {side}{k}_new = *{side}{k} + w{k}[u];" for k, side in places),
@@ -323,37 +276,26 @@ class Writer:
         load_first = [*self._reaches(self._ends(part, True, True))]
         load_step = [*self._reaches(self._ends(part, False, True))]
         for k, term in enumerate(terms):
-            folds, shows = (
-                " + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows)
-            )
+            both = (" + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows))
+            folds, shows = both
             load_first.append(f"w{k}[u] = {folds or 'two(0, 0)'} - ({shows or 'two(0, 0)'});")
             if term.shows:
                 load_step.append(f"w{k}[u] = {shows};")
         load_value, kept, value = self._value(part)
-        deep, ends = " " * 6, self._ends(part, True, True)
-        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
-        below = [f"s{root}[u] = load(out + {slot} * slot + (next_at + u) * WIDE);" for root, slot in part.reads.items()]
-        until, times = ("end[ahead_tie]", 3) if part.runs else ("size", 1)
+        deep = " " * 6
         fields = {
             "step": STEP,
-            "take": self._each([*cards, *(self._taken(ends) if ends else [])]),
-            "look": self._each(["h[u] = hand[ahead + u];"]),
-            "advance": ADVANCE.format(step=STEP, until=until, times=times),
+            "load_step": self._read(load_step, [f"w{k}" for k in seen], deep),
+            "add_step": self._each(self._add(seen), deep),
+            "load_value": self._read(load_value, kept, deep),
+            "value": self._each(value, deep),
         }
-        body = (RUNNING if part.runs else STANDING).format(
-            **fields,
-            declare_below="".join(f"    vec s{root}[{STEP}];\n" for root in part.reads),
-            look_below=self._each(below, deep),
-            load_step=self._made(load_step, [f"w{k}" for k in seen], deep),
-            add_step=self._each(self._add(seen), deep),
-            load_value=self._made(load_value, kept, deep),
-            value=self._each(value, deep),
-        )
         return PART.format(
-            **fields, name=f"{self.name}_{number}", terms=len(terms), prologue=self._prologue(part), blocks=BLOCKS,
-            card_bytes=self.of.card_bytes, declared=self._declared(ends, STEP),
-            load_first=self._made(load_first, [f"w{k}" for k in range(len(terms))]),
-            add_first=self._each(self._add([*range(len(terms))])), body=body,
+            name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
+            card_bytes=self.of.card_bytes, blocks=BLOCKS,
+            load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
+            add_first=self._each(self._add([*range(len(terms))])),
+            body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
 
     def _prologue(self, part: Part) -> str:
@@ -393,12 +335,11 @@ class Writer:
                 if term.folds:
                     kept.append(f"f{k}")
                     load.append(f"f{k}[u] = " + " + ".join(f"c{end} * {self._reach(end)}" for end in term.folds) + ";")
-        for root in part.reads:
-            kept.append(f"z{root}")
-            load.append(f"z{root}[u] = s{root}[u];")
+        for root, slot in part.reads.items():
+            kept.append(f"s{root}")
+            load.append(f"s{root}[u] = load(out + {slot} * slot + (at + u) * WIDE);")
         if self.played and self._own(part):
-            load.append("const uint4 mine_h = hand[at + u];")
-            load.append(f"const real* const mine_row = {self._rows(self.seat).replace('h[u]', 'mine_h')};")
+            load.append(f"const real* const mine_row = {self._rows(self.seat)};")
             for node in self._own(part):
                 kept.append(f"m{node}")
                 load.append(f"m{node}[u] = load(mine_row + {self.shape.action[node]} * WIDE);")
@@ -408,9 +349,9 @@ class Writer:
             load.append(f"x{node}[u] = two({', '.join(sides)});")
         value = []
         for k, term in enumerate(part.terms.values()):
-            worth = f"all{k} - *(vec*)(sums + {k} * TERM + a[u])"
+            worth = f"all{k} - *(vec*)(sums + {k} * TERM + one[u])"
             if self.of.two:
-                worth += f" - *(vec*)(sums + {k} * TERM + b[u])" + (f" + f{k}[u]" if term.folds else "")
+                worth += f" - *(vec*)(sums + {k} * TERM + other[u])" + (f" + f{k}[u]" if term.folds else "")
             value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
         value.append(f"if (live) *(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
@@ -420,7 +361,7 @@ class Writer:
         """Lines that work out n<node>: what a node is worth."""
         terms, turn = list(part.terms), self.shape.turn
         if node in part.reads:
-            yield f"const vec n{node} = z{node}[u];"
+            yield f"const vec n{node} = s{node}[u];"
         elif turn[node] == EXIT:
             yield f"const vec n{node} = x{node}[u];"
         elif turn[node] >= FOLD:
@@ -449,18 +390,13 @@ class Writer:
         exits = [node for node, turn in enumerate(self.shape.turn) if turn == EXIT]
         if not exits:
             return ""
-        body = [*self._taken(exits), *self._reaches(exits)]
+        body = [*self._reaches(exits)]
         for node in exits:
             for side, name in enumerate("xy"):
                 body.append(f"{{ const int to = exits[(g * NODES + {node}) * WIDE + lane + {side}];")
                 body.append("  if (to >= 0) there[(to / WIDE * (HANDS + 1) + i) * WIDE + to % WIDE] = "
                             f"{self._reach(node)}.{name}; }}")  # fmt: skip
-        return OPEN.format(
-            name=f"{self.name}_open",
-            step=STEP,
-            declared=self._declared(exits, 1),
-            body="\n".join(f"  {line}" for line in body),
-        )
+        return OPEN.format(name=f"{self.name}_open", step=STEP, body="\n".join(f"  {line}" for line in body))
 
 
 def prelude(of: Round) -> str:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from kibitz.sweep import cuda
 from kibitz.sweep.boards import copies_of, hands_before, renamed
 from kibitz.sweep.cuda import GATHER, PAIRS, WARP, WIDE, Round, Writer, filled, prelude
 from kibitz.sweep.plan import EXIT, Part, Shape, shapes_of
-
-if TYPE_CHECKING:
-    from kibitz.sweep.walk import Sweep
 
 Floats = NDArray[np.float64]
 
@@ -71,9 +68,9 @@ class Tables:
 
 
 class Shards:
-    """What `Sweep.shard` works out, on a GPU. Several threads may ask: they prepare side by side and run in turn."""
+    """What `Sweep.shard` (`walk.py`) works out, on a GPU. Several threads may ask: they prepare side by side."""
 
-    def __init__(self, sweep: Sweep, device: Device) -> None:
+    def __init__(self, sweep: Any, device: Device) -> None:
         self.sweep, self.device = sweep, device
         self.xp = self.device.xp
         self._lock, self._threads = threading.Lock(), threading.local()
