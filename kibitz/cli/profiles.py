@@ -52,7 +52,8 @@ def evaluate(
     nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
 
     A profile within buckets, of a game that is too large itself, is measured within them; with --whole in the whole
-    game, where best responses see every card. That takes two cores a night for limit hold'em.
+    game, where best responses see every card. That takes two cores a night for limit hold'em, and
+    with --device gpu minutes.
 
     A blueprint of a game that is too large for that is sampled: its value in self-play, and what a responder wins
     that learned against it, which is a lower bound on exploitability.
