@@ -103,7 +103,8 @@ def test_evaluate_whole(tmp_path, monkeypatch):
         patch.setattr(layout, "MOST_CLASSES", 1)  # as if no game had a poker form
         kibitz.solve(game, "dcfr+", abstraction="percentile(3)", iterations=20).save(path)
     lifted = kibitz.solve(game, "dcfr+", abstraction="percentile(3)", iterations=20)
-    found = call("evaluate", str(path), "--whole", "--json")
+    assert "value" not in call("evaluate", str(path), "--whole", "--json")
+    found = call("evaluate", str(path), "--whole", "--value", "--json")
     assert found["nash_conv"] == pytest.approx(kibitz.nash_conv(game, lifted), rel=1e-4)
     assert found["value"][0] == pytest.approx(kibitz.value(game, lifted)[0], abs=1e-4)
     assert found["exploitability_mbb"] == pytest.approx(100 * found["nash_conv"])  # an ante of 5
@@ -118,7 +119,6 @@ def test_evaluate_whole(tmp_path, monkeypatch):
         (["always-call", "--game", "leduc"], "is none"),
         (["always-call", "--game", "poker(file=holdem.limit.3p)"], "a sweep is for two"),
         (["plain.profile"], "this one was made without them"),
-        (["plain.profile", "--device", "gpu"], "leave --device out"),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, monkeypatch, words, sentence):

@@ -44,6 +44,9 @@ def evaluate(
             "was stopped.",
         ),
     ] = False,
+    value: Annotated[
+        bool, typer.Option("--value", help="With --whole: also what each seat gets, for half as much time again.")
+    ] = False,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
@@ -52,7 +55,8 @@ def evaluate(
     nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
 
     A profile within buckets, of a game that is too large itself, is measured within them; with --whole in the whole
-    game, where best responses see every card. That takes two cores a night for limit hold'em.
+    game, where best responses see every card. That takes two cores a night for limit hold'em, and
+    with --device gpu minutes.
 
     A blueprint of a game that is too large for that is sampled: its value in self-play, and what a responder wins
     that learned against it, which is a lower bound on exploitability.
@@ -67,7 +71,7 @@ def evaluate(
     if whole:
         from kibitz.cli.swept import evaluate_whole
 
-        evaluate_whole(profile, game, device, json)
+        evaluate_whole(profile, game, device, json, value)
         return
     from kibitz.cli.sampled import as_profile, evaluate_sampled, is_blueprint
     from kibitz.profile import Profile

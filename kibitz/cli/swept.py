@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kibitz.cli.common import console, print_json, quoted, rules_of, telling
+from kibitz.cli.common import console, print_json, quoted, rules_of
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError
 
+if TYPE_CHECKING:
+    from kibitz.cards.tables import Recipe, Tell
 
-def evaluate_whole(path: Path, game: str | None, device: str, json: bool) -> None:
-    """Best responses over all boards; stopped, it goes on from the flops that are done."""
-    if device != "cpu":
-        raise GameError("--whole goes through boards on the cores of this machine: leave --device out")
+
+def evaluate_whole(path: Path, game: str | None, device: str, json: bool, value: bool = False) -> None:
+    """Best responses over all boards, and the value if it is asked for; stopped, it goes on from the flops that are
+    done."""
+    from kibitz.form.bucket.device import Device
     from kibitz.profile import Profile
     from kibitz.recall import recalled
-    from kibitz.sweep.profiles import PLAIN, measured
+    from kibitz.sweep.profiles import PLAIN, exploited, won
 
+    Device(device)  # a GPU that is missing is said before anything is worked out
     player: Profile | str = str(path)
     if str(path) in PLAIN:
         if game is None:
@@ -28,12 +33,14 @@ def evaluate_whole(path: Path, game: str | None, device: str, json: bool) -> Non
         text = game or recalled(player.game, path, f"--game {quoted(player.game)}")
     rules: Any = rules_of(text)
     with Watch(not json) as watch:
-        found = measured(rules, player, telling(watch))
-    per_chip = 1000.0 / max(rules.definition.blinds)
+        best = exploited(rules, player, flops_told(watch), device)
+        worth = won(rules, player, flops_told(watch), device) if value else None
+    per_chip, gap = 1000.0 / max(rules.definition.blinds), max(0.0, float(best.sum()))
     data: dict[str, Any] = {
-        "profile": str(path), "game": rules.spec, "whole": True, "value": found.value.tolist(),
-        "best_response": found.best.tolist(), "nash_conv": found.nash_conv, "exploitability": found.nash_conv / 2,
-        "exploitability_mbb": found.nash_conv / 2 * per_chip,
+        "profile": str(path), "game": rules.spec, "whole": True,
+        **({} if worth is None else {"value": [worth, -worth]}),
+        "best_response": best.tolist(), "nash_conv": gap, "exploitability": gap / 2,
+        "exploitability_mbb": gap / 2 * per_chip,
     }  # fmt: skip
     if json:
         print_json(data)
@@ -41,9 +48,24 @@ def evaluate_whole(path: Path, game: str | None, device: str, json: bool) -> Non
     from kibitz.report.text import pairs, signed
 
     rows = [
-        ("value", f"{signed(found.value[0])} chips for the first seat"),
-        *((f"best response, seat {seat}", f"{signed(best)} chips") for seat, best in enumerate(found.best)),
+        *([] if worth is None else [("value", f"{signed(worth)} chips for the first seat")]),
+        *((f"best response, seat {seat}", f"{signed(each)} chips") for seat, each in enumerate(best)),
         ("exploitability", f"{data['exploitability']:.6g} chips, {data['exploitability_mbb']:,.3f} mbb/h: exact, over "
                            "all boards of the game"),
     ]  # fmt: skip
     console().print(pairs(rows))
+
+
+def flops_told(watch: Watch) -> Tell:
+    """Progress of sweeps as words on the line that is shown: one for what is played, one for best responses."""
+    began: dict[str, tuple[float, int]] = {}
+
+    def tell(made: Recipe, done: int, pieces: int) -> None:
+        from kibitz.report.text import duration
+
+        start, first = began.setdefault(made.name, (time.perf_counter(), done))
+        used = time.perf_counter() - start
+        left = f", about {duration(used * (pieces - done) / (done - first))} left" if done > first else ""
+        watch.phase(f"going through flops: {done:,} of {pieces:,}, {duration(used)} used{left}")
+
+    return tell

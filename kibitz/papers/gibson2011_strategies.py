@@ -159,7 +159,7 @@ def exploited(name: str, device: str, *given: Any) -> dict[str, Any]:
     rules = poker_of(setting.game)
     unit = 1000.0 / max(rules.definition.blinds)
     began = time.perf_counter()
-    best = swept(rules, Profile.load(Path(setting.folder) / f"{FILES[name]}.profile"))
+    best = swept(rules, Profile.load(Path(setting.folder) / f"{FILES[name]}.profile"), device=device)
     return {"name": name, "best": [float(x) * unit for x in best], "exploitability": float(best.mean()) * unit,
             "device": device, "seconds": time.perf_counter() - began}  # fmt: skip
 

@@ -38,25 +38,30 @@ def seats_of(game: Poker, player: Profile | str) -> tuple[SeatStrategy, SeatStra
     return found, found
 
 
-def exploited(game: Poker, player: Profile | str, tell: Tell | None = None) -> Floats:
-    """[2]  what best responses of each seat win from a player, over all boards of the game."""
-    return Sweep(game, seats_of(game, player)).best(tell)
+def exploited(game: Poker, player: Profile | str, tell: Tell | None = None, device: str = "cpu") -> Floats:
+    """[2]  what best responses of each seat win from a player, over all boards of the game. device: cpu or gpu.
+
+    Half their sum is the exploitability: what the player itself wins is the same for both seats but for the sign.
+    """
+    return Sweep(game, seats_of(game, player), device=device).best(tell)
 
 
-def is_known(game: Poker, player: Profile | str) -> bool:
-    """Whether that was worked out before, and is in the cache."""
-    return Sweep(game, seats_of(game, player)).is_known()
+def won(game: Poker, player: Profile | str, tell: Tell | None = None, device: str = "cpu") -> float:
+    """What the first seat wins where a player plays itself, over all boards of the game."""
+    return Sweep(game, seats_of(game, player), device=device).value(tell)
 
 
-def measured(game: Poker, player: Profile | str, tell: Tell | None = None) -> Measure:
-    """Value and best responses of a player against itself, over all boards of the game."""
-    sweep = Sweep(game, seats_of(game, player))
-    value, best = sweep.value(tell), sweep.best(tell)
+def measured(game: Poker, player: Profile | str, tell: Tell | None = None, device: str = "cpu") -> Measure:
+    """Value and best responses of a player against itself, over all boards of the game. device: cpu or gpu."""
+    best, value = exploited(game, player, tell, device), won(game, player, tell, device)
     worth = np.array([value, -value])
     return Measure(worth, best, max(0.0, float((best - worth).sum())))
 
 
-def against(game: Poker, one: Profile | str, other: Profile | str, tell: Tell | None = None) -> tuple[float, float]:
-    """What `one` wins from `other` in seat 0 and in seat 1."""
+def against(
+    game: Poker, one: Profile | str, other: Profile | str, tell: Tell | None = None, device: str = "cpu"
+) -> tuple[float, float]:
+    """What `one` wins from `other` in seat 0 and in seat 1. device: cpu or gpu."""
     mine, his = seats_of(game, one), seats_of(game, other)
-    return Sweep(game, (mine[0], his[1])).value(tell), -Sweep(game, (his[0], mine[1])).value(tell)
+    first = Sweep(game, (mine[0], his[1]), device=device).value(tell)
+    return first, -Sweep(game, (his[0], mine[1]), device=device).value(tell)

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, boards_of
-from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up, state
+from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
 from kibitz.errors import SolverError
+from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.weights import shards_of
 from kibitz.form.views.hands import Source, hands_on, renamed
 from kibitz.form.views.lanes import Lanes
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
+from kibitz.sweep.gpu import Shards
 from kibitz.sweep.strategy import SeatStrategy
 
 Floats = NDArray[np.float64]
@@ -47,8 +49,11 @@ class Sweep:
     What a shard gives is added up in whole numbers, so sums do not depend on the order in which shards come.
     """
 
-    def __init__(self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32) -> None:
+    def __init__(
+        self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32, device: str = "cpu"
+    ) -> None:
         check(game)
+        self.device = Device(device)
         definition = game.definition
         self.game, self.definition, self.dtype = game, definition, np.dtype(dtype)
         self.boards: Boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
@@ -148,6 +153,8 @@ class Sweep:
 
     def shard(self, number: int, seats: tuple[int, ...], mode: int, roots: list[NDArray[Any]]) -> list[Floats]:
         """What some seats get on all boards of a shard: by seat [groups of the round, hands before, LANES]."""
+        if self.device.on_gpu:
+            return self.gpu.shard(number, seats, mode, roots)
         shard = self.shards[number]
         hands = [
             None if level < self.begin else hands_on(self.boards, self.hole, level, shard, self.sources)
@@ -159,6 +166,11 @@ class Sweep:
             self._visit(shard, hands, self.begin, slice(0, 1), seat, mode, root, total)
             found.append(total)
         return found
+
+    @cached_property
+    def gpu(self) -> Shards:
+        """Shards on a GPU."""
+        return Shards(self, self.device)
 
     def _visit(self, shard: list[slice], hands: list[Any], level: int, boards: slice, seat: int, mode: int,
                roots: NDArray[Any], above: Floats) -> None:  # fmt: skip
@@ -200,12 +212,6 @@ class Sweep:
 
         return self._swept((0, 1), BEST, tell)
 
-    def is_known(self) -> bool:
-        """Whether best responses were worked out before, and are in the cache."""
-        from kibitz.kernels.poker.sweep import BEST
-
-        return not self.shards or state(self.recipe((0, 1), BEST)) == "made"
-
     def value(self, tell: Tell | None = None) -> float:
         """What seat 0 gets when both play their strategies."""
         from kibitz.kernels.poker.sweep import PLAYED
@@ -236,6 +242,8 @@ class Sweep:
 
         def make(arrays: Arrays, lock: threading.Lock) -> Fill:
             roots = [self.roots(seat)[-1] for seat in seats]
+            if self.device.on_gpu:
+                _ = self.gpu  # before threads ask for it, and before any work if the GPU has too little memory
 
             def fill(piece: int) -> Callable[[], None]:
                 found = np.rint(np.stack(self.shard(piece, seats, mode, roots)) * self.unit).astype(np.int64)

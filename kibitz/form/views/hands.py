@@ -22,11 +22,11 @@ def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources:
     asked for and those before them."""
     from kibitz.kernels.poker.sweep import Hands, list_held
 
-    round_, here = boards.rounds[level], shard[level]
+    here = shard[level]
     size, live = here.stop - here.start, boards.live(level)
     held = pairs(live, hole)
     card = held[:, [0, hole - 1]].astype(np.uint8)
-    up = _up(boards, hole, level, shard).astype(np.uint16)
+    up = hands_before(boards, hole, level, shard).astype(np.uint16)
     last = np.full((size, len(held)), len(held), np.uint16)
     if level + 1 < len(boards.rounds):
         cards = np.repeat(card[None], size, axis=0)
@@ -39,16 +39,22 @@ def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources:
         rows = np.stack([_rows(source, level, shard, (size, len(held)), ahead) for source in sources])
         rows = np.take_along_axis(rows, order[None], axis=2)
         last = _behind(first)
-    ways = math.comb(len(boards.deck) - 2 * hole - sum(boards.board[:level]), boards.board[level])
-    above = boards.rounds[level - 1].total[round_.above[here]] if level else 1
-    copies = round_.total[here] / above / ways
+    copies = copies_of(boards, hole, level, here)
     cards = np.ascontiguousarray(cards)
     holding = np.zeros((size, live, live - 1 if hole == 2 else 1), np.uint16)
     list_held(cards, hole == 2, holding, np.zeros(live, np.int64))
     return Hands(
         cards, last, holding, np.ascontiguousarray(up),
-        np.ascontiguousarray(rows, np.uint32), copies.astype(np.float64), np.array([hole], np.int64),
+        np.ascontiguousarray(rows, np.uint32), copies, np.array([hole], np.int64),
     )  # fmt: skip
+
+
+def copies_of(boards: Boards, hole: int, level: int, here: slice) -> NDArray[np.float64]:
+    """How much each board counts among those that continue the board before."""
+    round_ = boards.rounds[level]
+    ways = math.comb(len(boards.deck) - 2 * hole - sum(boards.board[:level]), boards.board[level])
+    above = boards.rounds[level - 1].total[round_.above[here]] if level else 1
+    return np.asarray(round_.total[here] / above / ways, np.float64)
 
 
 def _rows(
@@ -68,7 +74,7 @@ def _behind(tie: NDArray[np.int16]) -> NDArray[np.uint16]:
     return np.ascontiguousarray(found, np.uint16)
 
 
-def _up(boards: Boards, hole: int, level: int, shard: list[slice]) -> Ints:
+def hands_before(boards: Boards, hole: int, level: int, shard: list[slice]) -> Ints:
     """[boards, hands]  the hand on the board before."""
     from kibitz.kernels.cards.hands import SCRATCH, lift
 
