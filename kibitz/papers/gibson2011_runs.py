@@ -44,14 +44,14 @@ BEYOND_ROWS = (
 )  # fmt: skip
 # What the paper leaves open in "the chance-sampled variant of CFR": name -> how it is done instead. The first is the
 # letter of the two papers: both seats move at once, all iterations count alike, and what a base plays is chance.
-AS_THE_PAPER = "both seats at once"
+SAMPLED, AS_THE_PAPER = "chance-sampled CFR", "both seats at once"
 READINGS: dict[str, dict[str, bool]] = {
     AS_THE_PAPER: {},
     "seats in turn": {"alternating": True},
     "base walked, not drawn": {"sample": False},
     "linear average": {"linear": True},
 }
-SHORTER = 10  # readings are compared after this part of the iterations
+SHORTER, SHORTER_SEEDS = 50, 3  # readings are compared after this part of the iterations, over so many seeds
 SEAT_PAIRS = ((0, 1), (1, 2), (2, 0))  # S of the hybrid: each seat with the next
 ROUNDS = 4  # of experts and rebuilt base in turn, at most
 
@@ -281,15 +281,20 @@ def runs(plan: Plan) -> list[Run]:
         Run("sizes", sizes, [(2,), (3,)]),
         over_starts("2 players", one_start, plan, 2),
         over_starts("3 players", one_start, plan, 3, weights=(WEIGHT,)),
-        _sampled("chance-sampled CFR", plan, plan.sampled, AS_THE_PAPER),
-        *(_sampled(f"chance-sampled CFR, {each}", plan, max(1, plan.sampled // SHORTER), each) for each in READINGS),
+        _sampled(SAMPLED, plan, plan.sampled, AS_THE_PAPER, plan.sampled_seeds),
+        *(_sampled(f"{SAMPLED}, {each}", plan, shorter(plan), each, SHORTER_SEEDS) for each in READINGS),
     ]
 
 
-def _sampled(name: str, plan: Plan, iterations: int, reading: str) -> Run:
+def shorter(plan: Plan) -> int:
+    """Iterations after which readings are compared."""
+    return max(1, plan.sampled // SHORTER)
+
+
+def _sampled(name: str, plan: Plan, iterations: int, reading: str, seeds: int) -> Run:
     """A piece is a seed and a base, seed by seed."""
-    seeds = range(plan.seed, plan.seed + plan.sampled_seeds)
-    return Run(name, one_sampled, [(base, iterations, reading, seed) for seed in seeds for base in BASES], "processes")
+    pieces = [(base, iterations, reading, seed) for seed in range(plan.seed, plan.seed + seeds) for base in BASES]
+    return Run(name, one_sampled, pieces, "processes")
 
 
 def gather(plan: Plan, found: Answers) -> tuple[dict[float, Results], Results]:

@@ -57,7 +57,11 @@ class Builder:
         answer, gap = self.answer(game, self.weight if weight is None else weight)
         self.games += 1
         self.gap = max(self.gap, gap)
-        return self.profile(game.lift(answer) if base is None else lifted(game, answer, base))
+        return self.profile(self.lift(game, answer, base))
+
+    def lift(self, game: AbstractGame, answer: Floats, base: Profile | None) -> Floats:
+        """A solution as probabilities of the real game: where the base never comes, an expert plays as it does."""
+        return game.lift(answer) if base is None else lifted(game, answer, base)
 
     def answer(self, game: AbstractGame, weight: float) -> tuple[Floats, float]:
         """The solution of a derived game, and the gap that it leaves there."""
@@ -112,6 +116,10 @@ class SampledBuilder(Builder):
         solver.step(self._iterations)
         answer = solver.probabilities()
         return answer, form_of(game.tree).measure(answer).nash_conv
+
+    def lift(self, game: AbstractGame, answer: Floats, base: Profile | None) -> Floats:
+        """What is never walked stays as it was at the start, uniform."""
+        return game.lift(answer)
 
 
 # Runs: a piece is a start at a weight
