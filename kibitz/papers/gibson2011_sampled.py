@@ -220,7 +220,7 @@ def method_note(s: Sampled) -> str:
         "An iteration of the paper's method draws the private cards and the flop once, and walks all actions of both "
         "seats, which move at once; the average strategy weighs all iterations alike. What a base plays in the game of "
         "an expert is chance there and is drawn too; where an expert never came it plays uniformly. "
-        f"{s.results.games} games took {s.seconds / 60.0:.0f} minutes of one core, "
+        f"{s.results.games} games took {s.seconds / 60.0:.0f} minutes, one after another: "
         f"{1e6 * s.seconds / (s.iterations * s.results.games):.2f} microseconds an iteration. All were left within "
         f"{half:.2f} milli-antes of an equilibrium of the abstract game ({within}; nash_conv divided by two)."
     )
