@@ -6,12 +6,14 @@ and experts with S=N are taken away one by one, to see what is owed to those to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kibitz.abstractions import AbstractGame
 from kibitz.evaluate import exploitability
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Plan
@@ -24,6 +26,7 @@ from kibitz.papers.gibson2011_runs import (
     PAPER_ROWS,
     READINGS,
     SAMPLED,
+    Layout,
     Results,
     earnings,
     measured,
@@ -32,8 +35,9 @@ from kibitz.papers.gibson2011_runs import (
     shorter,
 )
 from kibitz.papers.runs import Answers
+from kibitz.papers.stitching import SampledBuilder
 from kibitz.profile import Profile
-from kibitz.stitch.experts import columns_of
+from kibitz.stitch.experts import columns_of, experts
 from kibitz.stitch.partition import Partition
 from kibitz.tree import Tree
 
@@ -42,6 +46,7 @@ SHOWN = "JQ-K"  # the base abstraction of the paper's half of the table
 # be away from an equilibrium of their abstract game.
 NEAR = 5.0
 EARNS, EXPLOIT = "earns", "exploitability"
+LESSONS, LESSON_SEEDS = (1, 3, 10, 30, 100, 300), 5  # iterations that come to the expert to which fewest do
 Figures = dict[tuple[str, str], Spread]  # (strategy, EARNS or EXPLOIT) -> milli-antes
 
 
@@ -56,6 +61,14 @@ class Swapped:
 
 
 @dataclass(frozen=True)
+class Taught:
+    """Static S=N All of SHOWN with an expert to which so many iterations came, about; a value for each seed."""
+
+    lessons: int
+    figures: Figures
+
+
+@dataclass(frozen=True)
 class Sampled:
     """What came of the paper's own method. Results are over seeds."""
 
@@ -64,6 +77,7 @@ class Sampled:
     shorter: int  # iterations of the readings
     readings: Mapping[str, Results]
     swapped: tuple[Swapped, ...]
+    taught: tuple[Taught, ...]  # of the expert to which the base comes least often
     seconds: float  # that the iterations of `results` took, one game after another
 
     @property
@@ -81,9 +95,10 @@ def gather_sampled(plan: Plan, found: Answers) -> Sampled:
         each: _measured(tree, sizes, _by_seed(tree, found[f"{SAMPLED}, {each}"]), found[f"{SAMPLED}, {each}"])
         for each in READINGS
     }
+    swapped = _swaps(tree, plain_layout(2).everywhere, built)
     return Sampled(
-        plan.sampled, _measured(tree, sizes, built, found[SAMPLED]), shorter(plan), readings,
-        tuple(_swaps(tree, plain_layout(2).everywhere, built)), sum(piece["seconds"] for piece in found[SAMPLED]),
+        plan.sampled, _measured(tree, sizes, built, found[SAMPLED]), shorter(plan), readings, tuple(swapped),
+        tuple(_lessons(plain_layout(2), built[0], swapped, plan)), sum(piece["seconds"] for piece in found[SAMPLED]),
     )  # fmt: skip
 
 
@@ -127,6 +142,29 @@ def _swaps(tree: Tree, parts: Partition, built: Sequence[Built]) -> list[Swapped
                 found.append(_figures_of(tree, each, Profile(tree.infosets, mixed, {"tree": tree.digest})))
             made.append({(ALL, what): Spread(tuple(f[what] for f in found)) for what in (EARNS, EXPLOIT)})
         result.append(Swapped(parts.names[part], Spread(tuple(comes)), made[0], made[1]))
+    return result
+
+
+def _lessons(given: Layout, built: Built, swapped: Sequence[Swapped], plan: Plan) -> list[Taught]:
+    """The expert to which the base of the first seed comes least often, taught anew and less, from several seeds."""
+    tree, parts, rows = given.tree, given.everywhere, built[SHOWN]
+    part = 1 + min(range(len(swapped)), key=lambda k: swapped[k].comes.mean)
+    often, where = swapped[part - 1].comes.values[0], columns_of(parts, part, (0, 1))
+    expert = next(
+        e for e in experts(tree, rows[BASE], parts, "all", given.expert, given.bases[SHOWN]) if e.part == part
+    )
+    assert isinstance(expert.game, AbstractGame)  # experts of a tree
+    result = []
+    for lessons in LESSONS:
+        if lessons > often * plan.sampled:
+            break  # more than it had
+        found = []
+        for seed in range(plan.seed, plan.seed + LESSON_SEEDS):
+            maker = SampledBuilder(tree, seed, math.ceil(lessons / often))
+            play = maker.solve(expert.game, rows[BASE]).probabilities
+            found.append(_figures_of(tree, built, maker.profile(np.where(where, play, rows[ALL].probabilities))))
+        figures = {(ALL, what): Spread(tuple(f[what] for f in found)) for what in (EARNS, EXPLOIT)}
+        result.append(Taught(lessons, figures))
     return result
 
 
@@ -260,7 +298,20 @@ def swaps_note(s: Sampled, paper: Mapping[tuple[str, str], float]) -> str:
         f"{rare.comes.mean:.1e}: about {s.iterations * rare.comes.mean:,.0f} of {s.iterations:,} iterations teach that "
         f"expert anything. {ALL} is exploitable by {table(s.results)[ALL, EXPLOIT].mean:.0f} milli-antes with what it "
         f"learnt, by {uniform:.0f} if it is made uniform and by {without:.0f} if it is left out; the paper has "
-        f"{paper[ALL, EXPLOIT]:.2f}."
+        f"{paper[ALL, EXPLOIT]:.2f}.{_lessons_told(s, paper)}"
+    )
+
+
+def _lessons_told(s: Sampled, paper: Mapping[tuple[str, str], float]) -> str:
+    if not s.taught:
+        return ""
+    told = ", ".join(f"{each.figures[ALL, EXPLOIT].mean:.0f} after {each.lessons}" for each in s.taught)
+    theirs = paper[ALL, EXPLOIT]
+    fit = [f"{e.lessons}" for e in s.taught if e.figures[ALL, EXPLOIT].low <= theirs <= e.figures[ALL, EXPLOIT].high]
+    says = f"lies between the least and the greatest after {' or '.join(fit)}" if fit else "is in the range of none"
+    return (
+        f" Were fewer iterations to come there, it would be {told} of them, in the mean of {LESSON_SEEDS} seeds: the "
+        f"paper's figure {says}."
     )
 
 
@@ -271,7 +322,8 @@ def sheets(
     claims: Callable[[Results], Any],
 ) -> tuple[Sheet, ...]:
     """claims: what the paper says of its table, tried on some results."""
-    return _side_by_side(s, paper, starts), _readings(s, paper), _tried(s, claims), _swaps_sheet(s, paper)
+    lessons = (_lessons_sheet(s, paper),) if s.taught else ()
+    return _side_by_side(s, paper, starts), _readings(s, paper), _tried(s, claims), _swaps_sheet(s, paper), *lessons
 
 
 def _side_by_side(s: Sampled, paper: Mapping[tuple[str, str], float], starts: Mapping[float, Results]) -> Sheet:
@@ -353,6 +405,26 @@ def _swaps_sheet(s: Sampled, paper: Mapping[tuple[str, str], float]) -> Sheet:
     )  # fmt: skip
 
 
+def _lessons_sheet(s: Sampled, paper: Mapping[tuple[str, str], float]) -> Sheet:
+    rare = min(s.swapped, key=lambda each: each.comes.mean)
+    rows = [
+        (f"about {each.lessons}", *(each.figures[ALL, what].text_with_range(2) for what in (EXPLOIT, EARNS)))
+        for each in s.taught
+    ]
+    rows.append(("the paper's", *(f"{paper[ALL, what]:.2f}" for what in (EXPLOIT, EARNS))))
+    return Sheet(
+        f"{ALL} by the number of iterations that come to its {rare.part} expert: base abstraction {SHOWN}",
+        (
+            "iterations that come there",
+            "exploitability: mean ± sd [least, greatest]",
+            "earns: mean ± sd [least, greatest]",
+        ),
+        rows,
+        f"Milli-antes per hand. All else is of the first seed; the expert is taught anew from {LESSON_SEEDS} seeds.",
+        table=1,
+    )
+
+
 def data(s: Sampled, figures: Callable[[Results], Any]) -> dict[str, Any]:
     """All numbers. figures: of results, as the page has them."""
     return {
@@ -369,5 +441,8 @@ def data(s: Sampled, figures: Callable[[Results], Any]) -> dict[str, Any]:
                 "without": {what: each.without[ALL, what].data() for what in (EARNS, EXPLOIT)},
             }
             for each in s.swapped
+        },
+        "taught": {
+            f"{each.lessons}": {what: each.figures[ALL, what].data() for what in (EARNS, EXPLOIT)} for each in s.taught
         },
     }  # fmt: skip

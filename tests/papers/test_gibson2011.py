@@ -309,6 +309,17 @@ def test_what_an_expert_is_worth(answers, sampled):
     assert sampled.swapped[0].uniform[ALL, EXPLOIT].mean > 1000.0  # who calls with anything loses much
 
 
+def test_an_expert_that_is_taught_less(sampled):
+    """Nobody is taught more than the expert was; one lesson leaves it all but uniform, and lessons help."""
+    rare = min(sampled.swapped, key=lambda each: each.comes.mean)
+    lessons = [each.lessons for each in sampled.taught]
+    assert lessons == [k for k in gibson2011_sampled.LESSONS if k <= 20_000 * rare.comes.values[0]] and len(lessons) > 3
+    figures = [each.figures[ALL, EXPLOIT] for each in sampled.taught]
+    assert all(len(each.values) == gibson2011_sampled.LESSON_SEEDS for each in figures)
+    assert figures[0].mean == pytest.approx(rare.uniform[ALL, EXPLOIT].values[0], abs=60.0)
+    assert figures[-1].mean < figures[0].mean - 20.0
+
+
 def test_which_figures_come_out():
     paper = gibson2011_sampled.published(gibson2011.PAPER[2])
     assert len(paper) == 10 and paper[BASE, EARNS] == 24.73 and paper[PREFLOP, EXPLOIT] == 214.44
