@@ -44,7 +44,7 @@ from kibitz.tree import Tree
 SHOWN = "JQ-K"  # the base abstraction of the paper's half of the table
 # A figure comes out if it is this near to the paper's, in milli-antes: five times what the paper says its solutions may
 # be away from an equilibrium of their abstract game.
-NEAR = 5.0
+NEAR, TWICE = 5.0, 10.0
 EARNS, EXPLOIT = "earns", "exploitability"
 LESSONS, LESSON_SEEDS = (1, 3, 10, 30, 100, 300), 5  # iterations that come to the expert to which fewest do
 Figures = dict[tuple[str, str], Spread]  # (strategy, EARNS or EXPLOIT) -> milli-antes
@@ -215,9 +215,9 @@ def published(paper: Mapping[str, tuple[int, float, float | None]]) -> dict[tupl
     }
 
 
-def near(found: Figures, paper: Mapping[tuple[str, str], float]) -> list[tuple[str, str]]:
+def near(found: Figures, paper: Mapping[tuple[str, str], float], by: float = NEAR) -> list[tuple[str, str]]:
     """The figures that come out: those whose mean is near the paper's."""
-    return [key for key, figure in paper.items() if abs(found[key].mean - figure) <= NEAR]
+    return [key for key, figure in paper.items() if abs(found[key].mean - figure) <= by]
 
 
 def between(found: Figures, paper: Mapping[tuple[str, str], float]) -> int:
@@ -335,8 +335,9 @@ def _side_by_side(s: Sampled, paper: Mapping[tuple[str, str], float], starts: Ma
         for (name, what), figure in paper.items()
     ]  # fmt: skip
     of = len(paper)
-    rows.append((f"mean within {NEAR:g}", "", f"{len(near(own, paper))} of {of}", "",
-                 *(f"{len(near(others[w], paper))} of {of}" for w in weights)))  # fmt: skip
+    for by in (NEAR, TWICE):
+        counts = [f"{len(near(each, paper, by))} of {of}" for each in (own, *others.values())]
+        rows.append((f"mean within {by:g}", "", counts[0], "", *counts[1:]))
     rows.append(("the paper's between least and greatest", "",
                  f"{between(own, paper)} of {of}" if s.seeds > 1 else "", "",
                  *(f"{between(others[w], paper)} of {of}" for w in weights)))  # fmt: skip

@@ -325,8 +325,9 @@ def test_which_figures_come_out():
     assert len(paper) == 10 and paper[BASE, EARNS] == 24.73 and paper[PREFLOP, EXPLOIT] == 214.44
     found = {key: Spread((figure + 4.0, figure + 5.0)) for key, figure in paper.items()}
     assert len(gibson2011_sampled.near(found, paper)) == 10 and gibson2011_sampled.between(found, paper) == 0
-    found[ALL, EXPLOIT] = Spread((400.0, 440.0))
+    found[ALL, EXPLOIT] = Spread((400.0, 448.0))
     assert (ALL, EXPLOIT) not in gibson2011_sampled.near(found, paper)
+    assert (ALL, EXPLOIT) in gibson2011_sampled.near(found, paper, 10.0)
     assert gibson2011_sampled.between(found, paper) == 1
 
 
