@@ -306,12 +306,15 @@ def _lessons_told(s: Sampled, paper: Mapping[tuple[str, str], float]) -> str:
     if not s.taught:
         return ""
     told = ", ".join(f"{each.figures[ALL, EXPLOIT].mean:.0f} after {each.lessons}" for each in s.taught)
-    theirs = paper[ALL, EXPLOIT]
-    fit = [f"{e.lessons}" for e in s.taught if e.figures[ALL, EXPLOIT].low <= theirs <= e.figures[ALL, EXPLOIT].high]
-    says = f"lies between the least and the greatest after {' or '.join(fit)}" if fit else "is in the range of none"
+    fits = {
+        what: [e.lessons for e in s.taught if e.figures[ALL, what].low <= paper[ALL, what] <= e.figures[ALL, what].high]
+        for what in (EXPLOIT, EARNS)
+    }
+    says = [f"its {what} after {' or '.join(map(str, of)) if of else 'none of these'}" for what, of in fits.items()]
+    both = "the two come out together" if set(fits[EXPLOIT]) & set(fits[EARNS]) else "the two never come out together"
     return (
-        f" Were fewer iterations to come there, it would be {told} of them, in the mean of {LESSON_SEEDS} seeds: the "
-        f"paper's figure {says}."
+        f" Were fewer iterations to come there, it would be {told} of them, in the mean of {LESSON_SEEDS} seeds. What "
+        f"the paper has lies between the least and the greatest of these seeds for {' and '.join(says)}: {both}."
     )
 
 
