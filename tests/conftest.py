@@ -25,7 +25,7 @@ FAMILIES = {
         "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[cards",
     ),
     "prox": ("test_prox", "test_egt"),
-    "walks": ("test_mccfr", "test_walk", "test_training", "test_conformance"),
+    "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
 }  # fmt: skip
 
 

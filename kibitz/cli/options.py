@@ -45,6 +45,8 @@ RANGES: dict[str, Range] = {
     "--jobs": Range(1, 1_024),
     "--limit": Range(0, EVERYWHERE),
     "--memory": Range(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
+    "--sampled": Range(1, EVERYWHERE),
+    "--sampled-seeds": Range(1, 1_000),
     "--samples": Range(1, EVERYWHERE),
     "--seat": Range(0, 99),
     "--seconds": SECONDS,

@@ -68,6 +68,17 @@ def paper(
             help="Three players: iterations for every game. Default: 1000; le2021: of MCCFR, 100,000.",
         ),
     ] = None,
+    sampled: Annotated[
+        int | None,
+        number(
+            "--sampled",
+            metavar="N",
+            help="gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000.",
+        ),
+    ] = None,
+    sampled_seeds: Annotated[
+        int | None, number("--sampled-seeds", metavar="N", help="How often that is done. Default: 1.")
+    ] = None,
     jobs: Annotated[
         int | None, number("--jobs", metavar="N", help="Starts to run in parallel. Default: one per core.")
     ] = None,
@@ -94,9 +105,10 @@ def paper(
 ) -> None:
     """Recompute a paper's tables over random starts, and check its claims.
 
-    Reports are written as Markdown, HTML and JSON, with plots. Those about stitching take a few minutes; le2021, about
-    Toepen, up to twenty; sandholm, up to half an hour a part; gibson2011 --table 2, limit hold'em, three hours. Results
-    are kept run by run: after Ctrl-C the same command continues.
+    Reports are written as Markdown, HTML and JSON, with plots. waugh2009 takes a few minutes; le2021, about Toepen, up
+    to twenty; gibson2011 half an hour, most of it for the paper's own method (--sampled), and --table 2, limit hold'em,
+    three hours; sandholm, up to half an hour a part. Results are kept run by run: after Ctrl-C the same command
+    continues.
 
     \b
     Examples:
@@ -123,7 +135,8 @@ def paper(
     if part is not None and part not in found[names[0]].parts:
         parts = " and ".join(experiment("sandholm").parts)
         raise SpecError(f"--part {part} does not fit {name}: sandholm has {parts}")
-    given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs}
+    given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs,
+             "sampled": sampled, "sampled_seeds": sampled_seeds}  # fmt: skip
     own = {k: v for k, v in given.items() if v is not None}
     first = found[names[0]]
     if part is not None and starts is None:

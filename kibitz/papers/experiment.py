@@ -34,6 +34,8 @@ class Plan:
     seed: int = 0  # of the first start; start s draws everything from seed + s
     until: float = 1e-4  # two players: gap (nash_conv, both seats together, in chips) of every game that is solved
     iterations: int = 1000  # three players: iterations of CFR+ for every game that is solved
+    sampled: int = 100_000_000  # two players: iterations of chance-sampled CFR for every game, where a paper has it
+    sampled_seeds: int = 1  # how often that is done, from `seed` on
     jobs: int | None = None  # pieces of work side by side; default: a core each, 1: one after another
     weights: tuple[float, ...] = WEIGHTS  # of starts, for two players; three players have WEIGHT alone
     part: str = ""  # of a paper that has several; empty: all of them
@@ -45,6 +47,8 @@ class Plan:
             raise SpecError(f"starts={self.starts} must be 1 or more")
         if not self.until > 0 or self.iterations < 1:
             raise SpecError(f"until={self.until:g} must be above 0 and iterations={self.iterations} 1 or more")
+        if self.sampled < 1 or self.sampled_seeds < 1:
+            raise SpecError(f"sampled={self.sampled} and sampled_seeds={self.sampled_seeds} must be 1 or more")
         if self.seed < 0 or (self.jobs is not None and self.jobs < 1):
             raise SpecError(f"seed={self.seed} must be 0 or more and jobs={self.jobs} 1 or more")
         if WEIGHT not in self.weights or len(set(self.weights)) < len(self.weights) or not min(self.weights) >= 0:

@@ -6,6 +6,7 @@ with cards of a rank made equal: suits never change a payoff, so nothing is lost
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,9 +24,9 @@ from kibitz.papers.claims import WEIGHT
 from kibitz.papers.experiment import Plan
 from kibitz.papers.figures import Spread
 from kibitz.papers.runs import Answers, Run, shared
-from kibitz.papers.stitching import Builder, by_weight, over_starts
+from kibitz.papers.stitching import Builder, SampledBuilder, by_weight, over_starts
 from kibitz.profile import Profile
-from kibitz.stitch.experts import dynamic_game, experts, join, mixed, size_of_dynamic
+from kibitz.stitch.experts import dynamic_game, experts, join, mixed, seed_of, size_of_dynamic
 from kibitz.stitch.partition import Partition, partition
 from kibitz.tree import Tree, tree_of
 
@@ -41,6 +42,16 @@ ON_DYNAMIC, OF_DYNAMIC = "Static S=N on a dynamic base", "Static S=N of dynamic 
 BEYOND_ROWS = (
     ALL_COLD, PREFLOP_COLD, HYBRID, EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT, COHERED, ON_DYNAMIC, OF_DYNAMIC,
 )  # fmt: skip
+# What the paper leaves open in "the chance-sampled variant of CFR": name -> how it is done instead. The first is the
+# letter of the two papers: both seats move at once, all iterations count alike, and what a base plays is chance.
+SAMPLED, AS_THE_PAPER = "chance-sampled CFR", "both seats at once"
+READINGS: dict[str, dict[str, bool]] = {
+    AS_THE_PAPER: {},
+    "seats in turn": {"alternating": True},
+    "base walked, not drawn": {"sample": False},
+    "linear average": {"linear": True},
+}
+SHORTER, SHORTER_SEEDS = 50, 3  # readings are compared after this part of the iterations, over so many seeds
 SEAT_PAIRS = ((0, 1), (1, 2), (2, 0))  # S of the hybrid: each seat with the next
 ROUNDS = 4  # of experts and rebuilt base in turn, at most
 
@@ -223,6 +234,17 @@ def one_start(players: int, until: float, iterations: int, weight: float, seed: 
     return measured(given.tree, built) | {"gap": maker.gap, "games": maker.games}
 
 
+def one_sampled(base: str, iterations: int, reading: str, seed: int) -> dict[str, Any]:
+    """The paper's strategies of one base abstraction by its own method, as probabilities: figures take all bases."""
+    given, began = plain_layout(2), time.perf_counter()
+    maker = SampledBuilder(given.tree, seed_of(seed, list(BASES).index(base)), iterations, **READINGS[reading])
+    rows = build(given, base, maker)
+    return {
+        "strategies": {name: rows[name].probabilities for name in PAPER_ROWS},
+        "gap": maker.gap, "games": maker.games, "seconds": time.perf_counter() - began,
+    }  # fmt: skip
+
+
 def sizes(players: int) -> dict[str, dict[str, int]]:
     """Sizes of all computations, on the game with suits."""
     counted = layout(players, suits=True)
@@ -259,7 +281,20 @@ def runs(plan: Plan) -> list[Run]:
         Run("sizes", sizes, [(2,), (3,)]),
         over_starts("2 players", one_start, plan, 2),
         over_starts("3 players", one_start, plan, 3, weights=(WEIGHT,)),
+        _sampled(SAMPLED, plan, plan.sampled, AS_THE_PAPER, plan.sampled_seeds),
+        *(_sampled(f"{SAMPLED}, {each}", plan, shorter(plan), each, SHORTER_SEEDS) for each in READINGS),
     ]
+
+
+def shorter(plan: Plan) -> int:
+    """Iterations after which readings are compared."""
+    return max(1, plan.sampled // SHORTER)
+
+
+def _sampled(name: str, plan: Plan, iterations: int, reading: str, seeds: int) -> Run:
+    """A piece is a seed and a base, seed by seed."""
+    pieces = [(base, iterations, reading, seed) for seed in range(plan.seed, plan.seed + seeds) for base in BASES]
+    return Run(name, one_sampled, pieces, "processes")
 
 
 def gather(plan: Plan, found: Answers) -> tuple[dict[float, Results], Results]:

@@ -35,6 +35,8 @@ T = TypeVar("T")
 Told: TypeAlias = Callable[[str, int, int], None]  # what goes on, pieces that are done, and of how many
 Answers: TypeAlias = Mapping[str, list[Any]]  # by the name of a run, in the order of its pieces
 BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Sources that only print, or read what runs have answered: folders, and the pages of papers whose runs are elsewhere.
+PRINTING = ("cli/", "report/", "papers/gibson2011.py", "papers/gibson2011_sampled.py")
 LARGEST = 1 << 26  # bytes of an answer on a shelf
 
 
@@ -113,9 +115,9 @@ def made_by() -> str:
     home = Path(kibitz.__file__).parent
     content = hashlib.sha256(" ".join(metadata.version(name) for name in ("numpy", "numba", "scipy")).encode())
     for path in sorted(home.rglob("*.py")):
-        where = path.relative_to(home)
-        if where.parts[0] not in ("cli", "report"):
-            content.update(f"{where.as_posix()}\0".encode() + path.read_bytes())
+        where = path.relative_to(home).as_posix()
+        if not where.startswith(PRINTING):
+            content.update(f"{where}\0".encode() + path.read_bytes())
     return content.hexdigest()
 
 

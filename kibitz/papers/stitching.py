@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kibitz.abstractions import AbstractGame, Abstraction, abstract_game
 from kibitz.form.sequence import form_of, normalise
+from kibitz.games.protocol import CHANCE
 from kibitz.papers.claims import FEW, MOST, WEIGHT
 from kibitz.papers.experiment import Plan
 from kibitz.papers.figures import Sheet, Spread
@@ -22,13 +23,14 @@ from kibitz.papers.runs import Run
 from kibitz.profile import Profile
 from kibitz.run import Report, train
 from kibitz.solvers import Task, make
-from kibitz.stitch.experts import columns_of, experts, lifted
+from kibitz.solvers.deals import DealCfr
+from kibitz.stitch.experts import columns_of, experts, lifted, seed_of
 from kibitz.stitch.partition import Partition
 from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
 SOLVER = "cfr+"
-QUICK = Plan(starts=3, until=1e-3, iterations=200)
+QUICK = Plan(starts=3, until=1e-3, iterations=200, sampled=20_000)
 
 
 class Builder:
@@ -50,24 +52,31 @@ class Builder:
 
         base: what is frozen, if anything is; weight: chips of regret if not the builder's.
         """
-        tree = game.tree
-        if not tree.infosets.labels:
+        if not game.tree.infosets.labels:
             return self.profile(game.fixed.copy())
-        form = form_of(tree)
+        answer, gap = self.answer(game, self.weight if weight is None else weight)
+        self.games += 1
+        self.gap = max(self.gap, gap)
+        return self.profile(self.lift(game, answer, base))
+
+    def lift(self, game: AbstractGame, answer: Floats, base: Profile | None) -> Floats:
+        """A solution as probabilities of the real game: where the base never comes, an expert plays as it does."""
+        return game.lift(answer) if base is None else lifted(game, answer, base)
+
+    def answer(self, game: AbstractGame, weight: float) -> tuple[Floats, float]:
+        """The solution of a derived game, and the gap that it leaves there."""
+        tree, form = game.tree, form_of(game.tree)
         drawn = np.random.Generator(np.random.Philox([self._seed, self.games]))
         first = normalise(drawn.standard_exponential(int(tree.infosets.first[-1])), tree.infosets)
         solver = make(SOLVER, Task(tree, form, None, first, 0, 1))
-        regret = form.to_strategy(first) * (self.weight if weight is None else weight)
+        regret = form.to_strategy(first) * weight
         regret[form.column < 0] = 0.0
         solver.state["regret"][:] = regret
         two = tree.players == 2
         report = Report()
         train(solver, form, None if two else self.plan.iterations, self.plan.until if two else None, None, None, 60.0,
               None, report)  # fmt: skip
-        self.games += 1
-        self.gap = max(self.gap, report.looks[-1].gap)
-        answer = solver.probabilities()
-        return self.profile(game.lift(answer) if base is None else lifted(game, answer, base))
+        return solver.probabilities(), report.looks[-1].gap
 
     def profile(self, probabilities: Floats) -> Profile:
         return Profile(self.tree.infosets, probabilities, {"game": self.tree.spec, "tree": self.tree.digest})
@@ -88,6 +97,29 @@ class Builder:
     def rebuild(self, stitched: Profile, parts: Partition, coarse: Abstraction) -> Profile:
         """The base anew with the experts frozen, as `kibitz.stitch.rebuild_base`."""
         return self.solve(abstract_game(self.tree, coarse.row, coarse.closed, parts.part > 0, stitched), stitched)
+
+
+class SampledBuilder(Builder):
+    """Solves the same games by chance-sampled CFR from a uniform start, for a number of iterations.
+
+    Each game has random numbers of its own, from the seed and its number. how: of `DealCfr`, but that what a base plays
+    is drawn unless said otherwise: in the game of an expert it is chance [Gibson & Szafron 2011, Def. 3.2].
+    """
+
+    def __init__(self, tree: Tree, seed: int, iterations: int, **how: bool) -> None:
+        super().__init__(tree, Plan(), seed, 0.0)
+        self._iterations, self._how = iterations, {"sample": True, **how}
+
+    def answer(self, game: AbstractGame, weight: float) -> tuple[Floats, float]:
+        frozen = (self.tree.turn >= 0) & (game.tree.turn == CHANCE)
+        solver = DealCfr(game.tree, seed_of(self._seed, self.games), frozen, **self._how)
+        solver.step(self._iterations)
+        answer = solver.probabilities()
+        return answer, form_of(game.tree).measure(answer).nash_conv
+
+    def lift(self, game: AbstractGame, answer: Floats, base: Profile | None) -> Floats:
+        """What is never walked stays as it was at the start, uniform."""
+        return game.lift(answer)
 
 
 # Runs: a piece is a start at a weight

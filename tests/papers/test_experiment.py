@@ -25,7 +25,7 @@ from kibitz.papers import PAPERS, Plan, experiment, plan_of, recompute, waugh200
 from kibitz.papers.claims import ACROSS, OURS, WEIGHT, Claim, across
 from kibitz.papers.experiment import Experiment, Outcome, Page
 from kibitz.papers.figures import Sheet, Spread
-from kibitz.papers.runs import Run, Shelf, Stopped, carry_out, go_on, plain, shared
+from kibitz.papers.runs import PRINTING, Run, Shelf, Stopped, carry_out, go_on, plain, shared
 from kibitz.papers.stitching import by_weight, over_starts
 
 FEW = (0.0, WEIGHT)
@@ -167,6 +167,16 @@ def test_a_piece_of_another_program_or_a_damaged_one_is_done_again(tmp_path, mon
     monkeypatch.setattr("kibitz.papers.runs.made_by", lambda: "another")
     carry_out(runs, shelf=Shelf(tmp_path))
     assert len(calls) == 8
+
+
+def test_answers_do_not_depend_on_sources_that_only_print():
+    """What is left out of the digest is there, and runs are done without it."""
+    home = Path(kibitz.__file__).parent
+    assert all((home / each).exists() for each in PRINTING)
+    pages = [f"kibitz.{each.removesuffix('.py').rstrip('/').replace('/', '.')}" for each in PRINTING]
+    code = f"import sys, kibitz.papers.gibson2011_runs; print([each for each in {pages} if each in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_a_shelf_that_cannot_be_written_ends_nothing(tmp_path):

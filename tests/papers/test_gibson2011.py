@@ -16,13 +16,27 @@ import pytest
 import kibitz
 from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
-from kibitz.papers import Plan, gibson2011, recompute, stitching
+from kibitz.papers import Plan, gibson2011, gibson2011_sampled, recompute, stitching
 from kibitz.papers import gibson2011_runs as leduc
 from kibitz.papers.claims import WEIGHT
 from kibitz.papers.figures import Spread
-from kibitz.papers.gibson2011_runs import ALL, BASE, BASES, COARSE, DYNAMIC, EACH, HYBRID, PAPER_ROWS, PREFLOP
+from kibitz.papers.gibson2011_runs import (
+    ALL,
+    AS_THE_PAPER,
+    BASE,
+    BASES,
+    COARSE,
+    DYNAMIC,
+    EACH,
+    HYBRID,
+    PAPER_ROWS,
+    PREFLOP,
+    READINGS,
+    SAMPLED,
+)
+from kibitz.papers.gibson2011_sampled import EARNS, EXPLOIT
 from kibitz.papers.runs import carry_out
-from kibitz.papers.stitching import Builder, by_weight, over_starts, weight_sheet
+from kibitz.papers.stitching import Builder, SampledBuilder, by_weight, over_starts, weight_sheet
 from kibitz.profile import Profile
 from kibitz.tree import tree_of
 
@@ -44,6 +58,19 @@ def two(weighed):
 @pytest.fixture(scope="module")
 def three():
     return leduc.results(3, leduc.sizes(3), [leduc.one_start(3, 1e-4, 60, WEIGHT, 0)])
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """The paper's own method, far too short, and the sizes."""
+    plan = Plan(sampled=20_000, sampled_seeds=2)
+    asked = [run for run in leduc.runs(plan) if run.name.startswith(SAMPLED)]
+    return plan, carry_out(asked, jobs=1) | {"sizes": [leduc.sizes(2)]}
+
+
+@pytest.fixture(scope="module")
+def sampled(answers):
+    return gibson2011_sampled.gather_sampled(*answers)
 
 
 def assert_robust(r, claims):
@@ -81,8 +108,8 @@ def test_bases_are_as_exploitable_as_they_must_be(two):
     assert two.exploit["null"][BASE].high <= 0.1 and two.gap <= 0.1 + 1e-9
 
 
-def test_claims_that_hold_from_every_start(weighed, two, three):
-    found = {claim.text: claim for claim in gibson2011.claims((weighed, three))}
+def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
+    found = {claim.text: claim for claim in gibson2011.claims((weighed, three, sampled))}
     assert_robust(two, found)
     for base in COARSE:  # and at every weight
         for better in (DYNAMIC, EACH):
@@ -92,8 +119,8 @@ def test_claims_that_hold_from_every_start(weighed, two, three):
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
 
 
-def test_every_claim_is_counted(weighed, two, three):
-    found = list(gibson2011.claims((weighed, three)))
+def test_every_claim_is_counted(weighed, two, three, sampled):
+    found = list(gibson2011.claims((weighed, three, sampled)))
     assert len({claim.text for claim in found}) == len(found)
     for claim in found:
         assert len(claim.held) == (3 if claim.text.startswith("2p") else 1)
@@ -199,6 +226,122 @@ def test_the_builder_stitches_as_the_library_does(monkeypatch):
         assert rebuilt.sha256 == kibitz.stitch.rebuild_base(tree, mine, parts, coarse, until=until).sha256
 
 
+# The paper's own method
+
+
+def test_pieces_of_the_paper_s_method(answers):
+    plan, found = answers
+    pieces = {run.name: run.pieces for run in leduc.runs(plan)}
+    assert pieces[SAMPLED] == [(base, 20_000, AS_THE_PAPER, seed) for seed in range(2) for base in BASES]
+    assert pieces[f"{SAMPLED}, seats in turn"][0] == ("null", 400, "seats in turn", 0)
+    assert all(piece["games"] == 14 for piece in found[SAMPLED])
+    first, other = found[SAMPLED][0]["strategies"], found[SAMPLED][3]["strategies"]
+    assert first[BASE] != other[BASE] and first[BASE] != first[DYNAMIC]  # each game has random numbers of its own
+    again = leduc.one_sampled("null", 20_000, AS_THE_PAPER, 0)
+    assert np.array_equal(again["strategies"][ALL], first[ALL])
+    assert Plan().sampled == 100_000_000 and stitching.QUICK.sampled <= 100_000
+
+
+def test_the_paper_s_method_comes_to_what_the_solver_comes_to():
+    """A base of JQ-K, whose game has a value of -0.10743, and an expert's game, to the gap that is left."""
+    given = leduc.layout(2)
+    maker = SampledBuilder(given.tree, 0, 300_000)
+    base = maker.solve(given.game("JQ-K"))
+    assert 0.0 < maker.gap < 0.04
+    assert kibitz.value(given.tree, base)[0] == pytest.approx(-0.10743, abs=maker.gap)
+    assert 450.0 < 1000.0 * kibitz.exploitability(given.tree, base) < 560.0
+    for seats in ("all", "each"):
+        built = leduc.experts(given.tree, base, given.everywhere, seats, given.expert, given.bases["JQ-K"])
+        game = built[0].game
+        exact = kibitz.value(game.tree, kibitz.solve(game.tree, "cfr+", until=1e-6))[0]
+        for how in ({}, {"sample": False}, {"alternating": True}):
+            other = SampledBuilder(given.tree, 1, 300_000, **how)
+            answer, gap = other.answer(game, 0.0)
+            assert 0.0 < gap < 0.04
+            solved = Profile(game.tree.infosets, answer)
+            assert kibitz.value(game.tree, solved)[0] == pytest.approx(exact, abs=gap)
+
+
+def test_an_expert_that_never_came_somewhere_is_uniform_there():
+    given = leduc.layout(2)
+    maker = SampledBuilder(given.tree, 0, 1000)
+    infosets, parts = given.tree.infosets, given.everywhere
+    calls = np.zeros(int(infosets.first[-1]))
+    calls[infosets.first[:-1] + (infosets.width == 3)] = 1.0  # never folds and never raises: no part is ever come to
+    passive = maker.profile(calls)
+    every = maker.static(passive, parts, "all", given.expert, given.bases["JQ-K"])
+    inside = (parts.part > 0)[infosets.row_of_column]
+    assert np.array_equal(every.probabilities[~inside], calls[~inside])
+    assert np.allclose(every.probabilities[inside], (1.0 / infosets.width)[infosets.row_of_column][inside])
+
+
+def test_figures_of_the_paper_s_method(answers, sampled):
+    """They are measured as those of the random starts are, seed by seed."""
+    _, found = answers
+    tree = leduc.plain_layout(2).tree
+    assert sampled.seeds == 2 and sampled.results.games == 2 * 3 * 14 and sampled.iterations == 20_000
+    assert sampled.results.gap == pytest.approx(1000.0 * max(piece["gap"] for piece in found[SAMPLED]))
+    table = gibson2011_sampled.table(sampled.results)
+    assert len(table) == 10
+    for seed in range(2):
+        rows = found[SAMPLED][3 * seed + list(BASES).index("JQ-K")]["strategies"]
+        for name in PAPER_ROWS:
+            profile = Profile(tree.infosets, np.array(rows[name]), {"tree": tree.digest})
+            expected = 1000.0 * kibitz.exploitability(tree, profile)
+            assert table[name, EXPLOIT].values[seed] == pytest.approx(expected)
+
+
+def test_what_an_expert_is_worth(answers, sampled):
+    """How often the base comes to a part, and All with the expert of a part replaced, by the definition."""
+    _, found = answers
+    tree, parts = leduc.plain_layout(2).tree, leduc.plain_layout(2).everywhere
+    rows = found[SAMPLED][list(BASES).index("JQ-K")]["strategies"]
+    base, every = (Profile(tree.infosets, np.array(rows[name]), {"tree": tree.digest}) for name in (BASE, ALL))
+    comes = [each.comes.values[0] for each in sampled.swapped]
+    opens = sum(base[0, f"{card}:"]["raise"] for card in "JQK") / 3.0
+    assert [each.part for each in sampled.swapped] == list(parts.names[1:])
+    assert comes[0] == pytest.approx(opens) and 0.0 < sum(comes) < 1.0
+    mixed = every.probabilities.copy()
+    where = (parts.part == 3)[tree.infosets.row_of_column]
+    mixed[where] = base.probabilities[where]
+    expected = 1000.0 * kibitz.exploitability(tree, Profile(tree.infosets, mixed, {"tree": tree.digest}))
+    assert sampled.swapped[2].without[ALL, EXPLOIT].values[0] == pytest.approx(expected)
+    assert sampled.swapped[0].uniform[ALL, EXPLOIT].mean > 1000.0  # who calls with anything loses much
+
+
+def test_an_expert_that_is_taught_less(sampled):
+    """Nobody is taught more than the expert was; one lesson leaves it all but uniform, and lessons help."""
+    rare = min(sampled.swapped, key=lambda each: each.comes.mean)
+    lessons = [each.lessons for each in sampled.taught]
+    assert lessons == [k for k in gibson2011_sampled.LESSONS if k <= 20_000 * rare.comes.values[0]] and len(lessons) > 3
+    figures = [each.figures[ALL, EXPLOIT] for each in sampled.taught]
+    assert all(len(each.values) == gibson2011_sampled.LESSON_SEEDS for each in figures)
+    assert figures[0].mean == pytest.approx(rare.uniform[ALL, EXPLOIT].values[0], abs=60.0)
+    assert figures[-1].mean < figures[0].mean - 20.0
+
+
+def test_which_figures_come_out():
+    paper = gibson2011_sampled.published(gibson2011.PAPER[2])
+    assert len(paper) == 10 and paper[BASE, EARNS] == 24.73 and paper[PREFLOP, EXPLOIT] == 214.44
+    found = {key: Spread((figure + 4.0, figure + 5.0)) for key, figure in paper.items()}
+    assert len(gibson2011_sampled.near(found, paper)) == 10 and gibson2011_sampled.between(found, paper) == 0
+    found[ALL, EXPLOIT] = Spread((400.0, 448.0))
+    assert (ALL, EXPLOIT) not in gibson2011_sampled.near(found, paper)
+    assert (ALL, EXPLOIT) in gibson2011_sampled.near(found, paper, 10.0)
+    assert gibson2011_sampled.between(found, paper) == 1
+
+
+def test_the_sentence_says_whether_figures_come_out(sampled, weighed):
+    paper = gibson2011_sampled.published(gibson2011.PAPER[2])
+    for good, said in ((0, "do not come out"), (5, "come out in part"), (10, "all come out")):
+        figures = {key: 1000.0 * (k >= good) + figure for k, (key, figure) in enumerate(paper.items())}
+        earns = {name: Spread((figures[name, EARNS],)) for name in PAPER_ROWS}
+        exploit = {name: Spread((figures[name, EXPLOIT],)) for name in PAPER_ROWS}
+        made = replace(sampled.results, earns={"JQ-K": earns}, exploit={"JQ-K": exploit})
+        text = gibson2011_sampled.verdict(replace(sampled, results=made), paper, weighed)
+        assert said in text and f"brings {good} of 10" in text and "one seed" in text
+
+
 # The command
 
 
@@ -210,16 +353,17 @@ def call(capsys, *words):
     return int(end.value.code or 0), out, err
 
 
-def test_the_report(tmp_path, monkeypatch, capsys, weighed, three):
+def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     """The command's output, without doing the work again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    ready = replace(gibson2011.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: (weighed, three))
+    ready = replace(gibson2011.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: (weighed, three, sampled))
     monkeypatch.setattr(gibson2011, "EXPERIMENT", ready)
     code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--starts", "3", "--markdown", "all.md")
     assert (code, err) == (0, "")
     for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "weight 0.01", "holds at every weight",
-                 "What the weight of a start does", "runs/papers/gibson2011/report.html"):  # fmt: skip
+                 "What the weight of a start does", "Table 1 by the paper's own method", "seats in turn",
+                 "What Static S=N All owes to each of its experts", "runs/papers/gibson2011/report.html"):  # fmt: skip
         assert text in out, text
     place = tmp_path / "runs/papers/gibson2011"
     html = (place / "report.html").read_text()
@@ -238,6 +382,10 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three):
     assert "| 3p J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in every start |" in markdown
     assert data["figures"]["two_players_by_weight"].keys() == {"0", "0.01", "0.1"}
     assert data["weight_of_tables"] == WEIGHT
+    told = data["figures"]["chance_sampled"]
+    assert told["iterations"] == 20_000 and told["readings"].keys() == READINGS.keys()
+    assert len(told["two_players"]["JQ-K"][ALL]["exploitability"]["starts"]) == 2
+    assert "By the paper's own method its figures for two players" in markdown
     row = data["figures"]["two_players"]["JQ-K"][DYNAMIC]
     assert row["size"] == row["paper"]["size"] == 444 and len(row["earnings"]["starts"]) == 3
     code, out, err = call(capsys, "paper", "gibson2011", "--json", "--out", "elsewhere")
