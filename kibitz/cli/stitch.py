@@ -27,6 +27,7 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import number
 from kibitz.cli.solve import compiled
+from kibitz.cli.stitch_views import stitch_views, wanted
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, KibitzError, SolverError
 
@@ -120,6 +121,15 @@ def stitch(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as stitched.profile.")
     ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            "--work",
+            metavar="DIR",
+            help="With --solver pcs: keep experts here as they are solved. The same command goes on, also on several "
+            "machines that share the folder.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the size of each computation, and solve nothing.")
     ] = False,
@@ -131,22 +141,35 @@ def stitch(
     part an abstraction of its own and solves all parts together; --base is then the abstraction of the rest. Without
     --iterations or --until, each solve stops at a gap of 1e-5 or after 20,000 iterations.
 
+    With --solver pcs, and in games that are too large otherwise, experts of poker for two see hands through buckets of
+    their own (--inside) and are solved on sampled boards, for --iterations each.
+
     \b
     Examples:
       kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --seats all --inside suits --dry-run
       kibitz stitch leduc --base base.profile --partition 'prefix(r, cr, ccr, cccr)' --inside suits --out each.profile
       kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --kind dynamic --inside suits --out dynamic.profile
       kibitz stitch leduc --base J.QK --partition 'private(J, Q, K)' --inside suits --opponents J.QK --until 1e-4
+      kibitz stitch rhode_island --base 'percentile(3)' --partition 'prefix(r)' --inside 'percentile(4)' --solver pcs
       kibitz stitch rhode_island --base ri.profile --partition 'prefix(r)' --seats all --until 0.1 --out ri2.profile
     """
     if kind not in KINDS:
         raise SolverError(f"--kind {kind} should be static or dynamic")
     check_artefact(out, "--out", "profile")
+    until_given = until is not None
     if iterations is None and until is None:
         iterations, until = 20_000, 1e-5
     options = {"solver": solver, "iterations": iterations, "until": until, "seed": seed,
                "start": "random" if random else None}  # fmt: skip
     order = Order(base, partition, kind, parsed(seats), inside, outside, opponents, options)
+    if wanted(game, solver, inside):
+        if until_given or random:
+            raise SolverError("boards are sampled, so no gap is known, and starts are uniform: give --iterations alone")
+        with by_option():
+            stitch_views(order, _given(base), game, out, work, dry_run, json)
+        return
+    if work is not None:
+        raise SolverError("--work keeps experts that are solved with --solver pcs: leave it out")
     with by_option(), Watch(not json) as watch:
         given = _given(base)
         tree = _ground(order, given, game, watch)

@@ -22,6 +22,7 @@ from kibitz import store
 from kibitz.errors import KibitzError
 from kibitz.report import peers, results
 from kibitz.report.bench_cards import cards_figure, cards_markdown
+from kibitz.report.bench_holdem import holdem_figure, holdem_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
 from kibitz.report.bench_threads import threads_figure
 from kibitz.report.peers import Work
@@ -38,7 +39,15 @@ SPECS = {
     "liars_dice6": "liars_dice",
     "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
 }
-ALONE = ("threads", "large", "start", "toepen", "cards", "poker")  # figures without peers, or with peers of their own
+ALONE = (
+    "threads",
+    "large",
+    "start",
+    "toepen",
+    "cards",
+    "poker",
+    "pcs",
+)  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
@@ -287,6 +296,9 @@ def bench(
     if only in (None, "poker"):
         result["poker"] = poker_figure(quick)
         tell(poker_markdown(result["poker"]))
+    if only in (None, "pcs"):
+        result["pcs"] = holdem_figure(seconds, quick, python)
+        tell(holdem_markdown(result["pcs"]))
     held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, held)

@@ -14,11 +14,13 @@ from kibitz import store
 from kibitz.errors import KibitzError
 from kibitz.report import peers
 from kibitz.report.bench_cards import cards_markdown
+from kibitz.report.bench_holdem import holdem_markdown
 from kibitz.report.bench_poker import poker_markdown
 from kibitz.report.bench_threads import GOAL, GOAL_BUSY
 from kibitz.report.toepen import toepen_markdown
 
 # Seconds to a gap of 0.01 chips in the whole of Rhode Island hold'em.
+PCS_GOAL = 20
 POKER_GOALS = {"aarch64": 15.0, "x86_64": 30.0}
 THREADED = {"threads": "CFR+", "sampling": "external-sampling MCCFR"}  # figures of threads, and of which solver
 Result = dict[str, Any]
@@ -137,6 +139,7 @@ def _section(result: Result) -> list[str]:
         ("toepen", toepen_markdown),
         ("cards", cards_markdown),
         ("poker", poker_markdown),
+        ("pcs", holdem_markdown),
     ):
         if key in result:
             lines += ["#" + line if line.startswith("## ") else line for line in more(result[key])]
@@ -166,6 +169,10 @@ def goals(result: Result) -> list[str]:
     reached = result.get("poker", {}).get("reached", {}).get("0.01")
     if wanted and reached:
         lines.append(("Rhode Island to 0.01 chips", f"{wanted:g} s", f"{reached[1]:.1f} s", _met(reached[1] <= wanted)))
+    sampled = result.get("pcs", {}).get("ratio")
+    if sampled:
+        what, met = "decisions a second of pcs on hold'em, times OpenSpiel's MCCFR", _met(sampled >= PCS_GOAL)
+        lines.append((what, f"{PCS_GOAL}x", f"{sampled:,.0f}x", met))
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)
