@@ -20,6 +20,8 @@ from kibitz.games.protocol import Action, Game
 from kibitz.recall import recalled
 
 KIND = "profile"
+STEPS = 255  # of rounded probabilities: what a byte holds
+CHUNK = 1 << 18  # rows that are rounded at a time
 SUM_TOLERANCE = 1e-9
 WIDEST = 8  # actions that a table has columns for
 MOST_DRAWN = 20_000  # infosets in a picture
@@ -149,13 +151,39 @@ class Profile:
 
     def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:
         """The same infosets with other probabilities; figures that were measured of the old ones are left out."""
-        kept = {key: x for key, x in self.meta.items() if key not in ("nash_conv", "value")}
+        kept = {key: x for key, x in self.meta.items() if key not in ("nash_conv", "value", "steps")}
         return Profile(self.infosets, probabilities, {**kept, **meta})
+
+    def rounded(self, steps: int = STEPS) -> Profile:
+        """The same with probabilities that are whole numbers of 1 / steps, which a file holds in a byte each: an eighth
+        of the size. Of each row those that were nearest to the next number are rounded up."""
+        if not 1 <= steps <= STEPS:
+            raise GameError(f"steps={steps} should be from 1 to {STEPS}")
+        first, found = np.asarray(self.infosets.first), np.empty_like(self.probabilities)
+        width = np.diff(first)
+        for wide in np.unique(width).tolist():
+            rows = np.flatnonzero(width == wide)
+            for at in range(0, len(rows), CHUNK):
+                place = first[rows[at : at + CHUNK], None] + np.arange(wide)
+                exact = self.probabilities[place] * steps
+                whole = np.floor(exact + 1e-9)
+                left = np.rint(steps - whole.sum(axis=1)).astype(np.int64)  # to give out, largest remainders first
+                rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1, kind="stable")
+                found[place] = (whole + (rank < left[:, None])) / steps
+        return self.replaced(found, steps=steps)
 
     # Artefacts
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"probabilities": self.probabilities, **self.infosets.stored_arrays()}
+        return {"probabilities": self._stored(), **self.infosets.stored_arrays()}
+
+    def _stored(self) -> NDArray[Any]:
+        """Probabilities, or whole numbers of steps if that is what they are."""
+        steps = self.meta.get("steps")
+        if not isinstance(steps, int) or not 1 <= steps <= STEPS:
+            return self.probabilities
+        whole = np.rint(self.probabilities * steps).astype(np.uint8)
+        return whole if (whole / steps == self.probabilities).all() else self.probabilities
 
     def _meta(self) -> dict[str, Any]:
         return {**self.meta, **self.infosets.stored_meta()}
@@ -213,7 +241,9 @@ def actions_in(infosets: ProfileInfosets, numbers: Sequence[int]) -> list[Action
 
 def _from_artefact(held: store.Artefact) -> Profile:
     arrays, meta = held.arrays, dict(held.meta)
-    probabilities = arrays["probabilities"]
+    probabilities, steps = arrays["probabilities"], meta.get("steps")
+    if probabilities.dtype == np.uint8 and isinstance(steps, int) and 1 <= steps <= STEPS:
+        probabilities = probabilities / steps
     if probabilities.dtype != np.float64:
         raise ValueError("its array 'probabilities' is of another type")
     infosets = stored_infosets(arrays, meta, probabilities.size)

@@ -261,3 +261,34 @@ def test_surrogates_cannot_be_saved_but_say_so(tmp_path):
     profile = solve(lay_out(Nested(2, choice(0, "\ud800", end(1, -1), end(0, 0)))), "cfr+", iterations=1)
     with pytest.raises(ArtefactError, match="surrogate"):
         profile.save(tmp_path / "p")
+
+
+@pytest.mark.parametrize("steps", [1, 3, 255])
+def test_rounded_profiles_are_kept_in_bytes(tmp_path, steps):
+    profile = solve("leduc", "cfr+", iterations=30)
+    found = profile.rounded(steps)
+    whole = found.probabilities * steps
+    np.testing.assert_allclose(whole, np.rint(whole), atol=1e-12)
+    assert np.abs(found.probabilities - profile.probabilities).max() < 1.0 / steps
+    sums = np.add.reduceat(found.probabilities, found.infosets.first[:-1])
+    np.testing.assert_allclose(sums, 1.0, atol=1e-12)
+    found.save(tmp_path / "a.profile")
+    held = store.load(tmp_path / "a.profile", KIND)
+    assert held.arrays["probabilities"].dtype == np.uint8
+    again = Profile.load(tmp_path / "a.profile")
+    assert again == found and again.sha256 == found.sha256
+    assert (found.rounded(steps).probabilities == found.probabilities).all()
+    other = again.replaced(profile.probabilities)
+    other.save(tmp_path / "b.profile")
+    assert Profile.load(tmp_path / "b.profile") == profile
+
+
+def test_bytes_without_steps_are_refused(tmp_path):
+    profile = solve("kuhn", iterations=2).rounded()
+    arrays, meta = profile._arrays(), profile._meta()
+    for steps in (None, 0, 256, "255", True):
+        store.save(tmp_path / "a.profile", KIND, arrays, {**meta, "steps": steps})
+        with pytest.raises(ArtefactError, match="not a whole profile"):
+            Profile.load(tmp_path / "a.profile")
+    with pytest.raises(GameError, match="steps=0"):
+        profile.rounded(0)

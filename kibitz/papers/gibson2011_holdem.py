@@ -20,6 +20,7 @@ from kibitz.papers.gibson2011_strategies import (
     BASE,
     DYNAMIC,
     EACH,
+    EXPERTS,
     FILES,
     FINEST,
     NAMES,
@@ -29,6 +30,7 @@ from kibitz.papers.gibson2011_strategies import (
     made,
     matched,
     sizes_of,
+    taught,
 )
 from kibitz.papers.runs import Answers, Run
 
@@ -90,7 +92,9 @@ def runs(plan: Plan) -> list[Run]:
     setting = setting_of(plan)
     given = arguments(setting)
     found = [
-        Run(SOLVING, made, [(name, *given) for name in NAMES]),
+        Run(f"{SOLVING}: without experts", made, [(name, *given) for name in (BASE, DYNAMIC, FINEST)]),
+        Run("experts", taught, [(name, k, *given) for name, count in EXPERTS.items() for k in range(count)]),
+        Run(f"{SOLVING}: stitched", made, [(name, *given) for name in (EACH, ALL)]),
         Run(MATCHES, matched, [given]),
     ]  # fmt: skip
     device = device_of(plan)
@@ -102,7 +106,8 @@ def runs(plan: Plan) -> list[Run]:
 def gather(plan: Plan, found: Answers) -> Results:
     won = {(each["one"], each["other"]): (each["mean"], each["error"]) for each in found[MATCHES][0]}
     exploit = {each["name"]: each for each in found.get(EXPLOITED, [])}
-    return Results(setting_of(plan), {each["name"]: each for each in found[SOLVING]}, won, exploit)
+    strategies = [each for run, answers in found.items() if run.startswith(SOLVING) for each in answers]
+    return Results(setting_of(plan), {each["name"]: each for each in strategies}, won, exploit)
 
 
 def claims(r: Results) -> Iterator[Claim]:

@@ -18,13 +18,15 @@ import numpy as np
 
 from kibitz.abstractions.buckets import hand_buckets
 from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.errors import SolverError
 from kibitz.form.views.form import ViewForm
 from kibitz.profile import Profile
-from kibitz.stitch.views import betting_parts, dynamic_form, poker_of, solved, static_views
+from kibitz.stitch.views import betting_parts, dynamic_form, poker_of, solved, static_views, view_experts
 
 BASE, DYNAMIC, EACH, ALL, FINEST = "Base", "Dynamic", "Static.S={i}", "Static.S=N", "Finest"
 NAMES = (BASE, DYNAMIC, EACH, ALL, FINEST)
 FILES = {BASE: "base", DYNAMIC: "dynamic", EACH: "each", ALL: "all", FINEST: "finest"}
+EXPERTS = {EACH: 8, ALL: 2}  # computations: a part for each seat, or for both
 EACH_PARTS, ALL_PARTS, DYNAMIC_PARTS = "prefix(r, cr, ccr, cccr)", "prefix(r, cr)", "prefix(r)"
 
 
@@ -95,7 +97,8 @@ def made(name: str, *given: Any) -> dict[str, Any]:
     path = folder / f"{FILES[name]}.profile"
     began = time.perf_counter()
     profile = _strategy(name, setting, folder)
-    if name in (EACH, ALL) and (not path.exists() or Profile.load(path).sha256 != profile.sha256):
+    if "steps" not in profile.meta:  # kept in bytes, and played, frozen and measured so
+        profile = profile.rounded()
         profile.save(path)
     compact = profile.infosets.compact
     assert compact is not None
@@ -117,7 +120,8 @@ def _strategy(name: str, setting: Setting, folder: Path) -> Profile:
 
     def whole(form: ViewForm, file: str) -> Profile:
         found = solved(form, "pcs", folder / file, iterations=setting.iterations)
-        assert found is not None
+        if found is None:
+            raise SolverError(f"another run is at work on {folder}: wait for it, or choose another folder")
         return found
 
     if name in (BASE, FINEST):
@@ -126,8 +130,28 @@ def _strategy(name: str, setting: Setting, folder: Path) -> Profile:
     if name == DYNAMIC:
         return whole(dynamic_form(rules, DYNAMIC_PARTS, *sizes.dynamic), FILES[name])
     base = Profile.load(folder / f"{FILES[BASE]}.profile")
-    parts, seats, inside = (EACH_PARTS, "each", sizes.each) if name == EACH else (ALL_PARTS, "all", sizes.all)
+    parts, seats, inside = _stitching(name, sizes)
     return static_views(rules, base, parts, seats, inside, iterations=setting.iterations, keep=folder / FILES[name])
+
+
+def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
+    """Solve one expert of a strategy, or find it solved."""
+    setting = Setting(*given)
+    folder, sizes = Path(setting.folder), sizes_of(setting.game, setting.limit, setting.finest)
+    base = Profile.load(folder / f"{FILES[BASE]}.profile")
+    parts, seats, inside = _stitching(name, sizes)
+    expert = view_experts(setting.game, base, parts, seats, inside)[number]
+    began = time.perf_counter()
+    found = solved(expert.form, "pcs", folder / FILES[name] / expert.file, iterations=setting.iterations, seed=number)
+    if found is None:
+        raise SolverError(f"another run is at work on {folder}: wait for it, or choose another folder")
+    return {"name": name, "part": expert.name, "seats": list(expert.keeps), "infosets": expert.size,
+            "seconds": time.perf_counter() - began}  # fmt: skip
+
+
+def _stitching(name: str, sizes: Sizes) -> tuple[str, str, dict[str, str]]:
+    """(parts, seats, buckets by part) of a static strategy."""
+    return (EACH_PARTS, "each", sizes.each) if name == EACH else (ALL_PARTS, "all", sizes.all)
 
 
 def matched(*given: Any) -> list[dict[str, Any]]:
