@@ -104,7 +104,8 @@ class Sweep:
             vectors = [np.zeros((n, self.hands(0) * wide), self.dtype) for n in (acted + 1, acted + 1, depth + 2, 1)]
             self._threads.room = Room(
                 vectors[0], vectors[1], vectors[2], np.zeros((acted + 1, 53 * wide), self.dtype),
-                np.zeros(acted + 1, np.int8), np.zeros(53 * wide, self.dtype), vectors[3][0],
+                np.zeros(acted + 1, np.int8), np.zeros(acted + 1, np.int8), np.zeros(53 * wide, self.dtype),
+                vectors[3][0],
             )  # fmt: skip
         return self._threads.room
 

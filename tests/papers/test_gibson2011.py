@@ -397,7 +397,7 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     for words, part in (
         (("nobody",), "choose gibson2011, waugh2009"),
-        (("gibson2011", "--table", "2"), "gibson2011 has 1"),
+        (("gibson2011", "--table", "3"), "gibson2011 has 1 and 2"),
         (("all", "--table", "1"), "--table 1 does not fit"),
         (("waugh2009", "--starts", "0"), "--starts 0 should be 1 or more"),
         (("waugh2009", "--out", "file"), "is not a directory"),

@@ -71,6 +71,7 @@ class Room(NamedTuple):
     value: np.ndarray  # [depth + 2, H x LANES]
     sums: np.ndarray  # [actions + 1, 53 x LANES]  of the other's reach, by card and of all hands
     known: np.ndarray  # int8[actions + 1]  whether they are known
+    nobody: np.ndarray  # int8[actions + 1]  whether the other never comes there, with any hand in any lane
     so_far: np.ndarray  # [53 x LANES]
     ties: np.ndarray  # [H x LANES]
 
@@ -98,6 +99,15 @@ def act(betting, node, hands, board, seat, strategy, reach):
     for i in range(U64(hands.card.shape[1])):
         played = load(strategy, (at + U64(row[i])) * LANES)
         store(here, i * LANES, multiply(load(above, i * LANES), played))
+
+
+@part
+def is_nothing(reach, n):
+    """Whether nobody comes anywhere. Where somebody does, that is found at one of the first hands, as a rule."""
+    for i in range(n * LANES):
+        if reach[i] != 0.0:
+            return False
+    return True
 
 
 @small_part
@@ -234,6 +244,11 @@ def end(betting, group, k, hands, board, seat, after, room, value, how):
     if betting.turn[node] > SHOWDOWN:
         take_back(betting, group, k, U64(card.shape[0]), after, room.ties, value, how)
         return
+    if room.nobody[acted]:
+        nothing = constant(value, 0.0)
+        for i in range(U64(card.shape[0])):
+            put(value, i * LANES, nothing, how)
+        return
     if not room.known[acted]:
         count(hands.held[board], reach, sums)
         room.known[acted] = 1
@@ -286,9 +301,11 @@ def settle(betting, group, hands, board, seat, mode, strategies, roots, after, r
 
     roots [hands before x LANES]: the other's reach at the group's root; after: what comes after exits, by hand.
     """
-    other = 1 - seat
+    other, n = 1 - seat, U64(hands.card.shape[1])
     begin(hands, board, roots, room.reach[0])
-    room.known[0] = 0
+    if is_nothing(room.reach[0], n):  # the seat gets nothing from nobody
+        return
+    room.known[0] = room.nobody[0] = 0
     if mode == PLAYED:
         begin(hands, board, roots[:0], room.own[0])
         value = room.value[0]
@@ -297,8 +314,12 @@ def settle(betting, group, hands, board, seat, mode, strategies, roots, after, r
     first = betting.group_node[group]
     for k in range(betting.group_node[group + 1] - first):
         if k > 0 and betting.slot[other, first + k] == k:
-            act(betting, first + k, hands, board, other, strategies[other], room.reach)
-            room.known[betting.acted[other, first + k]] = 0
+            acted = betting.acted[other, first + k]
+            room.known[acted] = 0
+            room.nobody[acted] = room.nobody[acted - 1]
+            if not room.nobody[acted]:
+                act(betting, first + k, hands, board, other, strategies[other], room.reach)
+                room.nobody[acted] = is_nothing(room.reach[acted], n)
         if mode == PLAYED and k > 0 and betting.slot[seat, first + k] == k:
             act(betting, first + k, hands, board, seat, strategies[seat], room.own)
         if betting.turn[first + k] >= FOLD:
