@@ -104,10 +104,10 @@ def act(betting, node, hands, board, seat, strategy, reach):
 @part
 def is_nothing(reach, n):
     """Whether nobody comes anywhere. Where somebody does, that is found at one of the first hands, as a rule."""
-    for i in range(n * LANES):
-        if reach[i] != 0.0:
-            return False
-    return True
+    i = U64(0)
+    while i < n * LANES and reach[i] == 0.0:
+        i += ONE
+    return i == n * LANES
 
 
 @small_part
