@@ -13,7 +13,7 @@ OFFERS = [
     ("kibitz st", "stitch"),
     ("kibitz solve le", "leduc"),
     ("kibitz solve li", "liars_dice"),
-    ("kibitz solve leduc --solver pc", "pcfr+"),
+    ("kibitz solve leduc --solver pcf", "pcfr+"),
     ("kibitz solve leduc --abstraction s", "suits"),
     ("kibitz solve toepen --abstraction maxi", "maximal"),
     ("kibitz solve evil.py:X --abstraction ", "null"),  # a file of the user's own is not run for a list

@@ -35,6 +35,7 @@ LAYERS = (
     ("progress",),
     ("run",),
     ("stitch", "training"),
+    ("poker",),
     ("play",),
     (*OWN, "conformance"),
     ("papers",),

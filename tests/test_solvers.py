@@ -284,7 +284,7 @@ def test_steps_may_be_cut_anywhere(spec):
 
 
 def test_probabilities_are_distributions():
-    for spec in SOLVERS:
+    for spec in SOLVERS.keys() - {"pcs"}:  # which is for poker
         for seed in range(6):
             game = RandomGame(seed, 2, depth=5, most=100)
             tree = lay_out(game)

@@ -13,8 +13,8 @@ from kibitz.errors import GameError, SolverError
 from kibitz.form.poker.form import PokerForm
 from kibitz.form.views.form import ViewForm
 from kibitz.games import game
+from kibitz.poker import experts as views
 from kibitz.profile import Profile
-from kibitz.stitch import views
 from kibitz.sweep.profiles import against, measured
 
 LEDUC, RHODE = "poker(file=leduc)", "rhode_island(ranks=4)"

@@ -12,8 +12,8 @@ from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, SolverError
 
 if TYPE_CHECKING:
+    from kibitz.poker.experts import ViewExpert
     from kibitz.profile import Profile
-    from kibitz.stitch.views import ViewExpert
 
 
 def wanted(game: str, solver: str, inside: str) -> bool:
@@ -68,8 +68,8 @@ def stitch_views(order: Any, given: Profile | None, game: str, out: Path | None,
 
 def _static(order: Any, given: Profile | None, game: str, work: Path | None, options: dict[str, Any], dry_run: bool,
             watch: Watch) -> tuple[dict[str, Any], Profile | None]:  # fmt: skip
+    from kibitz.poker.experts import static_views, view_experts
     from kibitz.run import solve_through
-    from kibitz.stitch.views import static_views, view_experts
 
     if given is None and dry_run:
         raise SolverError("--dry-run counts the experts of a saved base: solve one and give --base FILE.profile")
@@ -94,7 +94,7 @@ def _static(order: Any, given: Profile | None, game: str, work: Path | None, opt
 
 def _dynamic(order: Any, given: Profile | None, game: str, work: Path | None, options: dict[str, Any], dry_run: bool,
              watch: Watch) -> tuple[dict[str, Any], Profile | None]:  # fmt: skip
-    from kibitz.stitch.views import dynamic_form, solved
+    from kibitz.poker.experts import dynamic_form, solved
 
     if given is not None:
         raise SolverError("--kind dynamic solves the base too: --base must be an abstraction, not a profile")

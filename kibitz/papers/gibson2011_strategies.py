@@ -20,8 +20,8 @@ from kibitz.abstractions.buckets import hand_buckets
 from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
 from kibitz.errors import SolverError
 from kibitz.form.views.form import ViewForm
+from kibitz.poker.experts import betting_parts, dynamic_form, poker_of, solved, static_views, view_experts
 from kibitz.profile import Profile
-from kibitz.stitch.views import betting_parts, dynamic_form, poker_of, solved, static_views, view_experts
 
 BASE, DYNAMIC, EACH, ALL, FINEST = "Base", "Dynamic", "Static.S={i}", "Static.S=N", "Finest"
 NAMES = (BASE, DYNAMIC, EACH, ALL, FINEST)
