@@ -247,10 +247,17 @@ def tree_of(game: Game, progress: Callable[[int], None] | None = None, infosets:
         tree = _trees.get(game)
     except TypeError:  # an unhashable game of a user's own
         return lay_out(game, progress, infosets=infosets)
+    # Of games that are equal the first is the key, and its tree goes with it: the others hold on to what they got.
+    own = getattr(game, "__dict__", {})
+    owner, kept = own.get("_tree", (0, None))
+    if tree is None and owner == id(game):  # not that of a game which this one was copied from
+        tree = kept
     if tree is None:
         tree = lay_out(game, progress, infosets=infosets)
-        with contextlib.suppress(TypeError):  # a class that cannot be weakly referenced
-            _trees[game] = tree
+    with contextlib.suppress(TypeError):  # a class that cannot be weakly referenced
+        _trees.setdefault(game, tree)
+    if isinstance(own, dict):
+        own["_tree"] = id(game), tree
     return tree
 
 

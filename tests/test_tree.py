@@ -380,3 +380,18 @@ def test_arrays_of_a_tree_cannot_be_changed_by_mistake():
     assert isinstance(tree.parent, np.ndarray)
     with pytest.raises((AttributeError, TypeError)):
         tree.parent = None
+
+
+def test_the_tree_of_a_game_outlives_an_equal_game():
+    import copy
+    import gc
+
+    first, second = kibitz.game("leduc"), kibitz.game("leduc")
+    if first is second:
+        second = copy.copy(first)
+    tree = tree_of(first)
+    mine = tree_of(second)
+    equal = mine is tree
+    del first, tree
+    gc.collect()
+    assert tree_of(second) is mine, equal
