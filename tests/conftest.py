@@ -12,7 +12,7 @@ import pytest
 # each is compiled once; those of other files file by file.
 FAMILIES = {
     "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm", "test_bucket_form",
-              "test_bucket_runs", "test_bucket_gpu", "test_sweep", "test_help_examples.py::test_example[shrink",
+              "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[shrink",
               "test_conformance.py::test_conformance[poker(file=leduc)-compiled"),
     "toepen": (
         "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
@@ -24,6 +24,9 @@ FAMILIES = {
         "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
         "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[cards",
     ),
+    "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem",
+               "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
+               "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode"),
     "prox": ("test_prox", "test_egt"),
     "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
 }  # fmt: skip
@@ -58,6 +61,10 @@ LONG = (
     "test_strength_tables.py::test_hands_on_boards_of_three_and_four[4",
     "test_openspiel.py::test_same_tree_and_infosets[leduc(players=3, ranks=4",
     "test_conformance.py::test_conformance[tricks.py:Tricks-compiled-walks_have_a_slow_twin",
+    "test_sweep_gpu.py::test_hands_seen_through_several_views[turn",
+    "test_sweep_gpu.py::test_the_source_does_as_the_kernels_do[river",
+    "test_pcs.py::test_it_goes_where_full_cfr_goes[turn", "test_sweep_gpu.py::test_hands_are_filled_up",
+    "test_deals.py::test_it_agrees_with_the_full_solver[leduc",
 )  # fmt: skip
 
 
