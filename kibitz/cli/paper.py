@@ -119,7 +119,7 @@ def paper(
       kibitz paper le2021 --markdown docs/toepen.md
       kibitz paper sandholm --part gameshrink
     """
-    from kibitz.papers import PAPERS, STITCHING, experiment, table_alone
+    from kibitz.papers import PAPERS, STITCHING, experiment, recompute, table_alone
     from kibitz.papers.runs import Shelf
 
     if name == "toepen":
@@ -164,7 +164,7 @@ def paper(
             def told(what: str, done: int, of: int, each: str = each) -> None:
                 watch.phase(f"{each}, {what}" + f": {done} of {of} runs" * (of > 1))
 
-            outcome = found[each].recompute(plan, told, shelves[each])
+            outcome = recompute(each, plan, told, shelves[each], table if alone else None)
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
             outcomes.append(outcome)

@@ -50,6 +50,9 @@ def plan_of(name: str, quick: bool = False) -> Plan:
     return experiment(name).quick if quick else experiment(name).plan
 
 
-def recompute(name: str, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None) -> Outcome:
-    """Recompute a paper's tables. told(what, done, of) is called as work gets done; a shelf keeps results of runs."""
-    return experiment(name).recompute(plan, told, shelf)
+def recompute(
+    name: str, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None, table: str | None = None
+) -> Outcome:
+    """Recompute a paper's tables, or one that is an experiment of its own. told(what, done, of) is called as work gets
+    done; a shelf keeps results of runs."""
+    return table_alone(name, table).recompute(plan, told, shelf)
