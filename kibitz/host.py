@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+CORES = "KIBITZ_CORES"  # in the environment: take no more than so many
 MARGIN = 200 << 20  # bytes to leave free: compiling (LLVM) takes about this
 # Files of a cgroup, by version: its limits, what it holds, and what of that the system takes back when it is needed.
 _FILES = {
@@ -21,8 +22,10 @@ _FILES = {
 
 
 def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores that this process may use: those that it has, and at most $KIBITZ_CORES."""
+    have = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    given = os.environ.get(CORES, "")
+    return max(1, min(have, int(given))) if given.isdecimal() and len(given) < 10 else have
 
 
 def free_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:

@@ -273,3 +273,10 @@ def test_nonsense_in_those_files_is_passed_over(tmp_path):
 def test_memory_held():
     assert 0 < host.held_memory() <= host.peak_memory() + (1 << 20)
     assert host.cores() >= 1
+
+
+@pytest.mark.parametrize(("given", "found"), [("1", 1), ("0", 1), ("100000", 0), ("", 0), ("-3", 0), ("many", 0)])
+def test_no_more_cores_than_given(given, found, monkeypatch):
+    have = host.cores()
+    monkeypatch.setenv("KIBITZ_CORES", given)
+    assert host.cores() == (found or have)

@@ -194,7 +194,7 @@ def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> N
     out = console()
     for outcome in outcomes:
         out.print(outcome.title, style="bold", markup=False)
-        spread = "random starts" if outcome.unit == "start" else f"{outcome.unit}s"
+        spread = ("random " * (outcome.unit == "start") + outcome.unit) + "s" * (outcome.plan.starts != 1)
         out.print(f"{outcome.plan.starts} {spread}, {duration(outcome.seconds)}\n", markup=False)
         for sheet in outcome.sheets:
             if table is None or str(sheet.table) == table:

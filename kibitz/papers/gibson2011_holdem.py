@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kibitz.errors import SolverError
+from kibitz.form.bucket.device import best_device
 from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Heat, Sheet
@@ -27,6 +27,7 @@ from kibitz.papers.gibson2011_strategies import (
     Setting,
     arguments,
     exploited,
+    gap_within,
     made,
     matched,
     sizes_of,
@@ -44,7 +45,7 @@ PAPER = {
     BASE: (-10.47, 1.99, 310.04), DYNAMIC: (-4.43, 1.98, 307.76), EACH: (-13.13, 2.00, 301.00),
     ALL: (-4.57, 1.96, 288.82), FINEST: (32.59, 2.14, 135.43),
 }  # fmt: skip
-SOLVING, MATCHES, EXPLOITED = "strategies of hold'em", "matches", "exploitability"
+SOLVING, MATCHES, GAPS, EXPLOITED = "strategies of hold'em", "matches", "gaps", "exploitability"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Results:
 
     setting: Setting
     strategies: dict[str, dict[str, Any]]
+    gaps: dict[str, float]  # within their buckets, of those that are known
     won: dict[tuple[str, str], tuple[float, float]]  # (one, other) -> what the one wins, and the 95% interval
     exploit: dict[str, dict[str, Any]]  # of those that are known
 
@@ -75,17 +77,6 @@ def setting_of(plan: Plan) -> Setting:
     return Setting(GAME, LIMIT, LARGEST, plan.iterations, DEALS, folder)
 
 
-def device_of(plan: Plan) -> str:
-    """Where best responses are found: on a GPU if there is one; on cores only if that was asked for or is quick."""
-    from kibitz.form.bucket.device import Device
-
-    try:
-        Device("gpu")
-    except SolverError:
-        return "cpu"
-    return "gpu"
-
-
 def runs(plan: Plan) -> list[Run]:
     """Strategies one after another, as experts need the base; then matches; and best responses where they are quick, or
     were asked for."""
@@ -93,11 +84,14 @@ def runs(plan: Plan) -> list[Run]:
     given = arguments(setting)
     found = [
         Run(f"{SOLVING}: without experts", made, [(name, *given) for name in (BASE, DYNAMIC, FINEST)]),
-        Run("experts", taught, [(name, k, *given) for name, count in EXPERTS.items() for k in range(count)]),
+        Run("experts", taught, [(name, k, *given) for name, count in EXPERTS.items() for k in range(count)],
+            "cores"),
         Run(f"{SOLVING}: stitched", made, [(name, *given) for name in (EACH, ALL)]),
         Run(MATCHES, matched, [given]),
     ]  # fmt: skip
-    device = device_of(plan)
+    device = best_device()
+    measurable = (BASE, FINEST) if device == "gpu" or setting.game == TINY else (BASE,)
+    found.append(Run(GAPS, gap_within, [(name, device, *given) for name in measurable]))
     if device == "gpu" or plan.exact or setting.game == TINY:
         found.append(Run(EXPLOITED, exploited, [(name, device, *given) for name in NAMES]))
     return found
@@ -107,34 +101,39 @@ def gather(plan: Plan, found: Answers) -> Results:
     won = {(each["one"], each["other"]): (each["mean"], each["error"]) for each in found[MATCHES][0]}
     exploit = {each["name"]: each for each in found.get(EXPLOITED, [])}
     strategies = [each for run, answers in found.items() if run.startswith(SOLVING) for each in answers]
-    return Results(setting_of(plan), {each["name"]: each for each in strategies}, won, exploit)
+    gaps = {each["name"]: float(each["gap"]) for each in found[GAPS]}
+    return Results(setting_of(plan), {each["name"]: each for each in strategies}, gaps, won, exploit)
 
 
 def claims(r: Results) -> Iterator[Claim]:
     """What the paper says of Table 2, two players. A claim about earnings holds if the difference is above the noise
     of the matches."""
 
-    def more(x: str, y: str, source: str = SOURCE) -> Claim:
+    def earning(text: str, x: str, y: str, more: bool) -> Claim:
         (a, ea), (b, eb) = r.earns(x), r.earns(y)
-        return Claim(f"{x} earns more than {y}", source, (a - b > (ea * ea + eb * eb) ** 0.5,))
+        above = a - b > (ea * ea + eb * eb) ** 0.5
+        return Claim(text, SOURCE, (above == more,), exactly=f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}")
 
-    yield from (more(x, BASE) for x in (DYNAMIC, ALL))
-    yield more(ALL, EACH)
-    yield Claim(
-        f"{EACH} earns no more than {BASE}", SOURCE,
-        (r.earns(EACH)[0] - r.earns(BASE)[0] <= (r.earns(EACH)[1] ** 2 + r.earns(BASE)[1] ** 2) ** 0.5,),
-    )  # fmt: skip
+    yield from (earning(f"{x} earns more than {y}", x, y, True) for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)))
+    yield earning(f"{EACH} earns no more than {BASE}", EACH, BASE, False)
     for name in NAMES[:-1]:
         mean, error = r.against(FINEST, name)
-        yield Claim(f"the finest strategy beats {name}", SOURCE, (mean > error,))
-    if r.exploit:
-        for x in (DYNAMIC, EACH, ALL):
-            yield Claim(f"{x} is less exploitable than {BASE}", SOURCE, (_exploit(r, x) < _exploit(r, BASE),))
-        yield Claim(f"{ALL} is the least exploitable of those of 24 million", SOURCE,
-                    (_exploit(r, ALL) == min(_exploit(r, name) for name in NAMES[:-1]),))  # fmt: skip
-        yield Claim("the finest strategy is the least exploitable", SOURCE,
-                    (_exploit(r, FINEST) == min(_exploit(r, name) for name in NAMES),))  # fmt: skip
-        yield Claim(f"{BASE} is no more exploitable than the paper's", OURS, (_exploit(r, BASE) <= PAPER[BASE][2],))
+        yield Claim(
+            f"the finest strategy beats {name}", SOURCE, (mean > error,), exactly=f"by {mean:.2f} ± {error:.2f}"
+        )
+    if not r.exploit:
+        return
+
+    def least(text: str, x: str, others: Sequence[str], source: str = SOURCE) -> Claim:
+        lowest = min(_exploit(r, name) for name in others)
+        return Claim(text, source, (_exploit(r, x) < lowest,), exactly=f"{_exploit(r, x):.2f} against {lowest:.2f}")
+
+    yield from (least(f"{x} is less exploitable than {BASE}", x, [BASE]) for x in (DYNAMIC, EACH, ALL))
+    yield least(f"{ALL} is the least exploitable of those of one size", ALL, [BASE, DYNAMIC, EACH])
+    yield least("the finest strategy is the least exploitable", FINEST, NAMES[:-1])
+    ours, theirs = _exploit(r, BASE), PAPER[BASE][2]
+    yield Claim(f"{BASE} is no more exploitable than the paper's", OURS, (ours <= theirs,),
+                exactly=f"{ours:.2f} against {theirs:.2f}")  # fmt: skip
 
 
 def _exploit(r: Results, name: str) -> float:
@@ -164,15 +163,15 @@ def sizes(r: Results) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
         facts = r.strategies[name]
-        gap = facts["gap"]
         rows.append((
             name, str(facts["buckets"]), f"{facts['infosets']:,}", f"{facts['largest']:,}" if facts["largest"] else "",
-            f"{min(facts['iterations']):,}", "" if gap is None else f"{gap:.3f}",
+            f"{min(facts['iterations']):,}", f"{r.gaps[name]:.2f}" if name in r.gaps else "",
         ))  # fmt: skip
     return Sheet(
         "Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "iterations of each", "gap"), rows,
-        "A stitched strategy has the infosets of its base and of all experts. The gap is within the buckets, in chips, "
-        "where it is known.",
+        "A stitched strategy has the infosets of its base and of all experts. The gap is what best responses "
+        "within the buckets win, the mean of both seats in milli-big-blinds a hand; it is known where there is one set "
+        "of buckets that never forget.",
     )  # fmt: skip
 
 
@@ -216,6 +215,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
         figures={
             "unit": "milli-big-blinds a hand",
             "strategies": r.strategies,
+            "gaps": r.gaps,
             "matches": [{"one": a, "other": b, "mean": m, "error": e} for (a, b), (m, e) in r.won.items()],
             "earnings": {name: r.earns(name) for name in NAMES},
             "exploitability": r.exploit,

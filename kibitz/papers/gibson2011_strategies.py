@@ -110,7 +110,6 @@ def made(name: str, *given: Any) -> dict[str, Any]:
         "largest": int(how.get("size", profile.meta.get("size", 0))),
         "iterations": how.get("iterations", [int(profile.meta.get("iterations", 0))]),
         "buckets": profile.meta.get("abstraction", ""), "experts": how.get("experts", []),
-        "gap": profile.meta.get("abstract_nash_conv"),
     }  # fmt: skip
 
 
@@ -173,6 +172,20 @@ def matched(*given: Any) -> list[dict[str, Any]]:
             found.append({"one": one, "other": other, "mean": played.mean * unit, "error": played.error * unit,
                           "seconds": time.perf_counter() - began})  # fmt: skip
     return found
+
+
+def gap_within(name: str, device: str, *given: Any) -> dict[str, Any]:
+    """What best responses within its buckets win from a strategy of one view, the mean of both seats;
+    milli-big-blinds a hand."""
+    from kibitz.form.bucket.build import bucket_form
+
+    setting = Setting(*given)
+    rules = poker_of(setting.game)
+    sizes = sizes_of(setting.game, setting.limit, setting.finest)
+    buckets = hand_buckets(rules.definition, {BASE: sizes.base, FINEST: sizes.finest}[name])
+    profile = Profile.load(Path(setting.folder) / f"{FILES[name]}.profile")
+    measured = bucket_form(rules, buckets, device).measure(profile.probabilities)
+    return {"name": name, "gap": 500.0 / max(rules.definition.blinds) * float(measured.nash_conv), "device": device}
 
 
 def exploited(name: str, device: str, *given: Any) -> dict[str, Any]:

@@ -30,6 +30,7 @@ import numpy as np
 import kibitz
 from kibitz import store
 from kibitz.errors import ArtefactError, SolverError
+from kibitz.host import CORES, cores
 
 T = TypeVar("T")
 Told: TypeAlias = Callable[[str, int, int], None]  # what goes on, pieces that are done, and of how many
@@ -45,8 +46,9 @@ class Run:
     """Pieces of work of one kind.
 
     apart: how pieces go side by side. Threads are for work that is mostly compiled, processes for work that is mostly
-    Python's, and cores for work of the machine's BLAS: processes in which it has one thread, as its threads wait for
-    each other where cores are busy. What takes all cores, or is timed, is done alone.
+    Python's, and cores for work with threads of its own: processes that have an equal share of the cores each, and one
+    thread for the machine's BLAS, as its threads wait for each other where cores are busy. What takes all cores, or is
+    timed, is done alone.
     """
 
     name: str
@@ -164,9 +166,9 @@ def carry_out(
 
 def _worked(run: Run, missing: Sequence[int], jobs: int | None) -> Iterator[tuple[int, Any]]:
     """(number, answer) of pieces as they are done."""
-    jobs = min(jobs or _cores(), len(missing))
+    jobs = min(jobs or cores(), len(missing))
     if run.apart == "cores" and missing:
-        with _one_thread():  # also for one job, so that results do not depend on how many there are
+        with _share(jobs):  # also for one job, so that results do not depend on how many there are
             yield from _in_processes(run, missing, jobs)
     elif run.apart == "alone" or jobs <= 1:
         for k in missing:
@@ -175,10 +177,6 @@ def _worked(run: Run, missing: Sequence[int], jobs: int | None) -> Iterator[tupl
         yield from _in_threads(run, missing, jobs)
     else:
         yield from _in_processes(run, missing, jobs)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _as_done(pool: Executor, work: Callable[..., Any], run: Run, missing: Sequence[int]) -> Iterator[tuple[int, Any]]:
@@ -235,10 +233,11 @@ def _in_processes(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Processes that are begun meanwhile have one thread for the machine's BLAS."""
-    before = {name: os.environ.get(name) for name in BLAS}
-    os.environ.update(dict.fromkeys(BLAS, "1"))
+def _share(jobs: int) -> Iterator[None]:
+    """Processes that are begun meanwhile have an equal share of the cores, and one thread for the machine's BLAS."""
+    given = {**dict.fromkeys(BLAS, "1"), CORES: str(max(1, cores() // jobs))}
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
     try:
         yield
     finally:

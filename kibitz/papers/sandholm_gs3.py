@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kibitz.abstractions.buckets import hand_buckets
-from kibitz.errors import SolverError
 from kibitz.form.bucket.build import bucket_form, layout_of
-from kibitz.form.bucket.device import Device
+from kibitz.form.bucket.device import Device, best_device
 from kibitz.games import game
 from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.experiment import Experiment, Page, Plan
@@ -97,15 +96,6 @@ def _device(device: str) -> str:
         return f"{cores()} cores"
     found = Device("gpu").xp.cuda.runtime.getDeviceProperties(0)["name"]
     return found.decode() if isinstance(found, bytes) else str(found)
-
-
-def best_device() -> str:
-    """gpu where there is one."""
-    try:
-        Device("gpu")
-    except SolverError:
-        return "cpu"
-    return "gpu"
 
 
 def runs(plan: Plan) -> list[Run]:

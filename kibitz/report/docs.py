@@ -30,6 +30,7 @@ examples.
 - Long work shows its progress and the time left on stderr. Where that is a file or a pipe, it is a plain line after 5
   seconds and then at growing distances; `KIBITZ_PROGRESS=SECONDS` says when the first comes, 0 for none. With `--json`
   or `--quiet` there is none.
+- Work is shared among all cores that the process has; `KIBITZ_CORES=N` leaves the others to somebody else.
 - Tables are as wide as the terminal, or `COLUMNS`; 80 characters in a file. A table that is wider comes in pieces.
 - Exit codes: 0 for success; 2 for an error that you can correct, with one sentence on stderr; 130 after Ctrl-C; 70 for
   an internal error (`KIBITZ_DEBUG=1 kibitz ...` prints the traceback).

@@ -76,6 +76,15 @@ class Device:
             list(_pool().map(work, pieces))
 
 
+def best_device() -> str:
+    """gpu where there is one."""
+    try:
+        Device("gpu")
+    except SolverError:
+        return "cpu"
+    return "gpu"
+
+
 @lru_cache(1)
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores())
