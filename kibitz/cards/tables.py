@@ -43,6 +43,7 @@ EVERY = 20.0  # seconds between parts on disk: what a killed process loses
 MEMORY_SHARE, DISK_SHARE = 0.8, 0.9  # of what is free
 POLL = 0.05  # seconds between looks at the threads
 QUICK = 2.0  # seconds of a core: what takes less need not be kept
+SAID = 15.0  # seconds of a core: of what takes less, programs are told nothing
 
 
 @dataclass(frozen=True)
@@ -277,6 +278,8 @@ def _wave(
 
 def _to_stderr(recipe: Recipe, done: int, pieces: int) -> None:
     """For programs: a line when a table is begun, and one when it is made."""
+    if recipe.work < SAID:
+        return
     if done == pieces:
         print(f"kibitz: the table {recipe.name} is made and kept in {home()}", file=sys.stderr)
     elif recipe.name not in _told:

@@ -95,7 +95,9 @@ def paper(
     exact: Annotated[
         bool,
         typer.Option(
-            "--exact", help="gibson2011 --table 2: measure exploitability on cores too, a night for each strategy."
+            "--exact",
+            help="gibson2011 --table 2: all figures over all boards. Exploitability, on cores too, a night for each "
+            "strategy; and earnings beside those of matches, an hour on a GPU.",
         ),
     ] = False,
     again: Annotated[

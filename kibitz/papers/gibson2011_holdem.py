@@ -26,10 +26,12 @@ from kibitz.papers.gibson2011_strategies import (
     NAMES,
     Setting,
     arguments,
+    earned,
     exploited,
     gap_within,
     made,
     matched,
+    pairs,
     sizes_of,
     taught,
 )
@@ -46,6 +48,7 @@ PAPER = {
     ALL: (-4.57, 1.96, 288.82), FINEST: (32.59, 2.14, 135.43),
 }  # fmt: skip
 SOLVING, MATCHES, GAPS, EXPLOITED = "strategies of hold'em", "matches", "gaps", "exploitability"
+EXACT = "exact earnings"
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,15 @@ class Results:
     gaps: dict[str, float]  # within their buckets, of those that are known
     won: dict[tuple[str, str], tuple[float, float]]  # (one, other) -> what the one wins, and the 95% interval
     exploit: dict[str, dict[str, Any]]  # of those that are known
+    exact: dict[tuple[str, str], float]  # (one, other) -> what the one wins over all boards, if it is known
 
     def earns(self, name: str) -> tuple[float, float]:
         """The mean over all others, and its 95% interval; matches are independent."""
         found = [self.against(name, other) for other in NAMES if other != name]
         return sum(m for m, _ in found) / len(found), sum(e * e for _, e in found) ** 0.5 / len(found)
+
+    def earns_exactly(self, name: str) -> float:
+        return sum(x * ((name == a) - (name == b)) for (a, b), x in self.exact.items()) / (len(NAMES) - 1)
 
     def against(self, one: str, other: str) -> tuple[float, float]:
         if (one, other) in self.won:
@@ -94,6 +101,8 @@ def runs(plan: Plan) -> list[Run]:
     found.append(Run(GAPS, gap_within, [(name, device, *given) for name in measurable]))
     if device == "gpu" or plan.exact or setting.game == TINY:
         found.append(Run(EXPLOITED, exploited, [(name, device, *given) for name in NAMES]))
+    if plan.exact or setting.game == TINY:
+        found.append(Run(EXACT, earned, [(one, other, device, *given) for one, other in pairs()]))
     return found
 
 
@@ -102,7 +111,8 @@ def gather(plan: Plan, found: Answers) -> Results:
     exploit = {each["name"]: each for each in found.get(EXPLOITED, [])}
     strategies = [each for run, answers in found.items() if run.startswith(SOLVING) for each in answers]
     gaps = {each["name"]: float(each["gap"]) for each in found[GAPS]}
-    return Results(setting_of(plan), {each["name"]: each for each in strategies}, gaps, won, exploit)
+    exact = {(each["one"], each["other"]): float(each["mean"]) for each in found.get(EXACT, [])}
+    return Results(setting_of(plan), {each["name"]: each for each in strategies}, gaps, won, exploit, exact)
 
 
 def claims(r: Results) -> Iterator[Claim]:
@@ -121,6 +131,10 @@ def claims(r: Results) -> Iterator[Claim]:
         yield Claim(
             f"the finest strategy beats {name}", SOURCE, (mean > error,), exactly=f"by {mean:.2f} ± {error:.2f}"
         )
+    if r.exact:
+        within = [abs(mean - r.exact[pair]) <= error for pair, (mean, error) in r.won.items()]
+        yield Claim("at least 8 of 10 matches have the exact figure in their 95% interval", OURS, (sum(within) >= 8,),
+                    exactly=f"{sum(within)} of {len(within)}")  # fmt: skip
     if not r.exploit:
         return
 
@@ -144,17 +158,19 @@ def table(r: Results) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
         earns, error = r.earns(name)
-        known = name in r.exploit
         rows.append((
-            name, f"{earns:.2f} ± {error:.2f}", f"{PAPER[name][0]:.2f} ± {PAPER[name][1]:.2f}",
-            f"{_exploit(r, name):.2f}" if known else "not measured", f"{PAPER[name][2]:.2f}",
+            name, f"{earns:.2f} ± {error:.2f}", *([f"{r.earns_exactly(name):.2f}"] if r.exact else []),
+            f"{PAPER[name][0]:.2f} ± {PAPER[name][1]:.2f}",
+            f"{_exploit(r, name):.2f}" if name in r.exploit else "not measured", f"{PAPER[name][2]:.2f}",
         ))  # fmt: skip
+    exactly = ["exactly"] if r.exact else []
     return Sheet(
-        "Table 2, two players: milli-big-blinds a hand", ("strategy", "earns", "paper", "exploitability", "paper"),
-        rows,
+        "Table 2, two players: milli-big-blinds a hand",
+        ("strategy", "earns", *exactly, "paper", "exploitability", "paper"), rows,
         f"Earnings: the mean over matches against each of the others, {r.setting.deals:,} duplicate deals each, with "
-        "the 95% interval. Exploitability: the mean of what best responses of both seats win in the whole game, "
-        f"exactly. The paper's last row has 797 million infosets, ours {r.strategies[FINEST]['infosets']:,}.",
+        f"the 95% interval{'; exactly: over all boards' if r.exact else ''}. Exploitability: the mean of what best "
+        "responses of both seats win in the whole game, exactly. The paper's last row has 797 million infosets, ours "
+        f"{r.strategies[FINEST]['infosets']:,}.",
         table=2,
     )  # fmt: skip
 
@@ -218,6 +234,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             "gaps": r.gaps,
             "matches": [{"one": a, "other": b, "mean": m, "error": e} for (a, b), (m, e) in r.won.items()],
             "earnings": {name: r.earns(name) for name in NAMES},
+            "exact": [{"one": a, "other": b, "mean": m} for (a, b), m in r.exact.items()],
             "exploitability": r.exploit,
             "paper": {name: list(row) for name, row in PAPER.items()},
         },

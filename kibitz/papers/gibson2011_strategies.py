@@ -174,6 +174,19 @@ def matched(*given: Any) -> list[dict[str, Any]]:
     return found
 
 
+def earned(one: str, other: str, device: str, *given: Any) -> dict[str, Any]:
+    """What one strategy wins from another over all boards, the mean of both seats; milli-big-blinds a hand."""
+    from kibitz.sweep.profiles import against
+
+    setting = Setting(*given)
+    rules = poker_of(setting.game)
+    began = time.perf_counter()
+    first, second = (Profile.load(Path(setting.folder) / f"{FILES[name]}.profile") for name in (one, other))
+    seats = against(rules, first, second, device=device)
+    return {"one": one, "other": other, "mean": 500.0 / max(rules.definition.blinds) * sum(seats), "device": device,
+            "seconds": time.perf_counter() - began}  # fmt: skip
+
+
 def gap_within(name: str, device: str, *given: Any) -> dict[str, Any]:
     """What best responses within its buckets win from a strategy of one view, the mean of both seats;
     milli-big-blinds a hand."""
