@@ -41,7 +41,7 @@ TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Mu
 SOURCE = "Gibson & Szafron 2011, Sec. 6"
 GAME, LIMIT, LARGEST = "poker(file=holdem.limit.2p)", 24_000_000, 60_000_000
 TINY, TINY_LIMIT, TINY_LARGEST = "poker(file=holdem.limit.2p, ranks=4)", 60_000, 150_000
-ITERATIONS, DEALS = 20_000, 500_000
+ITERATIONS, DEALS = 20_000, 5_000_000
 # Table 2: earnings, their 95% interval, exploitability; milli-big-blinds a hand.
 PAPER = {
     BASE: (-10.47, 1.99, 310.04), DYNAMIC: (-4.43, 1.98, 307.76), EACH: (-13.13, 2.00, 301.00),

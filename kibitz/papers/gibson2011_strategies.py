@@ -164,13 +164,13 @@ def matched(*given: Any) -> list[dict[str, Any]]:
     unit = 1000.0 / max(poker_of(setting.game).definition.blinds)
     files = {name: str(Path(setting.folder) / f"{FILES[name]}.profile") for name in NAMES}
     found = []
-    for one in NAMES[:-1]:
-        first = agent(files[one], machine)
-        for other in NAMES[NAMES.index(one) + 1 :]:
-            began = time.perf_counter()
-            played = match(machine, first, agent(files[other], machine), deals=setting.deals)
-            found.append({"one": one, "other": other, "mean": played.mean * unit, "error": played.error * unit,
-                          "seconds": time.perf_counter() - began})  # fmt: skip
+    for number, (one, other) in enumerate(pairs()):  # each has deals of its own, so that they are independent
+        began = time.perf_counter()
+        played = match(machine, agent(files[one], machine), agent(files[other], machine), deals=setting.deals,
+                       seed=number)  # fmt: skip
+        found.append({"one": one, "other": other, "mean": played.mean * unit,
+                      "error": (played.interval[1] - played.mean) * unit,
+                      "seconds": time.perf_counter() - began})  # fmt: skip
     return found
 
 
