@@ -15,7 +15,6 @@ threads, in games with a compiled machine; those that think or learn play one ha
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,6 +30,7 @@ from kibitz.evaluate.score import LEVEL, Score, Tally
 from kibitz.games.machine import GOLDEN, WORD, Hand, Machine, mix
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.games.views import View, view_of
+from kibitz.host import cores
 from kibitz.machine import machine_of
 
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
@@ -148,7 +148,7 @@ def match(
         raise GameError(f"until={until!r}: choose 'decided', or a number for the half of the interval's width")
     if not isinstance(until, str) and until is not None and not until > 0:
         raise GameError(f"until={until:g}: the half of an interval's width is above 0")
-    threads = threads or os.cpu_count() or 1
+    threads = threads or cores()
     seatings = seatings_of(machine.players)
     tally, began, stopped, looks = Tally(seatings), time.perf_counter(), "done", 0
     compiled = [getattr(agent, "player", None) for agent in players]
