@@ -63,6 +63,7 @@ class Recipe:
     make: Callable[[Arrays, threading.Lock], Fill]
     work: float = 0.0  # seconds that one core takes, about
     sums: bool = False
+    by: str = ""  # who makes it, where that is worth knowing
 
     @property
     def bytes(self) -> int:
@@ -74,7 +75,9 @@ class Recipe:
 
     def fits(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> bool:
         shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
-        return shapes == {name: (np.dtype(d).str, s) for name, (d, s) in self.arrays.items()} and meta == self.meta
+        return shapes == {name: (np.dtype(d).str, s) for name, (d, s) in self.arrays.items()} and all(
+            meta.get(key) == value for key, value in self.meta.items()
+        )
 
 
 def home() -> Path:
@@ -127,6 +130,11 @@ def whole(recipe: Recipe) -> Arrays | None:
     return found.arrays if recipe.fits(found.arrays, found.meta) else None
 
 
+def maker(recipe: Recipe) -> str:
+    """Who made a table that is there."""
+    return str(store.load(home() / recipe.name, KIND, mmap=True).meta.get("by", ""))
+
+
 def state(recipe: Recipe) -> str:
     """made, damaged, part or missing."""
     path = home() / recipe.name
@@ -159,7 +167,7 @@ def build(
         _fill(recipe, arrays, done, threads or cores(), tell, every)
         if not good:
             _remove(path)  # damaged, of another version, or not there; a good one is replaced at one moment
-        store.save(path, KIND, arrays, recipe.meta)
+        store.save(path, KIND, arrays, {**recipe.meta, "by": recipe.by} if recipe.by else recipe.meta)
         _open.pop(path, None)
         _remove(_part_of(path))
     return True

@@ -29,6 +29,7 @@ from kibitz.papers.gibson2011_strategies import (
     earned,
     exploited,
     gap_within,
+    is_exploited,
     made,
     matched,
     pairs,
@@ -99,8 +100,9 @@ def runs(plan: Plan) -> list[Run]:
     device = best_device()
     measurable = (BASE, FINEST) if device == "gpu" or setting.game == TINY else (BASE,)
     found.append(Run(GAPS, gap_within, [(name, device, *given) for name in measurable]))
-    if device == "gpu" or plan.exact or setting.game == TINY:
-        found.append(Run(EXPLOITED, exploited, [(name, device, *given) for name in NAMES]))
+    asked = device == "gpu" or plan.exact or setting.game == TINY
+    measured = [name for name in NAMES if asked or is_exploited(name, setting)]
+    found.append(Run(EXPLOITED, exploited, [(name, device, *given) for name in measured]))
     if plan.exact or setting.game == TINY:
         found.append(Run(EXACT, earned, [(one, other, device, *given) for one, other in pairs()]))
     return found
@@ -135,19 +137,25 @@ def claims(r: Results) -> Iterator[Claim]:
         within = [abs(mean - r.exact[pair]) <= error for pair, (mean, error) in r.won.items()]
         yield Claim("at least 8 of 10 matches have the exact figure in their 95% interval", OURS, (sum(within) >= 8,),
                     exactly=f"{sum(within)} of {len(within)}")  # fmt: skip
-    if not r.exploit:
-        return
+    yield from _of_exploitability(r)
 
-    def least(text: str, x: str, others: Sequence[str], source: str = SOURCE) -> Claim:
-        lowest = min(_exploit(r, name) for name in others)
-        return Claim(text, source, (_exploit(r, x) < lowest,), exactly=f"{_exploit(r, x):.2f} against {lowest:.2f}")
 
-    yield from (least(f"{x} is less exploitable than {BASE}", x, [BASE]) for x in (DYNAMIC, EACH, ALL))
-    yield least(f"{ALL} is the least exploitable of those of one size", ALL, [BASE, DYNAMIC, EACH])
-    yield least("the finest strategy is the least exploitable", FINEST, NAMES[:-1])
-    ours, theirs = _exploit(r, BASE), PAPER[BASE][2]
-    yield Claim(f"{BASE} is no more exploitable than the paper's", OURS, (ours <= theirs,),
-                exactly=f"{ours:.2f} against {theirs:.2f}")  # fmt: skip
+def _of_exploitability(r: Results) -> Iterator[Claim]:
+    """Of strategies whose best responses are known."""
+
+    def least(text: str, x: str, others: Sequence[str]) -> Iterator[Claim]:
+        if all(name in r.exploit for name in (x, *others)):
+            mine, lowest = _exploit(r, x), min(_exploit(r, name) for name in others)
+            yield Claim(text, SOURCE, (mine < lowest,), exactly=f"{mine:.2f} against {lowest:.2f}")
+
+    for x in (DYNAMIC, EACH, ALL):
+        yield from least(f"{x} is less exploitable than {BASE}", x, [BASE])
+    yield from least(f"{ALL} is the least exploitable of those of one size", ALL, [BASE, DYNAMIC, EACH])
+    yield from least("the finest strategy is the least exploitable", FINEST, NAMES[:-1])
+    if BASE in r.exploit:
+        ours, theirs = _exploit(r, BASE), PAPER[BASE][2]
+        yield Claim(f"{BASE} is no more exploitable than the paper's", OURS, (ours <= theirs,),
+                    exactly=f"{ours:.2f} against {theirs:.2f}")  # fmt: skip
 
 
 def _exploit(r: Results, name: str) -> float:
@@ -201,15 +209,17 @@ def experts(r: Results) -> Sheet:
 
 def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
     sizes_of(r.setting.game, r.setting.limit, r.setting.finest)
-    measured = (
-        "Exploitability was measured exactly, over all boards, on "
-        + ("a GPU." if any(each["device"] == "gpu" for each in r.exploit.values()) else "the cores of the machine.")
-        if r.exploit
-        else "Exploitability was not measured: there is no GPU here, and cores take a night a strategy. The same "
-        "command with --exact does it and can be stopped and gone on with, or `kibitz evaluate "
-        f"{Path(r.setting.folder) / (FILES[BASE] + '.profile')} --whole` for one of them."
-    )
-    earned = {name: r.earns(name)[0] for name in NAMES}
+    makers = sorted({each["by"] for each in r.exploit.values()})
+    missing = [name for name in NAMES if name not in r.exploit]
+    measured = f"Exploitability was measured exactly, over all boards, by {' and '.join(makers)}. " if makers else ""
+    if missing:
+        measured += (
+            f"That of {', '.join(missing)} was not measured: without a GPU a strategy takes a night. The same command "
+            "with --exact does it and can be stopped and gone on with; or `kibitz evaluate "
+            f"{Path(r.setting.folder) / (FILES[missing[0]] + '.profile')} --whole --device gpu` where there is one, "
+            "whose cache of tables this command then takes."
+        )
+    means = [r.earns(name)[0] for name in NAMES]
     matrix = [[0.0 if x == y else r.against(x, y)[0] for y in NAMES] for x in NAMES]
     return Page(
         about=(
@@ -226,7 +236,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
         sheets=(table(r), sizes(r), experts(r)),
         pictures=(
             Heat("holdem", "What the row wins from the column, milli-big-blinds a hand", NAMES, matrix, "mbb/h",
-                 (("earns", list(earned.values())),)),
+                 (("earns", means),)),
         ),
         figures={
             "unit": "milli-big-blinds a hand",

@@ -201,17 +201,29 @@ def gap_within(name: str, device: str, *given: Any) -> dict[str, Any]:
     return {"name": name, "gap": 500.0 / max(rules.definition.blinds) * float(measured.nash_conv), "device": device}
 
 
+def _sweep(name: str, device: str, setting: Setting) -> Any:
+    from kibitz.sweep.profiles import seats_of
+    from kibitz.sweep.walk import Sweep
+
+    rules = poker_of(setting.game)
+    profile = Profile.load(Path(setting.folder) / f"{FILES[name]}.profile")
+    return Sweep(rules, seats_of(rules, profile), device=device)
+
+
+def is_exploited(name: str, setting: Setting) -> bool:
+    """Whether best responses to a strategy are in the cache, wherever they were found."""
+    there = (Path(setting.folder) / f"{FILES[name]}.profile" / "manifest.json").exists()
+    return there and _sweep(name, "cpu", setting).known() is not None
+
+
 def exploited(name: str, device: str, *given: Any) -> dict[str, Any]:
     """Best responses to a strategy in the whole game, exactly; milli-big-blinds a hand."""
-    from kibitz.sweep.profiles import exploited as swept
-
     setting = Setting(*given)
-    rules = poker_of(setting.game)
-    unit = 1000.0 / max(rules.definition.blinds)
-    began = time.perf_counter()
-    best = swept(rules, Profile.load(Path(setting.folder) / f"{FILES[name]}.profile"), device=device)
+    unit = 1000.0 / max(poker_of(setting.game).definition.blinds)
+    sweep = _sweep(name, device, setting)
+    best = sweep.best()
     return {"name": name, "best": [float(x) * unit for x in best], "exploitability": float(best.mean()) * unit,
-            "device": device, "seconds": time.perf_counter() - began}  # fmt: skip
+            "by": sweep.known() or sweep.device.label}  # fmt: skip
 
 
 def pairs() -> list[tuple[str, str]]:

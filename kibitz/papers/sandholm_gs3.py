@@ -81,21 +81,12 @@ def solved(name: str, abstraction: str, device: str, until: float, seconds: floa
     looks = [look for look in report.looks if look.iteration]
     layout = layout_of(rules, buckets)
     return asdict(Model(
-        rules.spec, buckets.name, _device(device), tuple(layout.rows.tolist()), form.points, 4 * layout.products,
+        rules.spec, buckets.name, Device(device).label, tuple(layout.rows.tolist()), form.points, 4 * layout.products,
         made - began, counted - made, "dcfr+", tuple(look.iteration for look in looks),
         tuple(look.seconds for look in looks), report.seconds - report.looking,
         tuple(look.gap / SMALL_BET for look in looks), looks[-1].value[0] / SMALL_BET,
         int(form.device.xp.get_default_memory_pool().total_bytes()) if device == "gpu" else peak_memory(),
     ))  # fmt: skip
-
-
-def _device(device: str) -> str:
-    from kibitz.host import cores
-
-    if device == "cpu":
-        return f"{cores()} cores"
-    found = Device("gpu").xp.cuda.runtime.getDeviceProperties(0)["name"]
-    return found.decode() if isinstance(found, bytes) else str(found)
 
 
 def runs(plan: Plan) -> list[Run]:
@@ -199,7 +190,7 @@ def claims(models: list[Model]) -> list[Claim]:
             found.append(
                 Claim(f"GS3's sizes to {SLIDES_GAP:g} small bets within ten minutes of solving", OURS, (fast,))
             )
-        elif model.device.endswith("cores") and model.game == GAME:
+        elif " cores of " in model.device and model.game == GAME:
             at = model.reached(SLIDES_GAP)
             found.append(Claim(f"{model.abstraction} on cores to {SLIDES_GAP:g} small bets", OURS, (at is not None,)))
             quick = model.per_iteration <= 10.0

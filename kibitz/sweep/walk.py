@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, boards_of
-from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
+from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up, maker, state
 from kibitz.errors import SolverError
 from kibitz.form.bucket.device import Device
 from kibitz.form.bucket.weights import shards_of
@@ -213,6 +213,13 @@ class Sweep:
 
         return self._swept((0, 1), BEST, tell)
 
+    def known(self) -> str | None:
+        """Who found the best responses, if they are in the cache."""
+        from kibitz.kernels.poker.sweep import BEST
+
+        recipe = self.recipe((0, 1), BEST)
+        return maker(recipe) if self.shards and state(recipe) == "made" else None
+
     def value(self, tell: Tell | None = None) -> float:
         """What seat 0 gets when both play their strategies."""
         from kibitz.kernels.poker.sweep import PLAYED
@@ -258,7 +265,7 @@ class Sweep:
 
         about = f"what answers to a strategy win on all boards of {self.game.spec}"
         return Recipe(f"sweep-{content.hexdigest()[:20]}", about, VERSION, {"total": ("<i8", shape)}, len(self.shards),
-                      make, work, sums=True)  # fmt: skip
+                      make, work, sums=True, by=self.device.label)  # fmt: skip
 
 
 def flat(vectors: NDArray[Any]) -> NDArray[Any]:

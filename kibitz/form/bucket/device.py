@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -39,6 +40,14 @@ class Device:
     @property
     def on_gpu(self) -> bool:
         return self.name == "gpu"
+
+    @property
+    def label(self) -> str:
+        """As "2 cores of aarch64", or the name of the GPU."""
+        if not self.on_gpu:
+            return f"{cores()} cores of {platform.machine()}"
+        found = self.xp.cuda.runtime.getDeviceProperties(0)["name"]
+        return found.decode() if isinstance(found, bytes) else str(found)
 
     def free(self) -> int:
         """Bytes that may be used there."""
