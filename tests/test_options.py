@@ -68,6 +68,7 @@ TEXTS = [
 BASE: dict[str, list[str]] = {
     "info": ["kuhn"], "check": ["kuhn"], "shrink": ["poker(file=kuhn)"],
     "abstract": ["poker(file=kuhn)", "percentile(2)"], "solve": ["kuhn", "--iterations", "2"],
+    "phases": ["poker(file=leduc)", "--rounds", "1", "--iterations", "2", "--abstraction", "percentile(2)"],
     "evaluate": ["@profile"],
     "stitch": ["leduc(ranks=2, suits=1, cap=1)", "--base", "J.Q", "--partition", "prefix(r)", "--iterations", "2"],
     "train": ["toepen(suits=2, ranks=2, hand=2)", "--memory", "1MB", "--iterations", "1", "--threads",

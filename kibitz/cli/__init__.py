@@ -26,6 +26,7 @@ from kibitz.cli.info import info
 from kibitz.cli.match import match
 from kibitz.cli.names import games, solvers
 from kibitz.cli.paper import paper
+from kibitz.cli.phases import phases
 from kibitz.cli.play import play
 from kibitz.cli.profiles import evaluate, show
 from kibitz.cli.shrink import shrink
@@ -47,7 +48,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (
-    demo, games, solvers, info, check, shrink, abstract, solve, stitch, train, evaluate,
+    demo, games, solvers, info, check, shrink, abstract, solve, phases, stitch, train, evaluate,
     crosstable, match, play, show, export, import_, paper, bench,
 ):  # fmt: skip
     app.command(command.__name__.rstrip("_"))(command)

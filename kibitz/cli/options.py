@@ -36,6 +36,7 @@ class Range:
 
 SECONDS = Range(0, 1e9, above=True)  # thirty years
 RANGES: dict[str, Range] = {
+    "--begin": Range(2, 99),
     "--bins": Range(1, 1_000),
     "--checkpoint-every": SECONDS,
     "--deals": Range(1, EVERYWHERE),
@@ -45,6 +46,7 @@ RANGES: dict[str, Range] = {
     "--jobs": Range(1, 1_024),
     "--limit": Range(0, EVERYWHERE),
     "--memory": Range(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
+    "--rounds": Range(1, 99),
     "--sampled": Range(1, EVERYWHERE),
     "--sampled-seeds": Range(1, 1_000),
     "--samples": Range(1, EVERYWHERE),

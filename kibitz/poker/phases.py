@@ -180,9 +180,14 @@ def _later(layout: BucketLayout, rounds: int) -> NDArray[np.bool_]:
 
 
 def _within(game: Poker, profile: Profile, buckets: HandBuckets) -> Floats:
-    held = base_of(game, profile)
-    if [view.digest for view in held.layout.views] != [buckets.digest]:
-        raise GameError(f"statistics come from a profile within the same buckets, {buckets.name}: solve one")
+    compact = profile.infosets.compact
+    layout = None if compact is None else viewed(compact.form)
+    if layout is None or [view.digest for view in layout.views] != [buckets.digest]:
+        raise GameError(
+            f"statistics come from a profile within the same buckets, {buckets.name}: one of phases, or of solve where "
+            "a game is too large to be known by its cards"
+        )
+    base_of(game, profile)  # of the same game
     return np.asarray(profile.probabilities, np.float64)
 
 

@@ -1,0 +1,155 @@
+"""kibitz phases: solve poker in two phases, the first rounds with something assumed of the later ones."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli import complete
+from kibitz.cli.common import (
+    GAME_HELP,
+    Json,
+    check_artefact,
+    console,
+    print_json,
+    rules_of,
+    save_or_rescue,
+)
+from kibitz.cli.options import Device, number
+from kibitz.cli.watch import Watch
+from kibitz.errors import SolverError
+
+if TYPE_CHECKING:
+    from kibitz.profile import Profile
+
+
+def phases(
+    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP, autocompletion=complete.games)],
+    abstraction: Annotated[
+        str,
+        typer.Option(
+            "--abstraction",
+            metavar="NAME",
+            help="Buckets that name their path, as percentile(6) or expectation([15, 225, 900, 3600]).",
+            autocompletion=complete.abstractions,
+        ),
+    ] = "percentile(4)",
+    rounds: Annotated[int, number("--rounds", metavar="N", help="Phase I: the first N rounds.")] = 2,
+    leaves: Annotated[
+        str,
+        typer.Option(
+            "--leaves",
+            metavar="WHAT",
+            help="What comes after phase I: rollout (nobody bets any more), or a profile within the same buckets, for "
+            "statistics of its play.",
+        ),
+    ] = "rollout",
+    begin: Annotated[
+        int | None,
+        number(
+            "--begin",
+            metavar="N",
+            help="Solve phase II too, from round N on, with the rounds before as phase I plays them. At most one round "
+            "behind phase I; less, and the phases overlap.",
+        ),
+    ] = None,
+    solver: Annotated[
+        str, typer.Option("--solver", metavar="SOLVER", help="For both.", autocompletion=complete.solvers)
+    ] = "dcfr+",
+    iterations: Annotated[
+        int | None, number("--iterations", metavar="N", help="Of each phase. Default, without the others: 1,000.")
+    ] = None,
+    until: Annotated[float | None, number("--until", metavar="GAP", help="Stop a phase at this gap in it.")] = None,
+    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop a phase after so long.")] = None,
+    device: Device = "cpu",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Save the profile of the whole game here.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Solve poker for two in two phases, as GS1 and GS2 did.
+
+    Phase I is a game of the first rounds; where they end hands are rolled out, or go on as statistics of a strategy's
+    play say. Phase II is the game behind it, with phase I as it is. What comes out is a profile within buckets, and
+    its gap there tells what was lost against solving all rounds at once.
+
+    \b
+    Examples:
+      kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --out one.profile
+      kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --leaves one.profile --out two.profile
+    """
+    from kibitz.form.choice import needs_tree
+    from kibitz.poker.phases import ROLLOUT, phase_one, phase_two
+    from kibitz.profile import Profile
+
+    check_artefact(out, "--out", "profile")
+    rules = rules_of(game)
+    if needs_tree(rules):
+        raise SolverError(f"phases are for poker games for two: {game} is none")
+    if begin is not None and begin > rounds + 1:
+        raise SolverError(f"--begin {begin}: phase I ends with round {rounds}, so phase II begins by {rounds + 1}")
+    given = leaves if leaves == ROLLOUT else Profile.load(Path(leaves))
+    options: dict[str, Any] = {"iterations": iterations, "until": until, "seconds": seconds, "device": device}
+    found = []
+    with Watch(not json) as watch:
+        watch.phase(f"phase I: rounds 1 to {rounds}")
+        found.append(phase_one(rules, abstraction, rounds, given, solver, **options))
+        if begin is not None:
+            watch.phase(f"phase II: from round {begin} on")
+            found.append(phase_two(rules, found[0], begin, solver, **options))
+        watch.phase("measuring the whole within its buckets")
+        gap = _gap(rules, abstraction, found[-1], device)
+    if out is not None:
+        save_or_rescue(found[-1].save, out)
+    data = {
+        "game": found[0].meta["game"], "abstraction": found[0].meta["abstraction"], "rounds": rounds,
+        "leaves": found[0].meta["leaves"], "begin": begin, "phases": [_facts(each) for each in found],
+        "abstract_nash_conv": gap, "sha256": found[-1].sha256, "out": None if out is None else str(out),
+    }  # fmt: skip
+    if json:
+        print_json(data)
+    else:
+        _print(data, out)
+
+
+def _gap(game: Any, abstraction: str, profile: Profile, device: str) -> float:
+    from kibitz.abstractions.buckets import hand_buckets
+    from kibitz.form.bucket.build import bucket_form
+    from kibitz.poker.experts import poker_of
+
+    rules = poker_of(game)
+    form = bucket_form(rules, hand_buckets(rules.definition, abstraction), device)
+    return float(form.measure(profile.probabilities).nash_conv)
+
+
+def _facts(profile: Profile) -> dict[str, Any]:
+    names = ("solver", "iterations", "phase_nash_conv", "phase_value")
+    return {name: profile.meta[name] for name in names if name in profile.meta}
+
+
+_BEHIND = {"rollout": "roll-outs", "statistics": "statistics of play"}
+
+
+def _print(data: dict[str, Any], out: Path | None) -> None:
+    from kibitz.report.text import gap, pairs, plain
+
+    where = console()
+    where.print(f"{plain(data['game'])} within {data['abstraction']}, in phases", style="bold", markup=False)
+    told = [
+        f"rounds 1 to {data['rounds']}, with {_BEHIND[data['leaves']]} behind them",
+        f"from round {data['begin']} on",
+    ]
+    rows = [
+        (f"phase {'I' * (k + 1)}", f"{told[k]}: {each['iterations']:,} iterations of {each['solver']}"
+         + (f", gap {gap(each['phase_nash_conv'])} in it" if "phase_nash_conv" in each else ""))
+        for k, each in enumerate(data["phases"])
+    ]  # fmt: skip
+    rows.append(("gap of the whole", f"{gap(data['abstract_nash_conv'])} within the buckets (nash_conv)"))
+    where.print(pairs(rows))
+    if out is None:
+        typer.echo("Not saved: --out NAME.profile keeps the strategy.")
+    else:
+        typer.echo(f"Read it: kibitz show {shlex.quote(str(out))}")
