@@ -45,7 +45,9 @@ def paper(
     part: Annotated[
         str | None,
         typer.Option(
-            "--part", metavar="NAME", help="sandholm: gameshrink, rhode-island, abstraction, gs3, egt. Default: all."
+            "--part",
+            metavar="NAME",
+            help="sandholm: gameshrink, rhode-island, abstraction, gs3, egt, phases. Default: all.",
         ),
     ] = None,
     starts: Annotated[
@@ -204,7 +206,8 @@ def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> N
         papers = [claim for claim in outcome.claims if claim.of_the_paper]
         _print_claims(out, papers)
         rest = len(outcome.claims) - len(papers)
-        more = f" {rest} claims of our own are in the report." if rest else ""
+        claims = "claim of our own is" if rest == 1 else "claims of our own are"
+        more = f" {rest} {claims} in the report." if rest else ""
         out.print(f"{outcome.verdict}{more}\n", markup=False)
     typer.echo("Written:")
     for path in written:

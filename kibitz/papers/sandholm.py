@@ -3,7 +3,8 @@
 `--part gameshrink` shrinks the game and lets exact best responses in the whole game decide which shrinking is lossless;
 `--part rhode-island` solves the whole game, and measures time and memory; `--part gs3` solves the four-round model of
 limit hold'em, on a GPU where there is one; `--part egt` holds first-order methods against each other;
-`--part abstraction` does so with buckets by expectation and by potential.
+`--part abstraction` does so with buckets by expectation and by potential; `--part phases` solves the first rounds by
+themselves, and then the rest.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kibitz.papers import (
     sandholm_egt,
     sandholm_gameshrink,
     sandholm_gs3,
+    sandholm_phases,
     sandholm_rhode_island,
 )
 from kibitz.papers.experiment import Experiment, Plan, of_parts
@@ -28,5 +30,6 @@ PARTS: dict[str, Experiment[Any]] = {
     "gs3": sandholm_gs3.PART,
     "egt": sandholm_egt.PART,
     "abstraction": sandholm_abstraction.PART,
+    "phases": sandholm_phases.PART,
 }
 EXPERIMENT = of_parts("sandholm", TITLE, PLAN, QUICK, PARTS, "run")

@@ -213,3 +213,15 @@ def test_a_model_within_buckets_is_solved_and_told() -> None:
     (late,) = gs3.claims([gs3_sized])
     (soon,) = gs3.claims([dataclasses.replace(gs3_sized, seconds=(1.0, 500.0))])
     assert late.held == (False,) and soon.held == (True,)
+
+
+def test_phases_are_tried_in_all_ways(tmp_path) -> None:
+    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, iterations=40, until=1.0, part="phases"))
+    (model,) = outcome.figures["phases"]["models"]
+    assert model["whole"] < 0.21 < min(way["gap"] for way in model["ways"])
+    assert {(way["rounds"], way["begin"]) for way in model["ways"]} == {(1, 2), (2, 2), (2, 3)}
+    by = {(way["rounds"], way["begin"], way["leaves"]): way["gap"] for way in model["ways"]}
+    assert len(by) == 9 and by[2, 2, "rollout"] < by[2, 3, "rollout"] < by[1, 2, "rollout"]
+    claims = {claim.text: claim for claim in outcome.claims}
+    assert len(claims["phases that overlap are better than phases that do not"].held) == 3
+    assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "phases.png"}
