@@ -24,7 +24,7 @@ FAMILIES = {
         "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
         "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[cards",
     ),
-    "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem",
+    "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem", "test_waugh2009_holdem",
                "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
                "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode"),
     "prox": ("test_prox", "test_egt"),

@@ -8,7 +8,9 @@ import pytest
 
 from kibitz.papers import gibson2011_holdem as holdem
 from kibitz.papers import table_alone
-from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, arguments, sizes_of
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
+from kibitz.papers.holdem import arguments
+from kibitz.papers.holdem_page import EXPLOITED, GAPS, MATCHES, SOLVING
 from kibitz.papers.runs import Shelf
 
 
@@ -31,11 +33,11 @@ def answers(exploited):
         {"one": x, "other": y, "mean": NAMES.index(x) - 1.0 * NAMES.index(y), "error": 0.1, "seconds": 1.0}
         for x, y in pairs
     ]
-    found = {f"{holdem.SOLVING}: without experts": strategies[:2], f"{holdem.SOLVING}: stitched": strategies[2:],
-             holdem.MATCHES: [matches]}  # fmt: skip
+    found = {f"{SOLVING}: without experts": strategies[:2], f"{SOLVING}: stitched": strategies[2:],
+             MATCHES: [matches], GAPS: [{"name": BASE, "gap": 2.0, "device": "cpu"}]}  # fmt: skip
     if exploited:
-        found[holdem.EXPLOITED] = [
-            {"name": name, "best": [1.0, 2.0], "exploitability": 300.0 - k, "device": "gpu", "seconds": 1.0}
+        found[EXPLOITED] = [
+            {"name": name, "best": [1.0, 2.0], "exploitability": 300.0 - k, "by": "a GPU"}
             for k, name in enumerate(NAMES)
         ]
     return holdem.gather(plan, found)
@@ -51,7 +53,7 @@ def test_the_page_says_what_was_measured(exploited):
     assert not claims["Static.S={i} earns no more than Base"]
     assert ("Static.S=N is less exploitable than Base" in claims) == exploited
     page = holdem.page(holdem.EXPERIMENT.plan, r, list(holdem.claims(r)))
-    assert ("on a GPU" in page.about) == exploited and ("--exact" in page.about) != exploited
+    assert ("by a GPU" in page.about) == exploited and ("--exact" in page.about) != exploited
     cells = {row[0]: row for row in page.sheets[0].rows}
     assert cells[BASE][1] == "-2.50 ± 0.05" and cells[BASE][4] == "310.04"
     assert cells[ALL][3] == ("297.00" if exploited else "not measured")
@@ -67,7 +69,7 @@ def test_everything_on_a_small_deck(tmp_path):
     plan = replace(holdem.EXPERIMENT.quick, iterations=2, folder=str(tmp_path))
     first = holdem.EXPERIMENT.recompute(plan, shelf=Shelf(tmp_path / "runs"))
     setting = holdem.setting_of(plan)
-    assert setting.game == holdem.TINY and len(arguments(setting)) == 6
+    assert setting.game == holdem.TINY and len(arguments(setting)) == 5
     exploit = first.figures["exploitability"]
     assert set(exploit) == set(NAMES) and all(each["exploitability"] > 0 for each in exploit.values())
     assert len(first.figures["matches"]) == 10

@@ -85,6 +85,41 @@ def test_what_was_solved_is_not_solved_again(tmp_path, monkeypatch):
         views.static_views(LEDUC, base_of(LEDUC, 11), "prefix(r, cr)", "all", FINE, iterations=5, keep=tmp_path)
 
 
+def test_opponents_of_a_graft_keep_the_buckets_of_the_base(tmp_path):
+    """Node by node: a graft sees its part through its own buckets, its opponent all through the base's."""
+    rules, base, partition = game(LEDUC), base_of(LEDUC, 50), "prefix(r, cr)"
+    part, turn = views.betting_parts(rules, partition).part, rules.betting.turn
+    held = views.base_of(rules, base)
+    coarse, fine = (hand_buckets(rules.definition, spec) for spec in (COARSE, FINE))
+    grafts = views.view_experts(LEDUC, base, partition, "each", FINE, "base")
+    found = views.static_views(LEDUC, base, partition, "each", FINE, opponents="base", iterations=20, keep=tmp_path)
+    assert [(graft.name, graft.keeps) for graft in grafts] == [("r", (0,)), ("r", (1,)), ("cr", (0,)), ("cr", (1,))]
+    source = {}
+    for graft in grafts:
+        (seat,) = graft.keeps
+        answer, size = Profile.load(tmp_path / f"{graft.file}.profile"), 0
+        for node in np.flatnonzero(turn >= 0).tolist():
+            mine = part[node] == graft.part and turn[node] == seat
+            buckets = fine if mine else coarse
+            rows = buckets.counts[rules.betting.round[node]]
+            assert graft.form.views[graft.form.of_node[node]].digest == buckets.digest
+            assert len(graft.form.at(answer.probabilities, node)) == rows
+            assert graft.form.moving[node] == (mine or turn[node] != seat)
+            size += rows * bool(graft.form.moving[node])
+            if mine:
+                source[node] = graft.form.at(answer.probabilities, node)
+        assert graft.size == size
+    layout = found.infosets.form
+    for node in np.flatnonzero(turn >= 0).tolist():
+        expected = source[node] if part[node] else held.played(node)
+        np.testing.assert_array_equal(layout.at(found.probabilities, node), expected)
+    # With the base's buckets inside there is no difference.
+    same = [views.view_experts(LEDUC, base, partition, "each", COARSE, whose) for whose in views.OPPONENTS]
+    assert all(a.form.tree_digest == b.form.tree_digest for a, b in zip(*same, strict=True))
+    with pytest.raises(SolverError, match="inside or base"):
+        views.view_experts(LEDUC, base, partition, "each", FINE, "outside")
+
+
 def test_a_dynamic_game_has_a_view_for_each_part():
     form = views.dynamic_form(LEDUC, "prefix(r)", COARSE, FINE)
     after = views.betting_parts(game(LEDUC), "prefix(r)").part > 0

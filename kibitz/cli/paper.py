@@ -98,7 +98,7 @@ def paper(
         bool,
         typer.Option(
             "--exact",
-            help="gibson2011 --table 2: all figures over all boards. Exploitability, on cores too, a night for each "
+            help="Limit hold'em: all figures over all boards. Exploitability, on cores too, a night for each "
             "strategy; and earnings beside those of matches, an hour on a GPU.",
         ),
     ] = False,
@@ -110,15 +110,16 @@ def paper(
     """Recompute a paper's tables over random starts, and check its claims.
 
     Reports are written as Markdown, HTML and JSON, with plots. waugh2009 takes a few minutes; le2021, about Toepen, up
-    to twenty; gibson2011 half an hour, most of it for the paper's own method (--sampled), and --table 2, limit hold'em,
-    three hours; sandholm, up to half an hour a part. Results are kept run by run: after Ctrl-C the same command
-    continues.
+    to twenty; gibson2011 half an hour, most of it for the paper's own method (--sampled); sandholm, up to half an hour
+    a part. Limit hold'em, gibson2011 --table 2 and waugh2009 --table 3, takes hours. Results are kept run by run: after
+    Ctrl-C the same command continues.
 
     \b
     Examples:
       kibitz paper gibson2011 --table 1
       kibitz paper gibson2011 --table 2 --quick
       kibitz paper waugh2009 --table 2 --starts 24
+      kibitz paper waugh2009 --table 3 --quick
       kibitz paper all --out runs/papers --markdown docs/stitching.md
       kibitz paper le2021 --markdown docs/toepen.md
       kibitz paper sandholm --part gameshrink
@@ -147,7 +148,7 @@ def paper(
         own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
     alone = f"-table-{table}" if table in experiment(names[0]).alone else ""
     if exact and not alone:
-        raise SpecError("--exact is for gibson2011 --table 2: all else is exact already")
+        raise SpecError("--exact is for gibson2011 --table 2 and waugh2009 --table 3: all else is exact already")
     plan = replace(first.quick if quick else first.plan, seed=seed, exact=exact, **own)  # type: ignore[arg-type]
     places = {
         each: (out or Path("runs/papers")) / f"{each}{alone}" if out is None or len(names) > 1 else out

@@ -309,4 +309,6 @@ def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) 
     )
 
 
-EXPERIMENT = Experiment("waugh2009", TITLE, Plan(), QUICK, runs, gather, claims, page, tables=("1", "2"))
+EXPERIMENT = Experiment(
+    "waugh2009", TITLE, Plan(), QUICK, runs, gather, claims, page, tables=("1", "2"), alone={"3": "waugh2009_holdem"}
+)

@@ -2,8 +2,10 @@
 
 The same partitions and frozen decisions as on a tree (`kibitz.stitch.experts`), by node of the betting: a static expert
 for part j and seats S learns in part j, as do seats outside S everywhere; what S decides elsewhere is frozen at the
-base. Experts know nothing of each other. Those of a folder (`keep`) are solved one by one, by whoever comes first: the
-same command on several machines that share the folder shares the work, and what was done is never done again.
+base. Seats outside S see part j through the expert's buckets, or through the base's, as a graft's opponent does
+[Waugh et al. 2009]. Experts know nothing of each other. Those of a folder (`keep`) are solved one by one, by whoever
+comes first: the same command on several machines that share the folder shares the work, and what was done is never
+done again.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from kibitz.stitch.partition import fitting, read, steps_of
 
 Ints = NDArray[np.int64]
 Inside = str | Mapping[str, str]  # an abstraction for all parts, or one for each by its name
+OPPONENTS = ("inside", "base")  # whose buckets seats outside S see the part through: the expert's, or the base's
 WAIT = 2.0  # seconds between looks at experts that others solve
 
 
@@ -116,21 +119,26 @@ def base_of(game: Poker, base: Profile) -> Base:
 
 
 def view_experts(
-    game: Any, base: Profile, partition: str, seats: str | Sequence[Any] = "each", inside: Inside = "percentile(8)"
-) -> list[ViewExpert]:
+    game: Any, base: Profile, partition: str, seats: str | Sequence[Any] = "each", inside: Inside = "percentile(8)",
+    opponents: str = "inside",
+) -> list[ViewExpert]:  # fmt: skip
     """The computations that `static_views` will run, with their sizes: nothing is solved yet."""
+    if opponents not in OPPONENTS:
+        raise SolverError(f"opponents={opponents!r}: choose {' or '.join(OPPONENTS)}")
     rules = poker_of(game)
     parts, held = betting_parts(rules, partition), base_of(rules, base)
     found = []
     for part in range(1, len(parts.names)):
         here, name = parts.part == part, parts.names[part]
         buckets = hand_buckets(rules.definition, _inside(inside, name))
-        of_node = np.where(here, len(held.buckets), held.layout.of_node)
         deciding = [seat for seat in (0, 1) if (here & (rules.betting.turn == seat)).any()]
         for group, keeps in seat_sets(seats, 2):
             kept = tuple(seat for seat in keeps if seat in deciding)
             if kept:
-                frozen = Frozen(~here & np.isin(rules.betting.turn, group), held.played, base.sha256)
+                mine = np.isin(rules.betting.turn, group)
+                finer = here & mine if opponents == "base" else here
+                of_node = np.where(finer, len(held.buckets), held.layout.of_node)
+                frozen = Frozen(~here & mine, held.played, base.sha256)
                 form = ViewForm(rules, [*held.buckets, buckets], of_node, frozen)
                 found.append(ViewExpert(part, name, group, kept, form))
     return found
@@ -147,6 +155,7 @@ def _inside(inside: Inside, part: str) -> str:
 def static_views(
     game: Any, base: Profile, partition: str, seats: str | Sequence[Any] = "each", inside: Inside = "percentile(8)",
     *,
+    opponents: str = "inside",
     solver: str = "pcs",
     iterations: int | None = None,
     seconds: float | None = None,
@@ -156,10 +165,11 @@ def static_views(
 ) -> Profile:  # fmt: skip
     """Build a static expert for each part and stitch them onto the base.
 
+    opponents: what seats outside S see parts through, "inside" for the experts' buckets or "base" for the base's.
     iterations, seconds: of each expert. keep: a folder where experts are kept; what is there is not solved again, and
     one that was stopped goes on. on_expert: is told the next one, its number and how many there are.
     """
-    experts = view_experts(game, base, partition, seats, inside)
+    experts = view_experts(game, base, partition, seats, inside, opponents)
     found: dict[int, Profile] = {}
     while len(found) < len(experts):
         progress = len(found)

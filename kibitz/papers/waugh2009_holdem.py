@@ -1,0 +1,206 @@
+"""[Waugh, Bard & Bowling 2009, Table 3]: a grafted strategy of limit Texas hold'em against five that are not.
+
+The figures of the table are not in the text that we have; what the paper says of them is. Departs from the paper:
+public chance sampling with linear weights instead of chance-sampled CFR, and percentile buckets of sizes that are quick
+to solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kibitz.form.bucket.device import best_device
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Heat, Sheet
+from kibitz.papers.holdem import Setting, arguments
+from kibitz.papers.holdem_page import (
+    FEW,
+    SOLVING,
+    Results,
+    beats,
+    gathered,
+    how_measured,
+    matches_agree,
+    measuring,
+    summary,
+)
+from kibitz.papers.runs import Answers, Run
+from kibitz.papers.waugh2009_strategies import (
+    BASE,
+    FILES,
+    FOURTEEN,
+    GRAFTED,
+    GRAFTS,
+    LARGEST,
+    NAMES,
+    RATIO,
+    SMALLER,
+    TWELVE,
+    grafted,
+    made,
+    sizes_of,
+)
+
+TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: limit hold'em"
+SOURCE = "Waugh et al. 2009, Sec. 4.2"
+# Infosets of the base, of the largest and each graft, and of the two that never forget.
+GAME, LIMITS = "poker(file=holdem.limit.2p)", (10_000_000, 25_300_000, 24_000_000, 14_000_000)
+TINY, TINY_LIMITS = "poker(file=holdem.limit.2p, ranks=4)", (60_000, 151_800, 150_000, 100_000)
+ITERATIONS, DEALS = 4_000, 5_000_000
+
+
+def setting_of(plan: Plan) -> Setting:
+    folder = str(Path(plan.folder) / "holdem")
+    if plan.iterations < FEW:
+        return Setting(TINY, TINY_LIMITS, 10 * plan.iterations, 20_000, f"{folder}-quick")
+    return Setting(GAME, LIMITS, plan.iterations, DEALS, folder)
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Strategies one after another, as grafts need the base; then what they are worth."""
+    setting = setting_of(plan)
+    given, device = arguments(setting), best_device()
+    single = sizes_of(setting.game, *setting.limits).single
+    return [
+        Run(f"{SOLVING}: without grafts", made, [(name, *given) for name in NAMES if name != GRAFTED]),
+        Run("grafts", grafted, [(k, *given) for k in range(GRAFTS)], "cores"),
+        Run(f"{SOLVING}: grafted", made, [(GRAFTED, *given)]),
+        *measuring(plan, setting, FILES, TINY, device, {name: single[name] for name in (FOURTEEN, TWELVE)}),
+    ]
+
+
+def gather(plan: Plan, found: Answers) -> Results:
+    return gathered(setting_of(plan), FILES, found)
+
+
+def claims(r: Results) -> Iterator[Claim]:
+    """What the paper says of Table 3. One strategy beats another if it wins more than the 95% interval is wide to
+    either side."""
+    for name in NAMES[1:]:
+        even = "even the largest single strategy, " * (name == LARGEST)
+        yield beats(f"the grafted strategy beats {even}{name}", SOURCE, r, GRAFTED, name)
+    yield beats(f"{SMALLER} beats {FOURTEEN}, which it superseded", SOURCE, r, SMALLER, FOURTEEN)
+    earns = {name: r.earns(name) for name in NAMES}
+    best = max(NAMES, key=lambda name: earns[name][0])
+    yield Claim("the grafted strategy wins most on average", OURS, (best == GRAFTED,),
+                exactly=f"{best} does, {earns[best][0]:.2f} ± {earns[best][1]:.2f}")  # fmt: skip
+    if r.exact:
+        yield matches_agree(r)
+    if GRAFTED in r.exploit and BASE in r.exploit:
+        mine, other = r.exploitability(GRAFTED), r.exploitability(BASE)
+        yield Claim("the grafted strategy is less exploitable than its base", OURS, (mine < other,),
+                    exactly=f"{mine:.2f} against {other:.2f}")  # fmt: skip
+
+
+def relative_size(r: Results, name: str) -> float:
+    """Infosets of all that was solved for a strategy, by those of the base."""
+    base, facts = r.strategies[BASE]["infosets"], r.strategies[name]
+    solved = base + sum(size for *_, size in facts["experts"]) if facts["experts"] else facts["infosets"]
+    return float(solved / base)
+
+
+def table(r: Results) -> Sheet:
+    errors = [error for _, error in r.won.values()]
+    known = bool(r.exploit)
+    rows: list[tuple[str, ...]] = []
+    for name in NAMES:
+        mean, error = r.earns(name)
+        rows.append((
+            name, *("" if other == name else f"{r.against(name, other)[0]:.2f}" for other in NAMES),
+            f"{mean:.2f} ± {error:.2f}", f"{relative_size(r, name):.2f}",
+            *([f"{r.exploitability(name):.2f}" if name in r.exploit else "not measured"] if known else []),
+        ))  # fmt: skip
+    best = (
+        " Exploitability: the mean of what best responses of both seats win in the whole game, exactly."
+        if known
+        else ""
+    )
+    return Sheet(
+        "Table 3: winnings of the row against the column, mb/h",
+        ("strategy", *NAMES, "average", "relative size", *(["exploitability"] if known else [])), rows,
+        f"Matches of {r.setting.deals:,} duplicate deals each; half of the 95% interval is between {min(errors):.2f} "
+        f"and {max(errors):.2f}. Relative size: infosets of all that was solved for the row, by those of the "
+        f"base.{best}",
+        table=3,
+    )  # fmt: skip
+
+
+def over_all_boards(r: Results) -> list[Sheet]:
+    if not r.exact:
+        return []
+    rows: list[tuple[str, ...]] = [
+        (name, *("" if other == name else f"{r.exactly(name, other):.2f}" for other in NAMES),
+         f"{r.earns_exactly(name):.2f}")
+        for name in NAMES
+    ]  # fmt: skip
+    return [Sheet("The same over all boards, exactly", ("strategy", *NAMES, "average"), rows)]
+
+
+def sizes(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for name in NAMES:
+        facts = r.strategies[name]
+        buckets = "" if name == GRAFTED else str(facts["buckets"])  # those of grafts have a table of their own
+        rows.append((
+            name, buckets, f"{facts['infosets']:,}", f"{relative_size(r, name):.2f}", f"{min(facts['iterations']):,}",
+            f"{r.gaps[name]:.2f}" if name in r.gaps else "",
+        ))  # fmt: skip
+    return Sheet(
+        "Sizes", ("strategy", "buckets", "infosets", "relative size", "iterations of each", "gap"), rows,
+        "Infosets of a strategy are those that it plays by. The gap is what best responses within the buckets win, the "
+        "mean of both seats in mb/h; it is known where buckets never forget.",
+    )  # fmt: skip
+
+
+def grafts(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        (str(part), ", ".join(map(str, seats)), str(buckets), f"{size:,}")
+        for part, seats, buckets, size in r.strategies[GRAFTED]["experts"]
+    ]
+    return Sheet("Grafts", ("part", "seat", "buckets: of the base, and in the part", "infosets that move"), rows)
+
+
+def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
+    means = [r.earns(name)[0] for name in NAMES]
+    base, largest, *_ = r.setting.limits
+    buckets = {name: r.strategies[name]["buckets"] for name in (FOURTEEN, TWELVE)}
+    return Page(
+        about=(
+            f"{r.setting.game}, within percentile E[HS^2] buckets: the base, {BASE}, has as many that forget as "
+            f"{base:,} infosets allow, {SMALLER} of seven eighths of that, {LARGEST} of {largest:,}. Grafts are for "
+            "each seat and each of the parts r, cr, ccr and cccr of the betting, in computations of up to "
+            f"{largest:,} infosets; their opponents play the whole game within the base's buckets. Every computation "
+            f"has {r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. A "
+            f"millibet (mb) is a thousandth of the small bet, which is the big blind. {how_measured(r)}"
+        ),
+        departs=(
+            "The figures of the paper's table are not in the text that we have; its sentences about them are, and each "
+            "is a claim below. That a strategy superseded another is read as: it beats it.",
+            "Which buckets the paper's strategies have is in another paper, and into which parts grafts divide the "
+            "game is not in it. Names are the paper's, for strategies that play the same parts here.",
+            f"{FOURTEEN} and {TWELVE} have fewer buckets a round than the paper's: {buckets[FOURTEEN]} and "
+            f"{buckets[TWELVE]}.",
+            f"{LARGEST} is {RATIO} times as large as the base in the paper, and {relative_size(r, LARGEST):.2f} times "
+            "here. Limits are on buckets as they are asked for; there are fewer where hands are equally strong, of "
+            "which on the river there are many, as such hands are never parted.",
+        ),
+        sheets=(table(r), *over_all_boards(r), sizes(r), grafts(r)),
+        pictures=(
+            Heat("holdem", "Winnings of the row against the column, mb/h", NAMES, r.matrix, "mb/h",
+                 (("average", means),)),
+        ),
+        figures={
+            "unit": "mb/h",
+            **r.data(),
+            "relative_size": {name: relative_size(r, name) for name in NAMES},
+        },
+        summary=summary(claims),
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "waugh2009", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=20), runs, gather, claims,
+    page, unit="run", tables=("3",),
+)  # fmt: skip

@@ -1,0 +1,80 @@
+"""The strategies of [Waugh, Bard & Bowling 2009, Sec. 4.2] for limit Texas hold'em: their sizes, and how each is made.
+
+They have the paper's names for the parts that they play in its table. Those of the form 20x8 have buckets that forget,
+so many in each round; the others never forget. A graft is for one part of the game and one seat: that seat sees the
+part through finer buckets and does elsewhere what the base does, and its opponent plays the whole game within the
+base's buckets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.papers.holdem import Setting, kept, solved_expert, solved_within
+from kibitz.poker.experts import betting_parts, poker_of, static_views, view_experts
+from kibitz.profile import Profile
+
+GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = "20x8 grafted", "20x8", "20x7", "20x32", "14", "12"
+NAMES = (GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE)
+FILES = {name: name.replace(" ", "-") for name in NAMES}
+PARTS, GRAFTS = "prefix(r, cr, ccr, cccr)", 8  # a part for each seat
+RATIO = 2.53  # of the largest strategy to the base, by their infosets
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Which buckets each computation has."""
+
+    single: dict[str, str]  # by strategy
+    grafts: dict[str, str]  # by part
+    infosets: dict[str, int]  # by strategy, of its largest computation, as counted before buckets are made
+
+
+@lru_cache(8)
+def sizes_of(game: str, base: int, largest: int, fourteen: int, twelve: int) -> Sizes:
+    """The most buckets that limits on infosets allow, spread over the rounds as evenly as it goes. The limits: of the
+    base, of the largest strategy and of each graft, and of the two that never forget."""
+    betting = poker_of(game).betting
+    every = decisions_of(betting)
+    limits = {BASE: (base, False), SMALLER: (base * 7 // 8, False), LARGEST: (largest, False),
+              FOURTEEN: (fourteen, True), TWELVE: (twelve, True)}  # fmt: skip
+    budgets = {name: finest(every, limit, recall) for name, (limit, recall) in limits.items()}
+    counted = {name: infosets_of(every, budgets[name], recall) for name, (_, recall) in limits.items()}
+    single = {name: percentile_spec(budgets[name], recall) for name, (_, recall) in limits.items()}
+
+    grafts, counted[GRAFTED] = {}, 0
+    parts, seats = betting_parts(poker_of(game), PARTS), [betting.turn == seat for seat in (0, 1)]
+    opponent = max(infosets_of(decisions_of(betting, seat), budgets[BASE], recall=False) for seat in seats)
+    for j, name in enumerate(parts.names[1:], 1):
+        of_seats = [decisions_of(betting, (parts.part == j) & seat) for seat in seats]
+        mine = [max(counts) for counts in zip(*of_seats, strict=True)]
+        fine = finest(mine, largest - opponent, recall=False)
+        grafts[name] = percentile_spec(fine, recall=False)
+        counted[GRAFTED] = max(counted[GRAFTED], opponent + infosets_of(mine, fine, recall=False))
+    return Sizes(single, grafts, counted)
+
+
+def made(name: str, *given: Any) -> dict[str, Any]:
+    """Make a strategy, or find it made."""
+    setting = Setting(*given)
+    return kept(name, FILES[name], setting, lambda: _strategy(name, setting))
+
+
+def _strategy(name: str, setting: Setting) -> Profile:
+    sizes = sizes_of(setting.game, *setting.limits)
+    if name != GRAFTED:
+        return solved_within(sizes.single[name], FILES[name], setting)
+    return static_views(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
+                        iterations=setting.iterations, keep=Path(setting.folder) / FILES[name])  # fmt: skip
+
+
+def grafted(number: int, *given: Any) -> dict[str, Any]:
+    """Solve one graft, or find it solved."""
+    setting = Setting(*given)
+    sizes = sizes_of(setting.game, *setting.limits)
+    graft = view_experts(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, "base")[number]
+    return solved_expert(GRAFTED, FILES[GRAFTED], graft, number, setting)
