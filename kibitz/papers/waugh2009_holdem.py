@@ -46,7 +46,7 @@ from kibitz.papers.waugh2009_strategies import (
 TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: limit hold'em"
 SOURCE = "Waugh et al. 2009, Sec. 4.2"
 # Infosets of the base, of the largest and each graft, and of the two that never forget.
-GAME, LIMITS = "poker(file=holdem.limit.2p)", (10_000_000, 25_300_000, 24_000_000, 14_000_000)
+GAME, LIMITS = "poker(file=holdem.limit.2p)", (2_000_000, 5_060_000, 24_000_000, 14_000_000)
 TINY, TINY_LIMITS = "poker(file=holdem.limit.2p, ranks=4)", (60_000, 151_800, 150_000, 100_000)
 ITERATIONS, DEALS = 4_000, 5_000_000
 
