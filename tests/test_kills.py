@@ -18,6 +18,7 @@ import kibitz
 from kibitz import run, store
 from kibitz.cards import tables
 from kibitz.cli import app
+from kibitz.poker.experts import static_views
 from kibitz.profile import Profile
 from kibitz.run import solve
 from kibitz.solvers.blueprint import Blueprint
@@ -102,6 +103,30 @@ class Case:
         self.body = lambda: self.command(*words, "--out", out)
         self.finished = lambda: Profile.load(out).sha256 == whole
 
+    def sampled(self) -> None:
+        """Boards that are sampled, within buckets."""
+        path = self.place / "c"
+        self.kinds = {path: "checkpoint"}
+        order = {"iterations": 40, "seed": 1, "abstraction": "percentile(2)"}
+        whole = solve("poker(file=leduc)", "pcs", **order)
+
+        def go_on() -> Profile:
+            resume = (path / "manifest.json").exists()
+            return solve("poker(file=leduc)", "pcs", **order, checkpoint=path, every=0.0, resume=resume)
+
+        self.body = go_on
+        self.finished = lambda: go_on().sha256 == whole.sha256
+
+    def experts(self) -> None:
+        """Experts in a folder: those that are there are not solved again."""
+        keep = self.place / "work"
+        self.kinds = {keep / "r-01.profile": "profile", keep / "r-01.checkpoint": "checkpoint"}
+        base = solve("poker(file=leduc)", "pcs", iterations=10, abstraction="percentile(2)")
+        given = ("poker(file=leduc)", base, "prefix(r, cr)", "all", "percentile(3)")
+        whole = static_views(*given, iterations=10)
+        self.body = lambda: static_views(*given, iterations=10, keep=keep)
+        self.finished = lambda: static_views(*given, iterations=10, keep=keep).sha256 == whole.sha256
+
     def command_here(self, *words: object) -> None:
         with pytest.raises(SystemExit):
             self.command(*words)
@@ -137,7 +162,8 @@ class Case:
         self.body, self.finished = body, finished
 
 
-CASES = [*(f"solve {spec}" for spec in SOLVERS), "solving", "poker", "train", "stitch", "table", "anew", "store"]
+CASES = [*(f"solve {spec}" for spec in SOLVERS), "solving", "poker", "sampled", "experts", "train", "stitch", "table",
+         "anew", "store"]  # fmt: skip
 
 
 def check(name: str, kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

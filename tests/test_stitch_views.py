@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bucketed import random_probabilities
+from typer.testing import CliRunner
 
 import kibitz
 from kibitz.abstractions.buckets import hand_buckets
 from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.cli import app
 from kibitz.errors import GameError, SolverError
 from kibitz.form.poker.form import PokerForm
 from kibitz.form.views.form import ViewForm
@@ -168,3 +170,16 @@ def test_mistakes_are_sentences(partition, inside, sentence):
         views.view_experts(LEDUC, kibitz.solve("kuhn"), "prefix(r)")
     with pytest.raises(SolverError, match="for two"):
         views.view_experts("leduc", base, "prefix(r)")
+
+
+def test_two_runs_in_one_folder_refuse_each_other(tmp_path):
+    form = views.dynamic_form(LEDUC, "prefix(r)", COARSE, FINE)
+    words = ["stitch", LEDUC, "--kind", "dynamic", "--base", COARSE, "--partition", "prefix(r)", "--inside", FINE]
+    words += ["--solver", "pcs", "--iterations", "2", "--work", str(tmp_path)]
+    with views._taken(tmp_path / "dynamic.lock") as mine:
+        assert mine
+        assert views.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is None
+        refused = CliRunner().invoke(app, words)
+        assert refused.exit_code and "another run is at work" in f"{refused.output}{refused.exception}"
+    assert views.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is not None
+    assert CliRunner().invoke(app, words).exit_code == 0
