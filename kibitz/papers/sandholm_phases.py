@@ -157,8 +157,8 @@ def _picture(models: Sequence[Model]) -> Curves:
         panels.append(Panel(title, tuple(line for line in lines if line.at), (("solved whole", model.whole),)))
     return Curves(
         "phases", "Solved in phases: gap within the buckets", "gap, chips", tuple(panels), log_x=False, log_y=True,
-        palette=(ROLLOUT, STATISTICS, AGAIN), note="dashed, or a ring: the phases overlap by a round", across="rounds of phase I",
-        floor=1e-3,
+        palette=(ROLLOUT, STATISTICS, AGAIN), note="dashed, or a ring: the phases overlap by a round",
+        across="rounds of phase I", floor=1e-3,
     )  # fmt: skip
 
 
