@@ -28,8 +28,8 @@ from kibitz.run import Look, checkpoint_meta
 from kibitz.solvers import SOLVERS
 
 COMMANDS = [
-    "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "stitch", "train", "evaluate",
-    "crosstable",
+    "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
+    "evaluate", "crosstable",
     "match", "play", "show", "export", "import", "paper", "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"

@@ -20,6 +20,7 @@ import kibitz.kernels.jit  # before KIBITZ_CACHE is set: compiled code stays whe
 from kibitz.cards import tables
 from kibitz.cli import app
 from kibitz.games import GAMES as BUILT_IN
+from kibitz.poker.phases import phase_one
 
 ROOT = Path(__file__).parents[1]
 RULES = re.search(r"```python\n(.*?)```", (ROOT / "docs/own_game.md").read_text(), re.S)
@@ -136,6 +137,8 @@ def test_example(
     for pattern, smaller in SMALLER:
         line = re.sub(pattern, smaller, line)
     words = shlex.split(line)
+    if "--leaves" in words:  # a profile within buckets
+        phase_one(words[1], "percentile(4)", 2, iterations=2).save(words[words.index("--leaves") + 1])
     prepare(words, stand_in)
     words = [each for word in words for each in (sorted(glob.glob(word)) if "*" in word else [word])]
     with pytest.raises(SystemExit) as end:

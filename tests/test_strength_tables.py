@@ -359,6 +359,7 @@ def counting(pieces=SIZE, log=None, wait=0.0, fails=None, version=1, name="count
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "_told", set())  # whichever tests came before
+    monkeypatch.setattr(tables, "SAID", 0.0)  # of small tables too
     monkeypatch.setenv("KIBITZ_CACHE", str(tmp_path))
     return tmp_path / "cards"
 

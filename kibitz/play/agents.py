@@ -163,8 +163,12 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
         value = np.zeros((len(keys), 2 * machine.actions), np.float32)
         filled = np.arange(machine.actions) < np.asarray(profile.infosets.width)[:, None]
         value[:, machine.actions :][filled] = profile.probabilities
-    _, first = np.unique(keys, return_index=True)
-    table = tables.packed(keys, value) if len(first) == len(keys) else tables.packed(keys[first], value[first])
+    ordered = np.sort(keys)  # of hold'em there are a hundred million: which comes first is asked only if it matters
+    if (ordered[1:] == ordered[:-1]).any():
+        _, first = np.unique(keys, return_index=True)
+        keys, value = keys[first], value[first]
+    del ordered
+    table = tables.packed(keys, value)
     return _compiled_of(machine, player(machine, AVERAGE, view, table), name, view)
 
 
