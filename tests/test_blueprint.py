@@ -621,3 +621,24 @@ def test_no_file_is_run_on_the_word_of_a_blueprint(saved, tmp_path, monkeypatch)
 def test_a_manifest_says_what_it_is(saved):
     meta = json.loads((saved / "sparse" / "manifest.json").read_text())["meta"]
     assert meta["game"] == "toepen(suits=2, ranks=3, hand=2)" and meta["iteration"] == 1100 and meta["full"] == "evict"
+
+
+@pytest.mark.parametrize("many", [0, 100, 1 << 20])
+def test_packed_rows_are_found_again(many, monkeypatch):
+    """However they are put in: one by one, or sorted by where they belong."""
+    from kibitz.kernels.walk.hash import look_up
+    from kibitz.solvers import tables
+
+    monkeypatch.setattr(tables, "MANY", many)
+    draw = np.random.default_rng(5)
+    key = np.unique(draw.integers(1, (1 << 64) - 1, 50_000, np.uint64))
+    value = draw.random((len(key), 6)).astype(np.float32)
+    shuffled = draw.permutation(len(key))
+    table = tables.packed(key[shuffled], value[shuffled])
+    assert len(table.key) <= 4.5 * len(key) and np.count_nonzero(table.key) == len(key)
+    found = np.zeros((len(key), 3))
+    look_up(table, key, np.full(len(key), 3, np.int64), found)
+    assert found == pytest.approx(value[:, 3:] / value[:, 3:].sum(axis=1, keepdims=True), abs=1e-6)
+    missing = np.zeros((1, 3))
+    look_up(table, np.setdiff1d(np.arange(1, 9, dtype=np.uint64), key)[:1], np.full(1, 3, np.int64), missing)
+    assert missing == pytest.approx(np.full((1, 3), 1 / 3))

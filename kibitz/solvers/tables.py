@@ -26,6 +26,7 @@ Arrays = dict[str, NDArray[Any]]
 KIND = "blueprint"
 CHUNK = 1 << 18  # rows that are checked at a time
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 32  # a key's home is found by 32 of its bits
+MANY = 1 << 20  # rows from which on they are sorted by where they belong
 GROWTH, MOST_GROWTHS = 1.5, 8  # of a table that is made to hold some rows, before these are called damaged
 MEMORY_SHARE = 0.9  # of what is free
 FULL = ("evict", "refuse")
@@ -73,11 +74,44 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     key = np.require(key, None, ["C", "W"])  # copied only if it is mapped
     value = np.require(value, None, ["C", "W"])
     for _ in range(MOST_GROWTHS):
-        table = table_of(rows, value.shape[1] // 2)
-        if fill(table, key, value):
-            return table
+        if len(key) >= MANY:
+            found = _places(key, rows)
+            if found is not None:
+                return _placed(key, value, rows, *found)
+        else:
+            table = table_of(rows, value.shape[1] // 2)
+            if fill(table, key, value):
+                return table
         rows = int(GROWTH * rows)
     raise ArtefactError("the blueprint's keys crowd in a few places, as no training leaves them; train it anew")
+
+
+def _places(key: NDArray[np.uint64], rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """(keys in the order of their homes, where each goes); None if one would be too far from home.
+
+    In this order nobody is pushed further than he must, so that tables of a hundred million rows need be no emptier
+    than small ones.
+    """
+    from kibitz.kernels.walk.hash import HALF, WINDOW
+
+    home = (((key >> HALF) * np.uint64(rows - int(WINDOW))) >> HALF).astype(np.int64)
+    order = np.argsort(home, kind="stable")
+    home = home[order]
+    count = np.arange(len(key))
+    place = np.maximum.accumulate(home - count)  # the next free place, or home
+    place += count
+    return (order, place) if len(key) and int((place - home).max()) < int(WINDOW) else None
+
+
+def _placed(
+    key: NDArray[np.uint64], value: NDArray[np.float32], rows: int, order: NDArray[np.int64], place: NDArray[np.int64]
+) -> Any:
+    table = table_of(rows, value.shape[1] // 2)
+    for at in range(0, len(key), MANY or len(key)):  # piece by piece: what is taken out of order is copied
+        some = slice(at, at + (MANY or len(key)))
+        table.key[place[some]] = key[order[some]]
+        table.value[place[some]] = value[order[some]]
+    return table
 
 
 # Files
