@@ -30,6 +30,7 @@ MODELS = (
 )
 QUICK = (("rhode_island", "percentile(3)", 0.2),)
 STATISTICS, AGAIN = "statistics of an equilibrium", "statistics of the phases with roll-outs"
+SHORT = {ROLLOUT: "roll-outs", STATISTICS: "statistics", AGAIN: "own statistics"}  # in the picture
 
 
 @dataclass(frozen=True)
@@ -151,13 +152,14 @@ def _picture(models: Sequence[Model]) -> Curves:
             for overlap in (False, True):
                 ways = [way for way in model.ways if way.leaves == leaves and way.overlaps == overlap]
                 at, gaps = tuple(float(way.rounds) for way in ways), tuple(way.gap for way in ways)
-                like = "" if not overlap else leaves
-                lines.append(Line(leaves + " " * overlap, at, gaps, (0.0,) * len(at), dashed=overlap, like=like))
+                name = SHORT[leaves]
+                like = name if overlap else ""
+                lines.append(Line(name + " " * overlap, at, gaps, (0.0,) * len(at), dashed=overlap, like=like))
         title = f"{model.ways[0].game}, {model.ways[0].buckets}".replace("poker(file=", "").replace("), ", ", ")
         panels.append(Panel(title, tuple(line for line in lines if line.at), (("solved whole", model.whole),)))
     return Curves(
         "phases", "Solved in phases: gap within the buckets", "gap, chips", tuple(panels), log_x=False, log_y=True,
-        palette=(ROLLOUT, STATISTICS, AGAIN), note="dashed, or a ring: the phases overlap by a round",
+        palette=tuple(SHORT.values()), note="dashed, or a ring: the phases overlap by a round",
         across="rounds of phase I", floor=1e-3,
     )  # fmt: skip
 
