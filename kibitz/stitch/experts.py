@@ -7,7 +7,6 @@ hybrid that the papers leave open. A dynamic expert strategy gives each part an 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from kibitz.evaluate import nash_conv
 from kibitz.form.protocol import CompactForm, FrozenRows
 from kibitz.form.sequence import normalise
 from kibitz.games.protocol import CHANCE
+from kibitz.host import cores
 from kibitz.profile import SUM_TOLERANCE, Profile
 from kibitz.run import solve_through, whole
 from kibitz.stitch.compact import lifted_rows, solve_rows
@@ -328,8 +328,7 @@ def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | N
     """work(item) for each, on all cores: compiled code lets go of the interpreter, so threads do run together."""
     if jobs is not None and jobs < 1:
         raise SolverError(f"jobs={jobs} must be 1 or more")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pool = ThreadPoolExecutor(max(1, min(jobs or cores, len(items) or 1)))
+    pool = ThreadPoolExecutor(max(1, min(jobs or cores(), len(items) or 1)))
     try:
         return list(pool.map(work, items))
     finally:
