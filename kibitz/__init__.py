@@ -87,9 +87,9 @@ def load(path: str | PathLike[str], game: Any = None) -> Profile | Blueprint:
     from kibitz.store import kind_at
 
     if kind_at(path) == "blueprint":
-        from kibitz.solvers.blueprint import Blueprint
+        from kibitz.blueprints.saved import load_blueprint
 
-        return Blueprint.load(path, game=game)
+        return load_blueprint(path, game=game)
     from kibitz.profile import Profile
 
     return Profile.load(path)

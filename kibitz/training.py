@@ -11,11 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kibitz.blueprints.row_blueprint import RowBlueprint
+from kibitz.blueprints.rows import Wanted, new_blueprint
+from kibitz.blueprints.saved import load_blueprint
 from kibitz.errors import ArtefactError, Interrupted, SolverError
 from kibitz.host import cores
 from kibitz.loop import interruptible
+from kibitz.machine import machine_of
 from kibitz.run import beside
-from kibitz.solvers.blueprint import Blueprint, Progress, warm_up
+from kibitz.solvers.blueprint import Blueprint, Progress
 from kibitz.store import Occupied, check_place
 
 SAVING_SHARE = 0.1  # saving takes no more of the time than this
@@ -78,6 +82,8 @@ def train(
     base: Blueprint | str | None = None,
     part: str | int | None = None,
     seats: tuple[int, ...] | None = None,
+    limit: int | None = None,
+    dynamic: tuple[str, ...] = (),
     out: Any = None,
     resume: Any = None,
     every: float = EVERY,
@@ -91,7 +97,10 @@ def train(
                  "percentile(8)", or the folder of saved ones; default: the game's own choice
     memory       for the table, in bytes or as "500MB"; full: what happens when it is full, "evict" or "refuse"
     threads      default: all cores. Only one thread gives the same bytes every time
-    base, part   a graft: only the rows of a part of the game move, elsewhere the base plays (`machine.parts`)
+    base, part   a graft: only the rows of a part of the game move, elsewhere the base plays (`machine.parts`); in limit
+                 poker for three a static expert of what follows some betting, as "f" or "rcf", S = seats, default: all
+    limit        of limit poker for three: the finest buckets with so many infosets are chosen
+    dynamic      parts whose buckets are finer, as ("f", "rf"): dynamic experts
     out          a directory to save to every `every` seconds and at the end; resume: one to go on from
     on_progress  is called with a Progress a few times a second
 
@@ -100,23 +109,40 @@ def train(
     threads = cores() if threads is None else threads
     resumed = resume is not None
     if resume is not None:
-        if base is not None or abstraction is not None:
-            raise SolverError("resume goes on with what was saved: leave base and abstraction out")
-        blueprint = Blueprint.load(resume, game=game)
+        if abstraction is not None:
+            raise SolverError("resume goes on with what was saved: leave abstraction out")
+        blueprint = resumed_with(load_blueprint(resume, game=game), base)
         out = resume if out is None else out
     elif game is None:
         raise SolverError("name the game to train for, or a blueprint to go on from with resume=")
     else:
-        held = Blueprint.load(base, compact=True, game=game) if isinstance(base, str | Path) else base
-        blueprint = Blueprint.empty(game, abstraction, bytes_of(memory), seed, full, base=held, part=part, seats=seats)
+        machine = machine_of(game)
+        held = load_blueprint(base, compact=True, game=machine) if isinstance(base, str | Path) else base
+        if isinstance(abstraction, str) or limit is not None or dynamic or abstraction is None:
+            wanted = Wanted(abstraction, bytes_of(memory), seed, full, part, seats, limit, dynamic)
+            blueprint = new_blueprint(machine, wanted, held)
+        else:
+            blueprint = Blueprint.empty(machine, abstraction, bytes_of(memory), seed, full, base=held, part=part)
     if out is not None:
         check_place(out)
         if (Path(out) / "manifest.json").exists() and not (resumed and Path(out) == Path(resume)):
             raise ArtefactError(f"{out} holds a strategy already: go on with it by resume=, or choose another path")
-    warm_up(blueprint.machine)
+    blueprint.warm_up()
     saver = Saver(blueprint, None if out is None else Path(out), resumed and out == resume, every, _warn)
     if continued(blueprint, saver, iterations, seconds, threads, on_progress):
         raise Interrupted(blueprint, saver.out, f"resume={str(saver.out)!r}")
+    return blueprint
+
+
+def resumed_with(blueprint: Blueprint, base: Blueprint | str | Path | None) -> Blueprint:
+    """A loaded blueprint as training takes it: an expert of rows by place is saved without its base."""
+    if isinstance(blueprint, RowBlueprint) and blueprint.wants_base:
+        if base is None:
+            raise SolverError("an expert goes on with the base that it was trained onto: name it too (base=, --base)")
+        held = base if isinstance(base, Blueprint) else load_blueprint(base, compact=True, game=blueprint.machine)
+        return blueprint.rebased(held)
+    if base is not None:
+        raise SolverError("what goes on has its base already: leave it out")
     return blueprint
 
 

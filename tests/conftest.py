@@ -24,6 +24,7 @@ FAMILIES = {
         "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
         "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[cards",
     ),
+    "rows": ("test_rounds", "test_row_blueprint", "test_row_experts", "test_gibson2011_three"),
     "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem", "test_waugh2009_holdem",
                "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
                "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode"),
@@ -65,6 +66,10 @@ LONG = (
     "test_sweep_gpu.py::test_the_source_does_as_the_kernels_do[river",
     "test_pcs.py::test_it_goes_where_full_cfr_goes[turn", "test_sweep_gpu.py::test_hands_are_filled_up",
     "test_deals.py::test_it_agrees_with_the_full_solver[leduc",
+    "test_sandholm.py::test_payoffs_of_a_start", "test_sandholm.py::test_leduc_decides_exactly",
+    "test_bucket_runs.py::test_the_form_is_chosen_by_what_it_costs",
+    "test_conformance.py::test_conformance[tricks.py:Tricks",
+    "test_tables.py::test_lists_say_the_same_at_each_width[words2",
 )  # fmt: skip
 
 

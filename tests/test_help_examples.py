@@ -31,6 +31,7 @@ SMALLER = [
     (r"--seconds \S+", "--iterations 20"),
     (r"seconds=[\d.]+", "seconds=0.01"),  # of a player that searches
     (r"--iterations \d{4,}", "--iterations 100"),
+    (r"^(stitch .*--solver pcs)$", r"\1 --iterations 20"),
     (r"--deals \d+", "--deals 10"),
     (r"--hands \d+", "--hands 2"),
     (r"--memory \S+", "--memory 50MB"),
@@ -38,11 +39,14 @@ SMALLER = [
     (r"--starts \d+", "--starts 2"),
     (r"^paper (\w+)", r"paper \1 --quick"),
     (r"/tmp/", "tmp/"),
-    (r"holdem\.limit\.2p --limit 24M", "'poker(file=holdem.limit.2p, ranks=4)' --limit 20k"),
+    (r"holdem\.limit\.3p", "'poker(file=holdem.limit.3p, ranks=3)'"),
+    (r"--limit \d\d?\d?M", "--limit 20M"),
+    (r"holdem\.limit\.2p --limit 20M", "'poker(file=holdem.limit.2p, ranks=4)' --limit 20k"),
     (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
 ]
 # With compiling, a minute.
-SLOW = r"paper|bench|evaluate always|match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"
+SLOW = r"paper|bench|\w+ holdem.limit.3p|evaluate always|"
+SLOW += r"match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"
 OUTPUTS = {"--out", "--plot", "--log", "--json", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
 GAMES = {
     "kuhn": "kuhn",
@@ -52,6 +56,7 @@ GAMES = {
     "fox": "fox.py:FoxAndHen",
     "hen": "fox.py:FoxAndHen",
     "ri": "rhode_island(ranks=3, suits=2)",
+    "h3": "poker(file=holdem.limit.3p, ranks=3)",
 }
 FILE = re.compile(r"[\w./*-]+\.(?:profile|blueprint|checkpoint|py|txt|csv|json)(?![\w.])")
 
@@ -112,7 +117,8 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], 
                 run("export", shelf / "out.profile", place)
                 shutil.rmtree(shelf / "out.profile")
             elif kind == ".blueprint":
-                run("train", game, "--iterations", "20", "--memory", "20MB", "--threads", "1", "--out", place)
+                rows = ["--limit", "20M"] if "holdem" in game else ["--memory", "20MB"]
+                run("train", game, "--iterations", "20", *rows, "--threads", "1", "--out", place)
             else:
                 run("play", game, "--hands", "1", "--seed", "1", "--transcript", place)
             made[kind, game] = place

@@ -30,6 +30,7 @@ LAYERS = (
     ("abstractions", "incoming"),
     ("machine", "loop"),
     ("solvers",),
+    ("blueprints",),
     ("sweep",),
     ("evaluate",),
     ("progress",),

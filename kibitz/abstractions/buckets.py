@@ -158,13 +158,18 @@ def _from_cache(path: Path, name: str) -> HandBuckets | None:
 # The makers: parameters of a spec -> what makes rounds of buckets of hands
 
 
-def _percentile(buckets: Any, metric: str = "ehs2", recall: bool = True) -> Callable[..., Made]:
+def _percentile(buckets: Any, metric: str = "ehs2", recall: bool = True, forget: int = 0) -> Callable[..., Made]:
     _check_metric("percentile", metric, METRICS)
+    if forget and not recall:
+        raise SpecError("percentile: recall=false forgets every round; leave forget out")
 
     def make(hands: HandStrengths, stages: Stages, tell: Tell | None) -> Made:
         each = budgets("percentile", buckets, hands.last + 1, repeat=True)
+        if not 0 <= forget <= hands.last:
+            raise SpecError(f"percentile: forget={forget} should be a number of rounds from 0 to {hands.last}")
         _check_memory(hands, BYTES_TO_SORT)
-        return *percentile_rounds(hands, each, metric, recall, tell), {"metric": metric, "recall": recall}
+        made = percentile_rounds(hands, each, metric, recall, forget, tell)
+        return *made, {"metric": metric, "recall": recall, "forget": forget}
 
     return make
 

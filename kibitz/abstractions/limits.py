@@ -23,11 +23,14 @@ def decisions_of(betting: Any, wanted: NDArray[np.bool_] | None = None) -> list[
     return np.bincount(betting.round[here], minlength=betting.definition.rounds).tolist()  # type: ignore[no-any-return]
 
 
-def infosets_of(decisions: Sequence[int], budgets: Sequence[int], recall: bool = True) -> int:
-    """How many infosets percentile buckets have: n in each round, or n children of each bucket."""
+def infosets_of(decisions: Sequence[int], budgets: Sequence[int], recall: bool = True, forget: int = 0) -> int:
+    """How many infosets percentile buckets have: n in each round, or n children of each bucket.
+
+    forget: the first of these rounds whose buckets say nothing of those before.
+    """
     total, buckets = 0, 1
-    for count, n in zip(decisions, budgets, strict=True):
-        buckets = buckets * n if recall else n
+    for level, (count, n) in enumerate(zip(decisions, budgets, strict=True)):
+        buckets = buckets * n if recall and (level == 0 or level != forget) else n
         total += count * buckets
     return total
 
@@ -52,7 +55,25 @@ def finest(decisions: Sequence[int], limit: int, recall: bool = True) -> list[in
     return budgets
 
 
-def percentile_spec(budgets: Sequence[int], recall: bool = True) -> str:
+def finest_after(decisions: Sequence[int], limit: int, first: int) -> list[int]:
+    """The most buckets after a first round whose `first` buckets are forgotten: each round in turn has one more child
+    of each bucket, as long as that fits [Gibson & Szafron 2011, for three players]."""
+    budgets = [first] + [1] * (len(decisions) - 1)
+    if infosets_of(decisions, budgets, forget=1) > limit:
+        least = infosets_of(decisions, budgets, forget=1)
+        raise SolverError(f"one bucket a round has {least:,} infosets already, more than the limit of {limit:,}")
+    grows = len(budgets) > 1
+    while grows:
+        grows = False
+        for level in range(1, len(budgets)):
+            more = [n + (k == level) for k, n in enumerate(budgets)]
+            if more[level] <= MOST and infosets_of(decisions, more, forget=1) <= limit:
+                budgets, grows = more, True
+    return budgets
+
+
+def percentile_spec(budgets: Sequence[int], recall: bool = True, forget: int = 0) -> str:
     """The name of such buckets."""
     each = str(budgets[0]) if len(set(budgets)) == 1 else f"[{', '.join(map(str, budgets))}]"
-    return f"percentile({each}{'' if recall else ', recall=false'})"
+    more = (", recall=false" if not recall else "") + (f", forget={forget}" if forget else "")
+    return f"percentile({each}{more})"

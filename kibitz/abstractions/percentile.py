@@ -3,6 +3,7 @@
     percentile(8)                                   # each bucket has 8 children in the next round
     percentile([8, 8, 8, 8], metric=ehs)
     percentile([169, 8, 8, 8], recall=false)        # so many in each round; the bucket before is forgotten
+    percentile([169, 8, 8, 8], forget=1)            # buckets of the first round are forgotten, later ones remembered
 
 It is what Gibson & Szafron 2011 use. With n buckets and hands of weight M, the top M / n are one bucket, the next M / n
 another. Hands of the same value are never parted: they go where the middle of their weight falls. So a bucket may be
@@ -26,9 +27,12 @@ Ints = NDArray[np.int64]
 
 
 def percentile_rounds(
-    hands: HandStrengths, buckets: Sequence[int], metric: str, recall: bool, tell: Tell | None = None
+    hands: HandStrengths, buckets: Sequence[int], metric: str, recall: bool, forget: int = 0, tell: Tell | None = None
 ) -> tuple[list[RoundBuckets], list[dict[str, Any]]]:
-    """The buckets of all rounds, and for each the mean squared distance from the mean of its bucket."""
+    """The buckets of all rounds, and for each the mean squared distance from the mean of its bucket.
+
+    recall: whether a bucket tells the one before it; forget: the first of these rounds that does not.
+    """
     rounds: list[RoundBuckets] = []
     facts: list[dict[str, Any]] = []
     for level, wanted in enumerate(buckets):
@@ -40,7 +44,8 @@ def percentile_rounds(
             return np.asarray(classes <= wanted)
 
         heard = heard_as(tell, f"round {level}: strengths of hands")
-        made, fact = cut_round(hands, level, metric, rounds[-1] if rounds else None, recall, group, lossless, heard)
+        above = rounds[-1] if rounds else None
+        made, fact = cut_round(hands, level, metric, above, recall and level != forget, group, lossless, heard)
         rounds.append(made)
         facts.append(fact)
     return rounds, facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -94,6 +95,14 @@ def checked(option: str, value: Any) -> Any:
     """A number that was read from an option's text (500MB; 0,50,2), if it is within the option's range."""
     RANGES[option].check(option, value)
     return value
+
+
+def counted(text: str) -> int:
+    """A number such as 24M or 1.5G."""
+    found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kKmMgG]?)\s*", text)
+    if found is None or float(found[1]) <= 0:
+        raise SolverError(f"--limit {text} should be a number of infosets, as 24M")
+    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
 
 
 def shown(value: float) -> str:

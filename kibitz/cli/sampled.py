@@ -26,12 +26,13 @@ def is_blueprint(path: Path) -> bool:
 
 def as_profile(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, Profile | None]:
     """A saved blueprint, and what it plays in each infoset if its game can be laid out."""
+    from kibitz.blueprints.saved import load_blueprint
     from kibitz.games.size import MOST_LAID, fits
-    from kibitz.solvers.blueprint import Blueprint, blueprint_profile
+    from kibitz.solvers.blueprint import blueprint_profile
     from kibitz.tree import tree_of
 
     watch.phase(f"reading {path}")
-    held = Blueprint.load(path, compact=True, game=game)
+    held = load_blueprint(path, compact=True, game=game)
     if not fits(held.game, MOST_LAID):
         return held, None
     watch.phase(f"building the game {held.machine.spec}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 import tempfile
 from contextlib import suppress
@@ -29,7 +28,7 @@ from kibitz.cli.common import (
     save_or_rescue,
     subject_of,
 )
-from kibitz.cli.options import Device, checked, number
+from kibitz.cli.options import Device, checked, counted, number
 from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 
@@ -203,14 +202,6 @@ def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path 
             f"{', '.join(each)}"
         )
     return spec
-
-
-def counted(text: str) -> int:
-    """A number such as 24M or 1.5G."""
-    found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kKmMgG]?)\s*", text)
-    if found is None or float(found[1]) <= 0:
-        raise SolverError(f"--limit {text} should be a number of infosets, as 24M")
-    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
 
 
 def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> Order:

@@ -27,6 +27,7 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import number
 from kibitz.cli.solve import compiled
+from kibitz.cli.stitch_rows import is_trained, stitch_rows
 from kibitz.cli.stitch_views import stitch_views, wanted
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, GameError, KibitzError, SolverError
@@ -126,9 +127,21 @@ def stitch(
         typer.Option(
             "--work",
             metavar="DIR",
-            help="With --solver pcs: keep experts here as they are solved. The same command goes on, also on several "
-            "machines that share the folder.",
+            help="With --solver pcs, and with a blueprint as --base: keep experts here as they are made. The same "
+            "command goes on; with pcs also on several machines that share the folder.",
         ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            help="With a --base that is a blueprint: the finest percentile buckets with at most so many infosets, such "
+            "as 20M, in place of --inside.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, number("--seconds", metavar="S", help="With such a --base: train each expert for so long.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the size of each computation, and solve nothing.")
@@ -141,6 +154,9 @@ def stitch(
     part an abstraction of its own and solves all parts together; --base is then the abstraction of the rest. Without
     --iterations or --until, each solve stops at a gap of 1e-5 or after 20,000 iterations.
 
+    Where --base is a blueprint of limit poker for three (kibitz train holdem.limit.3p), experts are trained on sampled
+    hands, for --seconds or --iterations each.
+
     With --solver pcs, and in games that are too large otherwise, experts of poker for two see hands through buckets of
     their own (--inside) and are solved on sampled boards, for --iterations each.
 
@@ -152,10 +168,21 @@ def stitch(
       kibitz stitch leduc --base J.QK --partition 'private(J, Q, K)' --inside suits --opponents J.QK --until 1e-4
       kibitz stitch rhode_island --base 'percentile(3)' --partition 'prefix(r)' --inside 'percentile(4)' --solver pcs
       kibitz stitch rhode_island --base ri.profile --partition 'prefix(r)' --seats all --until 0.1 --out ri2.profile
+      kibitz stitch holdem.limit.3p --base h3.blueprint --partition 'prefix(f, rf)' --seats all --limit 9M --seconds 300
     """
     if kind not in KINDS:
         raise SolverError(f"--kind {kind} should be static or dynamic")
     check_artefact(out, "--out", "profile")
+    if is_trained(base):
+        if until is not None or random:
+            raise SolverError("hands are sampled, so no gap is known, and starts are uniform: give --seconds alone")
+        trained = {"iterations": iterations, "seed": seed}
+        with by_option():
+            stitch_rows(Order(base, partition, kind, parsed(seats), inside, outside, opponents, trained), game, limit,
+                        seconds, out, work, dry_run, json)  # fmt: skip
+        return
+    if limit is not None or seconds is not None:
+        raise SolverError("--limit and --seconds are for a --base that is a blueprint; see --inside and --iterations")
     until_given = until is not None
     if iterations is None and until is None:
         iterations, until = 20_000, 1e-5

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue
-from kibitz.cli.options import checked, number
+from kibitz.cli.options import checked, counted, number
 from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:
+    from kibitz.blueprints.row_blueprint import RowBlueprint
+    from kibitz.blueprints.rows import Wanted
     from kibitz.solvers.blueprint import Blueprint, Progress
     from kibitz.training import Saver
 
@@ -85,7 +87,35 @@ def train(
         typer.Option(
             "--part",
             metavar="NAME",
-            help="The part to train, such as 'trick 3' or 'round 2'; an unknown name lists them.",
+            help="The part to train, such as 'trick 3' or 'round 2'; an unknown name lists them. In limit poker for "
+            "three: the betting that it follows, such as f, rf or rcf.",
+        ),
+    ] = None,
+    seats: Annotated[
+        str | None,
+        typer.Option(
+            "--seats",
+            metavar="SEATS",
+            help="Limit poker for three, with --base: the seats that the base plays outside --part, such as 0 or 0,2, "
+            "while the others learn there too. Default: all.",
+        ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            help="Limit poker for three: choose the finest percentile buckets that have at most so many infosets, "
+            "such as 162M.",
+        ),
+    ] = None,
+    dynamic: Annotated[
+        str | None,
+        typer.Option(
+            "--dynamic",
+            metavar="PARTS",
+            help="Limit poker for three, with --limit: dynamic experts, parts whose buckets are finer, such as "
+            "f,rf,rrf,rcf.",
         ),
     ] = None,
     memory: Annotated[
@@ -146,23 +176,35 @@ def train(
       kibitz train toepen --abstraction strength-history --strength toepen.blueprint --seconds 600 --out s.blueprint
       kibitz train toepen --base toepen.blueprint --part 'trick 1' --abstraction maximal --seconds 600 --out g.blueprint
       kibitz train 'toepen(suits=3, ranks=3)' --memory 50MB --iterations 100000 --threads 1 --out b
+      kibitz train holdem.limit.3p --limit 162M --seconds 1200 --out h3.blueprint
+      kibitz train holdem.limit.3p --base h3.blueprint --part f --limit 20M --seconds 300 --out f.blueprint
+      kibitz train holdem.limit.3p --limit 162M --dynamic f,rf,rrf,rcf --seconds 1200 --out dynamic.blueprint
     """
+    from kibitz.blueprints.row_blueprint import RowBlueprint
+
     order = Order(iterations, seconds, _threads(threads), every, _out(out, resume))
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
         watch.phase("compiling (only the first use waits for this)")
         if resume is None:
-            blueprint = _new(game, abstraction, strength, memory, full, seed, base, part)
+            wanted = _wanted(abstraction, memory, full, seed, part, seats, limit, dynamic)
+            blueprint = _new(game, wanted, strength, base)
         else:
             if strength is not None:
                 raise SolverError(f"{resume} has its buckets of hands already: leave --strength out")
-            if base is not None or part is not None:
-                raise SolverError(f"{resume} has its base already: leave --base and --part out")
-            blueprint = _resumed(resume, game, abstraction, memory, full, seed)
+            given = {"--part": part, "--seats": seats, "--limit": limit, "--dynamic": dynamic}
+            if any(given.values()):
+                names = " and ".join(name for name, value in given.items() if value)
+                raise SolverError(f"{resume} goes on with what it learns already: leave {names} out")
+            blueprint = _resumed(resume, game, abstraction, memory, full, seed, base)
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
-        _warm_up(blueprint)
+        if isinstance(blueprint, RowBlueprint) and shown:
+            watch.phase("")
+            say(sizes(blueprint))
+            watch.phase("compiling (only the first use waits for this)")
+        blueprint.warm_up()
         first = blueprint.iteration
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -214,54 +256,78 @@ def _check(order: Order, resume: Path | None) -> None:
         )
 
 
-def _new(
-    game: str | None,
-    abstraction: str | None,
-    strength: Path | None,
-    memory: str | None,
-    full: str | None,
-    seed: int | None,
-    base: Path | None,
-    part: str | None,
-) -> Blueprint:
+def _wanted(
+    abstraction: str | None, memory: str | None, full: str | None, seed: int | None, part: str | None,
+    seats: str | None, limit: str | None, dynamic: str | None,
+) -> Wanted:  # fmt: skip
+    from kibitz.blueprints.rows import Wanted
+
+    chosen = None if seats is None else tuple(_seat(each) for each in seats.split(","))
+    most = None if limit is None else counted(limit)
+    parts = () if dynamic is None else tuple(each.strip() for each in dynamic.split(","))
+    return Wanted(abstraction, bytes_of(memory or MEMORY), seed or 0, full or FULL, part, chosen, most, parts)
+
+
+def _seat(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise SolverError(f"--seats {text}: give numbers from 0 on, such as 0 or 0,2")
+    return int(text)
+
+
+def sizes(blueprint: RowBlueprint) -> str:
+    """What there will be, before it is begun."""
+    from kibitz.report.text import size
+
+    layout, rows = blueprint.layout, blueprint.layout.rows
+    taken = blueprint.table.regret.nbytes + blueprint.table.average.nbytes
+    lines = [f"{layout.size:,} infosets, {layout.columns:,} columns, {size(taken)} of memory"]
+    for name, part, of, counts in zip(rows.buckets, ("", *rows.parts), layout.infosets, layout.counts, strict=True):
+        if counts is not None and of.sum():
+            where = f"in {part}" if part else "elsewhere" if rows.parts else "everywhere"
+            lines.append(f"  {where}: {name}, {'/'.join(f'{n:,}' for n in counts)} buckets, {int(of.sum()):,} infosets")
+    return "\n".join(lines)
+
+
+def _new(game: str | None, wanted: Wanted, strength: Path | None, base: Path | None) -> Blueprint:
+    from kibitz.blueprints.rows import new_blueprint
+    from kibitz.blueprints.saved import load_blueprint
     from kibitz.machine import machine_of
-    from kibitz.solvers.blueprint import Blueprint
 
     if game is None:
         raise SolverError("name the GAME to train for, such as leduc, or a blueprint to go on from with --resume")
-    if (base is None) != (part is None):
+    if (base is None) != (wanted.part is None):
         raise SolverError("--base and --part go together: the blueprint that plays elsewhere, and the part to train")
+    if wanted.seats is not None and base is None:
+        raise SolverError("--seats is for static experts: give --base and --part as well")
     machine = machine_of(game)
-    name = abstraction or machine.default
-    arrays = machine.arrays_from(name, None if strength is None else str(strength))
-    held = None if base is None else Blueprint.load(base, compact=True, game=machine)
-    room = bytes_of(memory or MEMORY)
-    return Blueprint.empty(machine, name, room, seed or 0, full or FULL, arrays, held, part)
+    arrays = machine.arrays_from(wanted.abstraction or machine.default, None if strength is None else str(strength))
+    held = None if base is None else load_blueprint(base, compact=True, game=machine)
+    return new_blueprint(machine, wanted, held, arrays)
 
 
 def _resumed(
-    path: Path, game: str | None, abstraction: str | None, memory: str | None, full: str | None, seed: int | None
-) -> Blueprint:
+    path: Path, game: str | None, abstraction: str | None, memory: str | None, full: str | None, seed: int | None,
+    base: Path | None,
+) -> Blueprint:  # fmt: skip
     """The blueprint to go on from; what is said beside it has to agree."""
+    from kibitz.blueprints.row_blueprint import RowBlueprint
+    from kibitz.blueprints.saved import load_blueprint
     from kibitz.machine import machine_of
-    from kibitz.solvers.blueprint import Blueprint
     from kibitz.solvers.tables import rows_in
+    from kibitz.training import resumed_with
 
     machine = None if game is None else machine_of(game)
-    held = Blueprint.load(path, game=machine)
+    held = resumed_with(load_blueprint(path, game=machine), base)
     said = [("--abstraction", abstraction, held.abstraction), ("--full", full, held.full), ("--seed", seed, held.seed)]
     for name, given, has in said:
         if given is not None and given != has:
             raise ArtefactError(f"{path} was trained with {name} {has}, not {given}: leave {name} out, or start anew")
-    if memory is not None and rows_in(bytes_of(memory), held.machine.actions) != held.capacity:
-        raise ArtefactError(f"{path} has a table of {held.capacity:,} rows, whose size stays: leave --memory out")
+    if memory is not None:
+        if isinstance(held, RowBlueprint):
+            raise ArtefactError(f"{path} has rows by place, whose size follows from its buckets: leave --memory out")
+        if rows_in(bytes_of(memory), held.machine.actions) != held.capacity:
+            raise ArtefactError(f"{path} has a table of {held.capacity:,} rows, whose size stays: leave --memory out")
     return held
-
-
-def _warm_up(blueprint: Blueprint) -> None:
-    from kibitz.solvers.blueprint import warm_up
-
-    warm_up(blueprint.machine)
 
 
 # During
@@ -338,7 +404,7 @@ def as_data(order: Order, blueprint: Blueprint, stopped: bool) -> dict[str, Any]
         "visited_per_second": now.visited / now.seconds if now.seconds > 0 else 0.0,
         "rows": now.rows,
         "capacity": blueprint.capacity,
-        "bytes": blueprint.table.key.nbytes + blueprint.table.value.nbytes,
+        "bytes": blueprint.nbytes,
         "evicted": now.evicted,
         "refused": now.refused,
         "sha256": blueprint.sha256,
@@ -359,8 +425,7 @@ def _print(order: Order, blueprint: Blueprint, stopped: bool, first: int) -> Non
         markup=False,
     )
     rate = now.visited / now.seconds if now.seconds > 0 else 0.0
-    bytes_used = blueprint.table.key.nbytes + blueprint.table.value.nbytes
-    rows = f"{now.rows:,} of {blueprint.capacity:,} ({size(bytes_used)})"
+    rows = f"{now.rows:,} of {blueprint.capacity:,} ({size(blueprint.nbytes)})"
     rows += f"; {now.evicted:,} gave way to others" if now.evicted else ""
     rows += f"; new ones were refused {now.refused:,} times" if now.refused else ""
     out.print(pairs([

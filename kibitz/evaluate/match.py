@@ -152,8 +152,10 @@ def match(
     seatings = seatings_of(machine.players)
     tally, began, stopped, looks = Tally(seatings), time.perf_counter(), "done", 0
     compiled = [getattr(agent, "player", None) for agent in players]
-    if all(player is not None for player in compiled):
-        chunks = _compiled(machine, tuple(compiled), seatings, deals, seed, threads)
+    machine = _met_on(machine, players)
+    alike = _alike(compiled)
+    if alike is not None:
+        chunks = _compiled(machine, alike, seatings, deals, seed, threads)
     else:
         chunks = _thinking(machine, players, seatings, deals, seed)
     try:
@@ -180,6 +182,31 @@ def match(
         tuple(tuple(tally.by_seat(p, seat) for seat in everyone) for p in everyone), tally.edge(), tally.deals,
         len(seatings), time.perf_counter() - began, stopped,
     )  # fmt: skip
+
+
+def _met_on(machine: Machine, players: Sequence[Agent]) -> Machine:
+    """The machine on which players with rows meet: poker with betting by rounds, if one of them has it so."""
+    own = [getattr(player, "machine", machine) for player in players if getattr(player, "view", None) is not None]
+    return next((each for each in own if each.by_rounds), machine)
+
+
+def _alike(players: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Compiled players of one type, which a compiled match asks for; None where there are others.
+
+    Players without rows (uniform, rule) take the types of those who have some. Hashed rows and rows by place do not
+    meet in compiled code.
+    """
+    from kibitz.kernels.walk.players import RULE
+
+    if any(player is None for player in players):
+        return None
+    like = next((player for player in players if int(player.kind) > RULE), players[0])
+    found = tuple(
+        player if int(player.kind) > RULE
+        else player._replace(keys=like.keys, store=like.store, base_keys=like.base_keys, base_store=like.base_store)
+        for player in players
+    )  # fmt: skip
+    return found if len({(type(player.store), type(player.base_store)) for player in found}) == 1 else None
 
 
 def _enough(tally: Tally, until: str | float | None, look: int) -> str:

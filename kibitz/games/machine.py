@@ -51,6 +51,7 @@ class Machine(ABC):
     default = "null"  # the abstraction to train with
     parts: Sequence[str] = ()  # names of the parts of a grafting partition, by number
     advises = False  # whether the game has a rule of thumb
+    by_rounds = False  # poker whose betting is kept by rounds, not as a tree: its states are numbered otherwise
 
     @property
     def compiled(self) -> bool:

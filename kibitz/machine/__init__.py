@@ -3,6 +3,7 @@
 machine_of("toepen")          compiled rules
 machine_of("leduc")           the tree's arrays
 machine_of("my_game.py:Big")  the rules as they are written: slowly
+machine_of("rhode_island", how="rounds")  limit poker, its betting by rounds: what rows that are not hashed ask for
 """
 
 from __future__ import annotations
@@ -14,18 +15,28 @@ from kibitz.games import game as make_game
 from kibitz.games.machine import Machine, RowKeys, row_key
 from kibitz.games.size import MOST_LAID, fits
 
-__all__ = ["Machine", "RowKeys", "machine_of", "row_key"]
+__all__ = ["Machine", "RowKeys", "by_rounds", "machine_of", "row_key"]
 
-HOW = ("auto", "compiled", "tree", "plain")
+HOW = ("auto", "compiled", "rounds", "tree", "plain")
+
+
+def by_rounds(machine: Machine) -> Machine:
+    """The machine of the same game that has its betting by rounds."""
+    return machine if machine.by_rounds else machine_of(machine.rules, how="rounds")
 
 
 def machine_of(game: Any, how: str = "auto") -> Machine:
-    """A game as walks and matches take it. how: compiled, tree or plain, to insist on one of the three."""
+    """A game as walks and matches take it. how: compiled, rounds, tree or plain, to insist on one."""
     if isinstance(game, Machine):
         return game
     if how not in HOW:
         raise GameError(f"how={how!r}: choose {', '.join(HOW)}")
     rules = make_game(game)
+    if how == "rounds":
+        made: Machine | None = getattr(rules, "machine_by_rounds", lambda: None)()
+        if made is None:
+            raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} is no poker: its betting has no rounds")
+        return made
     found: Machine | None = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
     if found is not None:
         return found

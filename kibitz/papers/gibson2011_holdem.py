@@ -32,6 +32,7 @@ from kibitz.papers.holdem_page import (
     SOLVING,
     Results,
     beats,
+    exact_sheet,
     gathered,
     how_measured,
     matches_agree,
@@ -115,23 +116,28 @@ def _of_exploitability(r: Results) -> Iterator[Claim]:
 
 def table(r: Results) -> Sheet:
     rows: list[tuple[str, ...]] = []
+    every = all(r.earns_exactly(name) is not None for name in NAMES)
     for name in NAMES:
         earns, error = r.earns(name)
         rows.append((
-            name, f"{earns:.2f} ± {error:.2f}", *([f"{r.earns_exactly(name):.2f}"] if r.exact else []),
+            name, f"{earns:.2f} ± {error:.2f}", *(_number(r.earns_exactly(name)) if every else []),
             f"{PAPER[name][0]:.2f} ± {PAPER[name][1]:.2f}",
             f"{r.exploitability(name):.2f}" if name in r.exploit else "not measured", f"{PAPER[name][2]:.2f}",
         ))  # fmt: skip
-    exactly = ["exactly"] if r.exact else []
+    exactly = ["exactly"] if every else []
     return Sheet(
         "Table 2, two players: milli-big-blinds a hand",
         ("strategy", "earns", *exactly, "paper", "exploitability", "paper"), rows,
         f"Earnings: the mean over matches against each of the others, {r.setting.deals:,} duplicate deals each, with "
-        f"the 95% interval{'; exactly: over all boards' if r.exact else ''}. Exploitability: the mean of what best "
+        f"the 95% interval{'; exactly: over all boards' if every else ''}. Exploitability: the mean of what best "
         "responses of both seats win in the whole game, exactly. The paper's last row has 797 million infosets, ours "
         f"{r.strategies[FINEST]['infosets']:,}.",
         table=2,
     )  # fmt: skip
+
+
+def _number(x: float | None) -> list[str]:
+    return [] if x is None else [f"{x:.2f}"]
 
 
 def sizes(r: Results) -> Sheet:
@@ -172,7 +178,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             "How the dynamic strategy divides its infosets between the base and the r-expert is not in the paper: here "
             "the rest of the game has one bucket a round less than Base, and the expert has what is left.",
         ),
-        sheets=(table(r), sizes(r), experts(r)),
+        sheets=(table(r), *([exact_sheet(r)] if r.exact else []), sizes(r), experts(r)),
         pictures=(
             Heat("holdem", "What the row wins from the column, milli-big-blinds a hand", NAMES, r.matrix, "mbb/h",
                  (("earns", means),)),

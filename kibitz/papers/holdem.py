@@ -139,6 +139,16 @@ def earned(one: str, other: str, files: Files, device: str, *given: Any) -> dict
             "seconds": time.perf_counter() - began}  # fmt: skip
 
 
+def is_earned(one: str, other: str, files: Files, setting: Setting) -> bool:
+    """Whether what one strategy wins from another over all boards is in the cache, wherever it was found."""
+    from kibitz.sweep.profiles import sweeps_of
+
+    if not all((setting.path(files[name]) / "manifest.json").exists() for name in (one, other)):
+        return False
+    first, second = (setting.profile(files[name]) for name in (one, other))
+    return all(sweep.known_value() is not None for sweep in sweeps_of(poker_of(setting.game), first, second))
+
+
 def gap_within(name: str, file: str, buckets: str, device: str, *given: Any) -> dict[str, Any]:
     """What best responses within its buckets win from a strategy of one view that never forgets, the mean of both
     seats."""

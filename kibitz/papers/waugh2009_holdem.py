@@ -20,6 +20,7 @@ from kibitz.papers.holdem_page import (
     SOLVING,
     Results,
     beats,
+    exact_sheet,
     gathered,
     how_measured,
     matches_agree,
@@ -128,14 +129,7 @@ def table(r: Results) -> Sheet:
 
 
 def over_all_boards(r: Results) -> list[Sheet]:
-    if not r.exact:
-        return []
-    rows: list[tuple[str, ...]] = [
-        (name, *("" if other == name else f"{r.exactly(name, other):.2f}" for other in NAMES),
-         f"{r.earns_exactly(name):.2f}")
-        for name in NAMES
-    ]  # fmt: skip
-    return [Sheet("The same over all boards, exactly", ("strategy", *NAMES, "average"), rows)]
+    return [exact_sheet(r)] if r.exact else []
 
 
 def sizes(r: Results) -> Sheet:

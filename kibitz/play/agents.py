@@ -22,6 +22,7 @@ import numpy as np
 
 from kibitz import spec as specs
 from kibitz import store
+from kibitz.blueprints.saved import load_blueprint
 from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.games.machine import Machine, RowKeys
@@ -132,7 +133,7 @@ def saved_agent(path: str, machine: Machine) -> Compiled:
 
 @lru_cache(8)
 def _loaded(path: str, machine: Machine) -> Blueprint:
-    return Blueprint.load(path, compact=True, game=machine)
+    return load_blueprint(path, compact=True, game=machine)
 
 
 def _compiled_of(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kibitz.errors import GameError
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.views import View
+from kibitz.solvers.tables import looked_up
 
 
 class Compiled:
@@ -34,7 +35,6 @@ class Compiled:
 
     def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]:
         """What it does in an infoset."""
-        from kibitz.kernels.walk.hash import look_up
         from kibitz.kernels.walk.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
 
         kind, width = int(self.player.kind), len(actions)
@@ -49,9 +49,8 @@ class Compiled:
         if int(self.player.part) != ALL_PARTS and self.machine.part_of(seat, infoset) != int(self.player.part):
             assert self.base is not None
             view, rows = self.base, self.player.base_store
-        found = np.zeros((1, self.machine.actions))
         keys = self.machine.keys_of(view, seat, [infoset], [width])
-        look_up(rows, keys, np.array([width], np.int64), found)
+        found = looked_up(rows, keys, np.array([width], np.int64), self.machine.actions)
         result: list[float] = found[0, :width].tolist()
         return result
 

@@ -129,6 +129,16 @@ class Blueprint:
         return self.view.keys
 
     @property
+    def nbytes(self) -> int:
+        """Memory of the rows."""
+        return sum(array.nbytes for array in self.table if isinstance(array, np.ndarray))
+
+    @property
+    def walked_game(self) -> Any:
+        """The game as kernels walk it."""
+        return self.machine.game
+
+    @property
     def rows(self) -> int:
         """Rows in use."""
         return int(self.counts[1])
@@ -172,15 +182,28 @@ class Blueprint:
 
     def step(self, count: int, threads: int, pool: ThreadPoolExecutor) -> None:
         """So many iterations, up to the next halving at most."""
-        from kibitz.kernels.walk.hash import scale
-
         last = self.iteration + count
         self.counts += walked(self, self.mask(), self.base_player(), self.iteration, last, threads, pool)
         halve = last == self.next_halving
         self.iteration = last
         if halve:
-            places = np.linspace(0, self.capacity, threads + 1).astype(np.int64)
-            list(pool.map(lambda k: scale(self.table, places[k], places[k + 1], np.float32(0.5)), range(threads)))
+            self.halve(threads, pool)
+
+    def warm_up(self) -> None:
+        """Compile what training runs, so that its clock measures the training."""
+        from kibitz.kernels.walk.hash import scale
+
+        machine = self.machine
+        tiny = Blueprint(machine, machine.view(), tables.table_of(tables.LEAST_ROWS, machine.actions))
+        tiny.train(iterations=1)
+        scale(tiny.table, np.int64(0), np.int64(1), np.float32(0.5))
+
+    def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
+        """Halve regrets and averages."""
+        from kibitz.kernels.walk.hash import scale
+
+        places = np.linspace(0, self.capacity, threads + 1).astype(np.int64)
+        list(pool.map(lambda k: scale(self.table, places[k], places[k + 1], np.float32(0.5)), range(threads)))
 
     def order(self) -> Any:
         """How to walk: external sampling, all seats."""
@@ -251,7 +274,7 @@ class Blueprint:
 
 
 def walked(
-    blueprint: Blueprint, mask: Any, base: Any, first: int, last: int, threads: int, pool: ThreadPoolExecutor
+    blueprint: Blueprint, mask: Any, base: Any, first: int, last: int, threads: int, pool: ThreadPoolExecutor | None
 ) -> NDArray[np.int64]:
     """Walk iterations first..last - 1 into a blueprint's table; returns what happened (kernels.walk.hash)."""
     from kibitz.kernels.walk.walk import workspace
@@ -264,11 +287,12 @@ def walked(
     def work(k: int) -> NDArray[np.int64]:
         work = workspace(machine.depth, machine.words, machine.actions)
         machine.train(
-            machine.game, blueprint.keys, blueprint.table, mask, base, order, bounds[k], bounds[k + 1], work
+            blueprint.walked_game, blueprint.keys, blueprint.table, mask, base, order, bounds[k], bounds[k + 1], work
         )  # fmt: skip
         return work.count
 
-    found: NDArray[np.int64] = np.sum(list(pool.map(work, range(pieces))) if threads > 1 else [work(0)], axis=0)
+    done = [work(0)] if threads == 1 or pool is None else list(pool.map(work, range(pieces)))
+    found: NDArray[np.int64] = np.sum(done, axis=0)
     return found
 
 
@@ -290,15 +314,6 @@ def player(
     return Player(np.int64(kind), keys, store, np.int64(part), base.keys, base.table)
 
 
-def warm_up(machine: Machine) -> None:
-    """Compile what training runs, so that its clock measures the training."""
-    from kibitz.kernels.walk.hash import scale
-
-    tiny = Blueprint(machine, machine.view(), tables.table_of(tables.LEAST_ROWS, machine.actions))
-    tiny.train(iterations=1)
-    scale(tiny.table, np.int64(0), np.int64(1), np.float32(0.5))
-
-
 def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
     """What a blueprint plays at each infoset of its game, laid out: for games small enough to be measured exactly.
 
@@ -306,17 +321,14 @@ def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
     """
     if tree.spec and tree.spec != blueprint.machine.spec:
         raise SolverError(f"the tree is of {tree.spec}, the blueprint of {blueprint.machine.spec}")
-    from kibitz.kernels.walk.hash import look_up
     from kibitz.profile import Profile
 
-    width, actions = tree.infosets.width, blueprint.machine.actions
-    rows = np.zeros((len(width), actions))
-    look_up(blueprint.table, blueprint.machine.keys_at(blueprint.view, tree.infosets), width.astype(np.int64), rows)
+    width, actions, machine = tree.infosets.width.astype(np.int64), blueprint.machine.actions, blueprint.machine
+    rows = tables.looked_up(blueprint.table, machine.keys_at(blueprint.view, tree.infosets), width, actions)
     if blueprint.base is not None:
-        inside = blueprint.machine.parts_at(tree.infosets) == blueprint.part
-        other = np.zeros_like(rows)
-        keys = blueprint.machine.keys_at(blueprint.base.view, tree.infosets)
-        look_up(blueprint.base.table, keys, width.astype(np.int64), other)
+        inside = machine.parts_at(tree.infosets) == blueprint.part
+        keys = machine.keys_at(blueprint.base.view, tree.infosets)
+        other = tables.looked_up(blueprint.base.table, keys, width, actions)
         rows = np.where(inside[:, None], rows, other)
     meta = {
         "game": tree.spec, "tree": tree.digest, "solver": "blueprint", "abstraction": blueprint.abstraction,

@@ -66,6 +66,20 @@ def table_of(rows: int, actions: int) -> Any:
     return hash_store(rows, actions)
 
 
+def looked_up(table: Any, keys: NDArray[np.uint64], widths: NDArray[np.int64], actions: int) -> NDArray[np.float64]:
+    """[n, actions]  average strategies of rows by key, whatever keeps them."""
+    found = np.zeros((len(keys), actions))
+    if hasattr(table, "key"):
+        from kibitz.kernels.walk.hash import look_up
+
+        look_up(table, keys, widths, found)
+    else:
+        from kibitz.kernels.walk.columns import read
+
+        read(table, keys, widths, found)
+    return found
+
+
 def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     """A table that holds some rows and little more."""
     from kibitz.kernels.walk.hash import fill
@@ -142,7 +156,7 @@ def save(blueprint: Any, path: str | os.PathLike[str], over: Callable[[dict[str,
 def load(cls: type[Any], path: str | os.PathLike[str], compact: bool, game: Any) -> Any:
     held = store.load(path, KIND, mmap=True)
     try:
-        machine = _machine(held.meta, game, path)
+        machine = machine_named(held.meta, game, path)
         base = None
         if "base" in held.meta:
             under = {name.removeprefix(BASE): x for name, x in held.arrays.items() if name.startswith(BASE)}
@@ -159,7 +173,7 @@ def load(cls: type[Any], path: str | os.PathLike[str], compact: bool, game: Any)
     return made
 
 
-def _machine(meta: dict[str, Any], game: Any, path: str | os.PathLike[str]) -> Machine:
+def machine_named(meta: dict[str, Any], game: Any, path: str | os.PathLike[str]) -> Machine:
     """The machine of the game that a file names, or of the one that the user names."""
     if game is None:
         return machine_of(recalled(meta.get("game"), Path(path), "game= (or --game GAME)"))

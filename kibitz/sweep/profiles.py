@@ -62,6 +62,11 @@ def against(
     game: Poker, one: Profile | str, other: Profile | str, tell: Tell | None = None, device: str = "cpu"
 ) -> tuple[float, float]:
     """What `one` wins from `other` in seat 0 and in seat 1. device: cpu or gpu."""
+    first, second = sweeps_of(game, one, other, device)
+    return first.value(tell), -second.value(tell)
+
+
+def sweeps_of(game: Poker, one: Profile | str, other: Profile | str, device: str = "cpu") -> tuple[Sweep, Sweep]:
+    """Two players, `one` in seat 0 and in seat 1."""
     mine, his = seats_of(game, one), seats_of(game, other)
-    first = Sweep(game, (mine[0], his[1]), device=device).value(tell)
-    return first, -Sweep(game, (his[0], mine[1]), device=device).value(tell)
+    return Sweep(game, (mine[0], his[1]), device=device), Sweep(game, (his[0], mine[1]), device=device)

@@ -217,7 +217,16 @@ class Sweep:
         """Who found the best responses, if they are in the cache."""
         from kibitz.kernels.poker.sweep import BEST
 
-        recipe = self.recipe((0, 1), BEST)
+        return self._maker((0, 1), BEST)
+
+    def known_value(self) -> str | None:
+        """Who found the value, if it is in the cache."""
+        from kibitz.kernels.poker.sweep import PLAYED
+
+        return self._maker((0,), PLAYED)
+
+    def _maker(self, seats: tuple[int, ...], mode: int) -> str | None:
+        recipe = self.recipe(seats, mode)
         return maker(recipe) if self.shards and state(recipe) == "made" else None
 
     def value(self, tell: Tell | None = None) -> float:

@@ -64,6 +64,7 @@ def lifted(course, strategy):
     return Profile(course.form.infosets, strategy[course.solver.column], {"tree": course.tree.digest})
 
 
+@pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
 def test_counts(results):
     found = results.counted
     for name, kinds in COUNTS.items():
@@ -76,6 +77,7 @@ def test_counts(results):
     assert all("10 of 10 of the thesis' counts are met exactly" in sheet.note for sheet in sheets)
 
 
+@pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
 def test_values(results):
     fractions = {str(game): fraction for game, (_, fraction) in results.values.items()}
     assert fractions == {
@@ -180,6 +182,7 @@ def test_looks():
         assert looks[-1] == iterations and list(looks) == sorted(set(looks)) and looks[0] >= 1
 
 
+@pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
 def test_all_abstractions_are_trained(results):
     for mode in (True, False):
         trained = results.trained[mode]
@@ -206,6 +209,7 @@ def test_best_responses_to_the_baseline():
     assert len(trained.score[BASELINE].looks) == 3
 
 
+@pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
 def test_the_same_seeds_give_the_same_figures(results, monkeypatch):
     monkeypatch.setattr(le2021_runs, "LARGE", Setting(2, 2, 2, True))
     monkeypatch.setattr(le2021_runs, "counted", lambda game: {})
@@ -223,6 +227,7 @@ def test_the_same_seeds_give_the_same_figures(results, monkeypatch):
             assert np.array_equal(found.approximate.values, again.small[key][deck].approximate.values)
 
 
+@pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
 def test_small_games(results):
     assert [round(results.small[True, True][deck].uniform, 4) for deck in le2021.DECKS] == [2.5059, 2.2583, 2.2897]
     for games in results.small.values():
@@ -243,6 +248,7 @@ def test_verdicts():
     assert exact.verdict == "false: it is 5" and exact.cell((False,)) == "false" and exact.stands is False
 
 
+@pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
 def test_the_report(results, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")

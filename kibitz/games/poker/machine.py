@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.games.poker.acpc import Definition
 from kibitz.games.poker.betting import BettingTree
 from kibitz.games.poker.cards import Cards, cards_of, text_of
+from kibitz.games.poker.rounds import EXIT, HALF, Rounds
+from kibitz.games.poker.rows import RowLayout, Rows
 from kibitz.games.poker.views import bucket_view, mixed_view, plain_view
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.spec import unknown
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 WORDS = 7  # of a state
+LOWER = (1 << HALF) - 1
 ABOUT = {
     "isomorphic": "names of suits; nothing is lost, as betting names no suit",
     "ranks": "suits",
@@ -39,16 +43,14 @@ class PokerMachine(Machine):
     default = "isomorphic"
     abstractions = ABOUT
 
-    def __init__(self, rules: Game, betting: BettingTree) -> None:
+    def __init__(self, rules: Game, betting: BettingTree | Rounds) -> None:
         from kibitz.kernels.poker.machine import duel, train
 
         self.rules, self.betting, self.definition = rules, betting, betting.definition
         self.train, self.duel = train, duel
-        first, child = children_of(betting)
-        self.game = game_of(betting, first, child)
-        widths = np.diff(first)[betting.turn >= 0]
-        self.actions = int(widths.max(initial=1))
-        self.depth = most_decisions(betting, first, child)
+        self.by_rounds = isinstance(betting, Rounds)
+        self.game, self.depth = game_of(betting)
+        self.actions = max([1, *map(len, betting.actions)])
         self._views: dict[str, RowKeys] = {}  # of buckets, by fingerprint
         self.parts = [f"round {k}" for k in range(1, self.definition.rounds + 1)]
 
@@ -79,6 +81,26 @@ class PokerMachine(Machine):
             self._views[buckets.digest] = RowKeys(buckets.name, bucket_view(buckets), {DIGEST: fingerprint})
         return self._views[buckets.digest]
 
+    def row_view(self, rows: Rows, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
+        """Rows that lie where their place and bucket say. digests: of the buckets that they were trained within."""
+        made = import_module(f"{__package__.split('.')[0]}.abstractions.buckets")
+        if not isinstance(self.betting, Rounds):
+            raise GameError(f"{self.spec} has its betting as a tree, and rows by place need it by rounds")
+        every = [made.hand_buckets(self.definition, name) if name else None for name in rows.buckets]
+        now = ["" if buckets is None else buckets.digest for buckets in every]
+        if digests is not None and now != list(digests):
+            changed = next(name for name, a, b in zip(rows.buckets, now, digests, strict=False) if a != b)
+            raise GameError(f"{changed} makes other buckets now than those that it was trained within")
+        layout = RowLayout(self.betting, rows, [None if buckets is None else buckets.counts for buckets in every])
+        held = [buckets for buckets in every if buckets is not None]
+        number = np.cumsum([buckets is not None for buckets in every]) - 1
+        keys = mixed_view(held, np.maximum(number, 0)[layout.part], layout.column)
+        named = [name for name in rows.buckets if name]
+        name = named[0] if len(named) == 1 else ", ".join(
+            f"{part or 'elsewhere'}: {name}" for part, name in zip(("", *rows.parts), rows.buckets, strict=True) if name
+        )  # fmt: skip
+        return layout, RowKeys(name, keys, {DIGEST: np.frombuffer(bytes.fromhex("".join(now)), np.uint8)})
+
     def _mixed(self, made: Any, layout: Any) -> RowKeys:
         """Buckets that change from node to node of the betting."""
         every = [made.hand_buckets(self.definition, view.name) for view in layout.views]
@@ -105,7 +127,7 @@ class PokerMachine(Machine):
         for i, text in enumerate(infosets):
             cards, _, done = str(text).partition(":")
             node = self._node(seat, done, str(text))
-            level = int(self.betting.round[node])
+            level = int(self.betting.round[node & LOWER])
             if (cards, level) not in held:
                 held[cards, level] = self._dealt(seat, level, cards, str(text))
             states[i] = held[cards, level]
@@ -116,7 +138,7 @@ class PokerMachine(Machine):
 
     def part_of(self, seat: int, infoset: str) -> int:
         """The betting round."""
-        return int(self.betting.round[self._node(seat, infoset.partition(":")[2], infoset)])
+        return int(self.betting.round[self._node(seat, infoset.partition(":")[2], infoset) & LOWER])
 
     def hand(self, seed: int, number: int) -> Hand:
         return PokerHand(self.rules, self.definition, seed, number)
@@ -149,16 +171,20 @@ class PokerMachine(Machine):
         return found
 
     def _node(self, seat: int, done: str, infoset: str) -> int:
-        """The betting node at which a seat acts after some betting."""
-        node = self._nodes.get(done)
-        if node is None or self.betting.turn[node] != seat:
+        """The betting node at which a seat acts after some betting, as a word."""
+        try:
+            node = self.betting.word(done) if isinstance(self.betting, Rounds) else self._nodes[done]
+        except KeyError:
+            node = -1
+        if node < 0 or self.betting.turn[node & LOWER] != seat:
             raise GameError(f"{infoset!r} is no infoset of seat {seat} in {self.spec}: it does not act after {done!r}")
         return node
 
     @property
     def _nodes(self) -> dict[str, int]:
-        """Betting nodes by their text."""
+        """Betting nodes of a tree by their text."""
         if not hasattr(self, "_by_text"):
+            assert isinstance(self.betting, BettingTree)
             text = self.betting.text
             self._by_text = {text[node]: node for node in np.flatnonzero(self.betting.turn >= 0).tolist()}
         return self._by_text
@@ -212,24 +238,67 @@ def most_decisions(betting: BettingTree, first: Ints, child: Ints) -> int:
     return max(1, depth)
 
 
-def game_of(betting: BettingTree, first: Ints, child: Ints) -> PokerGame:
-    """What kernels take. All games have one type, so that kernels are compiled once."""
+def most_decisions_of_rounds(rounds: Rounds) -> int:
+    """Decisions on a history, at most: of the longest betting of each round."""
+    depth = np.zeros(len(rounds) + 1, np.int64)
+    for node in range(len(rounds) - 1, -1, -1):  # children come after their parents
+        below = rounds.child[rounds.first[node] : rounds.first[node + 1]].astype(np.int64)
+        depth[node] = 1 + depth[np.where(below < EXIT, below, -1)].max() if len(below) else 0
+    longest = np.zeros(rounds.definition.rounds, np.int64)
+    np.maximum.at(longest, rounds.round, depth[:-1])
+    return max(1, int(longest.sum()))
+
+
+def columns_of(rounds: Rounds) -> tuple[Ints, Ints]:
+    """([N] columns that the seat of a node has for each bucket at its place, [N] which of them is the node's first).
+
+    A place is a node of the first round, or a whole instance: its seat's decisions lie side by side for each bucket,
+    as a walk comes to most of them together.
+    """
+    widths, turn = np.diff(rounds.first), rounds.turn
+    stride, offset = widths.copy(), np.zeros(len(rounds), np.int64)
+    for begin, end in pairwise(rounds.begin[1:].tolist()):
+        for seat in range(rounds.definition.players):
+            own = begin + np.flatnonzero(turn[begin:end] == seat)
+            if len(own):
+                offset[own] = np.cumsum(widths[own]) - widths[own]
+                stride[own] = widths[own].sum()
+    return stride, offset
+
+
+def game_of(betting: BettingTree | Rounds) -> tuple[PokerGame, int]:
+    """(what kernels take, decisions of a history at most). All games have one type, so kernels are compiled once."""
     from kibitz.kernels.poker.machine import PokerGame
 
-    definition = betting.definition
+    definition, players = betting.definition, betting.definition.players
     ends = np.flatnonzero(betting.turn == TERMINAL)
-    node = np.zeros((len(betting), 4), np.int32)
+    node = np.zeros((len(betting), 6), np.int32)
+    root = 0
+    if isinstance(betting, Rounds):
+        if len(betting) * len(betting.root) >= 1 << 32:
+            raise GameError(f"the betting of {definition.name or 'this poker game'} has too many ways: fewer raises")
+        first, child = betting.first, betting.child.astype(np.int64)
+        instance = np.stack([betting.root, betting.next], axis=1)
+        carried, early = betting.carried, betting.early
+        node[:, 4:] = np.stack(columns_of(betting), axis=1)
+        depth = most_decisions_of_rounds(betting)
+    else:
+        first, child = children_of(betting)
+        instance, carried, early = np.zeros((1, 2), np.uint32), np.zeros((1, players), np.int64), len(betting)
+        depth = most_decisions(betting, first, child)
+        root = int(child[0]) if betting.turn[0] == CHANCE else 0
     node[:, 0] = betting.turn
     node[:, 1] = first[:-1]
     node[:, 2] = np.diff(first)
     node[ends, 1] = np.arange(len(ends))
-    node[ends, 2] = betting.folded[ends] @ (1 << np.arange(definition.players))
+    node[ends, 2] = betting.folded[ends] @ (1 << np.arange(players))
     node[:, 3] = betting.round
-    root = int(child[0]) if betting.turn[0] == CHANCE else 0
-    mark = np.ones(sum(definition.board) + definition.players * definition.hole, np.uint64)
+    mark = np.ones(sum(definition.board) + players * definition.hole, np.uint64)
     mark[: sum(definition.board)] = np.repeat(np.arange(definition.rounds) + 2, definition.board)
-    return PokerGame(
-        node, child.astype(np.uint32), betting.paid[ends].astype(np.float64), np.array(definition.deck, np.uint8),
-        np.cumsum([0, *definition.board]).astype(np.uint64), mark, np.uint64(definition.players),
-        np.uint64(definition.hole), np.uint64(root),
+    made = PokerGame(
+        node, child.astype(np.uint32), betting.paid[ends].astype(np.float64), instance, carried.astype(np.float64),
+        np.zeros(1, np.uint8), np.uint64(early), np.array(definition.deck, np.uint8),
+        np.cumsum([0, *definition.board]).astype(np.uint64), mark, np.uint64(players), np.uint64(definition.hole),
+        np.uint64(root),
     )  # fmt: skip
+    return made, depth

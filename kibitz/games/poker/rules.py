@@ -222,10 +222,24 @@ class Poker:
         return [took - gave for took, gave in zip(won, paid, strict=True)]
 
     def machine(self) -> Machine:
-        """The compiled rules, for walks and matches; refused where the betting is too large for a tree."""
+        """The compiled rules, for walks and matches. Betting that is too large for a tree is kept by rounds, in limit
+        games; without limit it is refused."""
+        from kibitz.games.poker import rounds
         from kibitz.games.poker.machine import PokerMachine
 
-        return PokerMachine(self, self.betting)
+        try:
+            return PokerMachine(self, self.betting)
+        except GameError:
+            if not rounds.fits(self.definition):
+                raise
+        return self.machine_by_rounds()
+
+    def machine_by_rounds(self) -> Machine:
+        """The same with betting by rounds, even where a tree would fit."""
+        from kibitz.games.poker.machine import PokerMachine
+        from kibitz.games.poker.rounds import rounds_of
+
+        return PokerMachine(self, rounds_of(self.definition))
 
 
 def poker(file: str, ranks: int = 0, suits: int = 0) -> Poker:

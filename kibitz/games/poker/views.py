@@ -24,7 +24,7 @@ def plain_view(kind: int) -> PokerView:
 
     return PokerView(
         np.int64(kind), np.zeros(1, np.uint64), np.zeros(1, np.uint16), np.zeros(1, np.uint32), _read_only(),
-        np.zeros(1, np.uint64), np.zeros(1, np.uint64),
+        np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.zeros((1, 1), np.int64),
     )  # fmt: skip
 
 
@@ -81,12 +81,15 @@ def bucket_view(buckets: HandBuckets) -> PokerView:
         head[at.FIRST], head[at.LEAST] = add(last.first), add(last.least)
     return at.PokerView(
         np.int64(at.BUCKETS), np.concatenate(pieces), np.concatenate(narrow), np.concatenate(wide), river,
-        np.full(max(1, memo), at.NOWHERE), np.zeros(1, np.uint64),
+        np.full(max(1, memo), at.NOWHERE), np.zeros(1, np.uint64), np.zeros((1, 1), np.int64),
     )  # fmt: skip
 
 
-def mixed_view(every: Sequence[HandBuckets], of_node: NDArray[Any]) -> PokerView:
-    """A view in which each betting node has buckets of its own. of_node: [betting nodes] which."""
+def mixed_view(
+    every: Sequence[HandBuckets], of_place: NDArray[Any], column: NDArray[np.int64] | None = None
+) -> PokerView:
+    """A view in which each place of the betting has buckets of its own. of_place: [places] which; column: [places,
+    seats] where their rows begin, if they are not hashed."""
     from kibitz.kernels.poker import buckets as at
 
     made = [bucket_view(buckets) for buckets in every]
@@ -105,7 +108,9 @@ def mixed_view(every: Sequence[HandBuckets], of_node: NDArray[Any]) -> PokerView
         np.concatenate([getattr(view, what) for view in made]) for what in ("words", "narrow", "wide", "memo")
     )
     river = max((view.river for view in made), key=len)
-    return at.PokerView(np.int64(at.BUCKETS), words, narrow, wide, river, memo, begins[np.asarray(of_node, np.int64)])
+    column = np.zeros((1, 1), np.int64) if column is None else column
+    start = begins[np.asarray(of_place, np.int64)] if len(made) > 1 else np.zeros(1, np.uint64)
+    return at.PokerView(np.int64(at.BUCKETS), words, narrow, wide, river, memo, start, column)
 
 
 def seen_cards(cards: NDArray[np.integer]) -> Words:

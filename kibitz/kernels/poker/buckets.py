@@ -53,16 +53,17 @@ class PokerView(NamedTuple):
     wide: np.ndarray  # uint32[]  those with more than 65,536
     river: np.ndarray  # uint16[]  how far ahead hands of hold'em are on the river, read-only
     memo: np.ndarray  # uint64[]
-    start: np.ndarray  # uint64[]  by betting node, where its numbers begin in `words`; one for all nodes
+    start: np.ndarray  # uint64[]  by place, where its numbers begin in `words`; one for all places
+    column: np.ndarray  # int64[P, n]  the first column of the rows of a place and seat; one entry: they are hashed
 
 
 @part
-def at_node(view, node):
-    """What a betting node sees through."""
+def at_place(view, place):
+    """What a place of the betting sees through."""
     if len(view.start) == 1:
         return view
-    words = view.words[view.start[node] :]
-    return PokerView(view.kind, words, view.narrow, view.wide, view.river, view.memo, view.start)
+    words = view.words[view.start[place] :]
+    return PokerView(view.kind, words, view.narrow, view.wide, view.river, view.memo, view.start, view.column)
 
 
 @part

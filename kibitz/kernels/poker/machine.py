@@ -4,8 +4,12 @@ The cards of a hand are numbered: those of the board first, then each seat's. A 
 they are turned already or not, so that all seatings of a duplicate deal meet the same board. Betting nodes at which
 only cards come are left out of the lists of children.
 
+A betting node is a word: an instance of a round's betting, and in the lower half a node (`kibitz.games.poker.rounds`).
+A betting tree that is laid out whole has one instance.
+
 A key is a hash of a betting node and of what the seat sees (`sight`). Two different rows of a table with R rows share
-one with probability R^2 / 2^65. Under a view of buckets it is one of node and bucket, and no two rows share one.
+one with probability R^2 / 2^65. Under a view of buckets it is one of node and bucket, and no two rows share one. Where
+a view says in which column the rows of a place begin, a key is a row's first column and one more.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import numpy as np
 from kibitz.kernels.cards.ranking import value_of, value_of_three, with_card
 from kibitz.kernels.jit import ONE, THREE, TWO, U64, kernel
 from kibitz.kernels.jit import part as piece
-from kibitz.kernels.poker.buckets import BUCKETS, ISOMORPHIC, RANKS, RAW, at_node, bucket_of
+from kibitz.kernels.poker.buckets import BUCKETS, ISOMORPHIC, RANKS, RAW, at_place, bucket_of
 from kibitz.kernels.walk.dispatch import register
 from kibitz.kernels.walk.machine import key as machine_key
 from kibitz.kernels.walk.players import play_deals
@@ -25,20 +29,26 @@ from kibitz.kernels.walk.random import GOLDEN, NONE, mix, next_below
 from kibitz.kernels.walk.walk import walk_all
 
 NAMES = {"null": RAW, "isomorphic": ISOMORPHIC, "ranks": RANKS}
-TURN, FIRST, COUNT, ROUND = U64(0), U64(1), U64(2), U64(3)  # columns of `node`
+TURN, FIRST, COUNT, ROUND, STRIDE, OFFSET = (U64(k) for k in range(6))  # columns of `node`
+BEGIN, NEXT = U64(0), U64(1)  # columns of `instance`
+EXIT = U64(1 << 31)
 SIX, TEN, TWENTY, THIRTY, FORTY, FIFTY = U64(6), U64(10), U64(20), U64(30), U64(40), U64(50)
 M6 = U64(63)
-THIRTEEN, THIRTY_TWO = U64(13), U64(32)
+THIRTEEN, HALF, LOWER = U64(13), U64(32), U64(0xFFFFFFFF)
 PAIRS = U64(13 * 13)
 
 
 class PokerGame(NamedTuple):
-    """B betting nodes, E ends, n seats, R rounds."""
+    """B betting nodes, E ends, n seats, R rounds; I instances, P places."""
 
-    node: np.ndarray  # int32[B, 4]  turn; first child and their number, or at an end its number and a mask of the seats
-    #   that folded; betting round
-    child: np.ndarray  # uint32[]  nodes by parent: the next at which somebody acts, or an end
-    paid: np.ndarray  # float64[E, n]  chips that each seat has put in
+    node: np.ndarray  # int32[B, 6]  turn; first child and their number, or at an end its number and a mask of the seats
+    #   that folded; betting round; columns of its seat at this place for each bucket, and which of them is its first
+    child: np.ndarray  # uint32[]  nodes by parent: the next at which somebody acts, or an end; or EXIT and a number
+    paid: np.ndarray  # float64[E, n]  chips that each seat has put in, since the instance began
+    instance: np.ndarray  # uint32[I, 2]  first node; the instance that the first exit leads to
+    carried: np.ndarray  # float64[I, n]  chips put in before
+    part: np.ndarray  # uint8[P]  the part of a grafting partition that a place is in; one entry: parts are rounds
+    early: np.uint64  # nodes of the first round: the places of later instances are numbered from here on
     deck: np.ndarray  # uint8[D]  cards: rank * 4 + suit
     board: np.ndarray  # uint64[R + 1]  cards on the board before those of each round come, and in the end
     mark: np.ndarray  # uint64[]  when each card of a deal came: 1 the seats' own, 2 those of the first round, ...
@@ -116,6 +126,22 @@ def value_at(game, state, board, seat):
     return U64(value_of(hand))
 
 
+# Where the betting stands
+
+
+@piece
+def place_of(game, node):
+    """The place of a betting node: itself in the first round, else its instance."""
+    instance = node >> HALF
+    return game.early + instance - ONE if instance else node
+
+
+@piece
+def spot_of(game, node):
+    """A number of a betting node, below 2^32."""
+    return (node >> HALF) * U64(len(game.node)) + (node & LOWER)
+
+
 # What a seat sees
 
 
@@ -163,7 +189,7 @@ def seen_cards(game, state, seat, number):
 @piece
 def bucket_key(bucket, node):
     """The key of a bucket at a betting node, by a hash that is one to one and 0 for 0 alone."""
-    return mix((node << THIRTY_TWO | bucket) + ONE)
+    return mix((node << HALF | bucket) + ONE)
 
 
 @piece
@@ -201,32 +227,42 @@ def deal(game, random):
 
 
 def turn(game, state):
-    return np.int64(game.node[state.node, TURN])
+    return np.int64(game.node[state.node & LOWER, TURN])
 
 
 def width(game, state):
-    return U64(game.node[state.node, COUNT])
+    return U64(game.node[state.node & LOWER, COUNT])
 
 
 def after(game, state, action):
-    to = game.child[U64(game.node[state.node, FIRST]) + U64(action)]
-    return PokerState(U64(to), state.a, state.b, state.c, state.d, state.e, state.f)
+    instance = state.node >> HALF
+    to = U64(game.child[U64(game.node[state.node & LOWER, FIRST]) + U64(action)])
+    if to >= EXIT:
+        instance = U64(game.instance[instance, NEXT]) + (to ^ EXIT)
+        to = U64(game.instance[instance, BEGIN])
+    return PokerState(instance << HALF | to, state.a, state.b, state.c, state.d, state.e, state.f)
 
 
 def key(game, view, state):
-    at = state.node
+    at = state.node & LOWER
     seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
     if view.kind == BUCKETS:
-        return bucket_key(bucket_of(at_node(view, at), seen_cards(game, state, seat, number), number), at)
-    return joined(sight(game, view, state, seat, number), at)
+        place = place_of(game, state.node)
+        bucket = bucket_of(at_place(view, place), seen_cards(game, state, seat, number), number)
+        if len(view.column) > 1:
+            begin = U64(view.column[place, seat]) + U64(game.node[at, OFFSET])
+            return begin + bucket * U64(game.node[at, STRIDE]) + ONE
+        return bucket_key(bucket, spot_of(game, state.node))
+    return joined(sight(game, view, state, seat, number), spot_of(game, state.node))
 
 
 def payoff(game, state, seat):
     """What a seat takes out of the pots, less what it put in; pots as in kibitz.games.poker.rules.winnings."""
     seat = U64(seat)
-    paid = game.paid[U64(game.node[state.node, FIRST])]
-    folded = U64(game.node[state.node, COUNT])
-    mine = paid[seat]
+    paid = game.paid[U64(game.node[state.node & LOWER, FIRST])]
+    carried = game.carried[state.node >> HALF]
+    folded = U64(game.node[state.node & LOWER, COUNT])
+    mine = paid[seat] + carried[seat]
     if (folded >> seat) & ONE:
         return -mine
     better = tied = NONE  # masks of seats
@@ -245,13 +281,13 @@ def payoff(game, state, seat):
     while below < mine:  # the pots that the seat has paid into, the lowest first
         level = mine
         for other in range(game.seats):
-            if below < paid[other] < level:
-                level = paid[other]
+            if below < paid[other] + carried[other] < level:
+                level = paid[other] + carried[other]
         inside = 0.0
         winners = 1.0
         beaten = False
         for other in range(game.seats):
-            if paid[other] >= level:
+            if paid[other] + carried[other] >= level:
                 inside += 1.0
                 winners += 1.0 if (tied >> other) & ONE else 0.0
                 beaten = beaten or (better >> other) & ONE != NONE
@@ -262,7 +298,9 @@ def payoff(game, state, seat):
 
 
 def part(game, state):
-    return np.int64(game.node[state.node, ROUND])
+    if len(game.part) > 1:
+        return np.int64(game.part[place_of(game, state.node)])
+    return np.int64(game.node[state.node & LOWER, ROUND])
 
 
 register(PokerGame, deal, turn, width, after, key, payoff, part)

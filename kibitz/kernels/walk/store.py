@@ -39,6 +39,12 @@ def is_open(store, at, action):
     return True
 
 
+@optional
+def regret_of(store, at, action):
+    """The regret of an action, where actions may be passed over; a store that does not say it passes over none."""
+    return 0.0
+
+
 @stub
 def add_average(store, at, width, weight, probability):
     """Add a strategy to the average."""

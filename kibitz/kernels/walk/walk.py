@@ -11,6 +11,9 @@ A decision whose actions are being tried has a *frame*: its state, its row and t
 recursion: Numba crashes when it loads such a function from its cache. A decision that may not move (`Mask`) is played
 by the base and sampled like chance.
 
+An action that is regretted less than `prune`, which is below 0, is passed over in most walks of external sampling; its
+regret then stays [Brown & Sandholm 2019]. It is one that is not played, so what the decision is worth is not touched.
+
 External sampling keeps the average strategy of the seat after the one that walks, wherever the walk passes: for two
 players that is the other, and for three each seat's average is kept on the walks of one other alone, with the
 probability of its own moves times that of moves which do not depend on it.
@@ -26,12 +29,14 @@ from kibitz.kernels.jit import ONE, U64, part
 from kibitz.kernels.walk.machine import CHANCE, END, after, deal, draw, keep, kept, key, level, payoff, turn, width
 from kibitz.kernels.walk.players import FREE, fixed, strategy
 from kibitz.kernels.walk.random import GOLDEN, NONE, SCRATCH, choose, mix, next_unit
-from kibitz.kernels.walk.store import add_average, add_regret, is_open, locate, matched, settle
+from kibitz.kernels.walk.store import add_average, add_regret, is_open, locate, matched, regret_of, settle
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
 AT, KEY, WIDTH, ACTION, MINE = U64(0), U64(1), U64(2), U64(3), U64(4)  # columns of `frame`
 OTHERS, OWN, SAMPLED, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
 VISITED = 0
+UNPRUNED = 0.05  # share of the walks that pass over nothing
+PASSED = np.inf  # the value of an action that was passed over
 
 
 class Order(NamedTuple):
@@ -44,6 +49,7 @@ class Order(NamedTuple):
     seed: np.int64
     players: np.uint64
     seats: np.uint64  # mask of those that walk
+    prune: float = 0.0  # regret below which actions are passed over; 0: none are
 
 
 class Workspace(NamedTuple):
@@ -58,6 +64,12 @@ class Workspace(NamedTuple):
 
 
 @part
+def passed_over(store, at, a, probability, prune):
+    """Whether a walk leaves an action out that may be played."""
+    return prune < 0.0 and probability[a] == 0.0 and regret_of(store, at, a) < prune
+
+
+@part
 def walk(game, view, store, mask, base, order, seat, weight, work):
     """One walk for one seat; work.random[0] says where its random numbers begin. Returns the sampled value."""
     mode = order.mode
@@ -69,6 +81,9 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
     sampled = 1.0
     value = 0.0
     state = deal(game, random)
+    prune = 0.0
+    if order.prune < 0.0 and mode == EXTERNAL and next_unit(random) >= UNPRUNED:
+        prune = order.prune
     while True:
         while True:  # down, to the end
             mover = turn(game, state)
@@ -125,8 +140,8 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                 sampled *= tried[a]
                 own *= probability[a]
             else:
-                while not is_open(store, at, a):
-                    values[a] = 0.0
+                while not is_open(store, at, a) or passed_over(store, at, a, probability, prune):
+                    values[a] = PASSED if is_open(store, at, a) else 0.0
                     a += ONE
                 if mode == CHANCE_ONLY:
                     if mine:
@@ -152,8 +167,10 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             else:
                 values[a] = value
                 a += ONE
-                while a < actions and not is_open(store, at, a):
-                    values[a] = 0.0
+                while a < actions and (
+                    not is_open(store, at, a) or passed_over(store, at, a, probability, prune)
+                ):
+                    values[a] = PASSED if is_open(store, at, a) else 0.0
                     a += ONE
                 if a < actions:
                     work.frame[top, ACTION] = a
@@ -167,7 +184,12 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                 level(game, view, kept(work.states, top, state), values)
             value = 0.0
             for b in range(actions):
-                value += probability[b] * values[b]
+                if values[b] != PASSED:
+                    value += probability[b] * values[b]
+            if prune < 0.0:
+                for b in range(actions):
+                    if values[b] == PASSED:
+                        values[b] = value
             if mine:
                 others = reach[top, OTHERS]
                 add_regret(store, at, work.frame[top, KEY], actions, others, values, value, order.evict, count)

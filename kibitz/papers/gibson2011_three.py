@@ -1,0 +1,205 @@
+"""The strategies of [Gibson & Szafron 2011, Sec. 6] for limit Texas hold'em for three: sizes, training, matches.
+
+Strategies are blueprints in a folder, trained for a share of the hours that are given; what was stopped goes on, and
+more hours go on from fewer. Figures are in thousandths of a big blind a hand.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from kibitz.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows
+from kibitz.blueprints.saved import load_blueprint
+from kibitz.errors import SolverError
+from kibitz.games.poker.rows import Rows
+from kibitz.host import cores
+from kibitz.machine import Machine, machine_of
+from kibitz.poker.row_experts import RowExpert, row_experts, trained_expert
+from kibitz.training import Saver, continued
+
+BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
+OLD, NEW = "like ACPC-09", "like ACPC-10"
+NAMES = (BASE, DYNAMIC, EACH, PAIRS, ALL, OLD, NEW)
+FILES = {BASE: "base", DYNAMIC: "dynamic", EACH: "each", PAIRS: "pairs", ALL: "all", OLD: "acpc-09", NEW: "acpc-10"}
+SEATS: Mapping[str, Any] = {EACH: "each", PAIRS: [[0, 1], [1, 2], [2, 0]], ALL: "all", NEW: "all"}
+ONTO = {EACH: BASE, PAIRS: BASE, ALL: BASE, NEW: "the base of ACPC-10"}  # what experts are stitched onto
+OLD_BUCKETS = "percentile([169, 16, 16, 16], recall=false)"
+NEW_BUCKETS = "percentile([169, 900, 100, 16], recall=false)"
+NEW_INSIDE = "percentile([169, {0}, {1}, {2}], recall=false)"
+NEW_SHARES = (60_000, 180_000, 26_160)  # buckets of the experts of the competition's winner after the flop
+SHARES = {BASE: 0.2, DYNAMIC: 0.16, ALL: 0.14, EACH: 0.14, PAIRS: 0.1, OLD: 0.1, ONTO[NEW]: 0.08, NEW: 0.08}
+STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
+EXPERTS_AN_HOUR = 10_000_000  # infosets of an expert, for each hour of the whole
+EVERY = 120.0  # seconds between saves
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is run, as plain data."""
+
+    game: str
+    limit: int  # infosets of a computation
+    experts: int  # ... of an expert
+    seconds: float  # of training in all
+    deals: int  # of each combination of three
+    folder: str
+    seed: int
+
+    @property
+    def machine(self) -> Machine:
+        return _machine(self.game)
+
+    def path(self, name: str) -> Path:
+        return Path(self.folder) / f"{name}.blueprint"
+
+    def spent(self, name: str) -> float:
+        """Seconds of training of a strategy's one computation, or of each of its experts."""
+        return self.seconds * SHARES[name] / (len(PARTS) * {EACH: 3, PAIRS: 3}.get(name, 1) if name in SEATS else 1)
+
+
+def arguments(setting: Setting) -> tuple[Any, ...]:
+    return tuple(getattr(setting, each.name) for each in fields(setting))
+
+
+def experts_limit(limit: int, hours: float) -> int:
+    """Infosets of an expert, in powers of two, so that somewhat longer runs go on with the same."""
+    return min(limit, EXPERTS_AN_HOUR << max(0, round(math.log2(max(hours, 0.01)))))
+
+
+@lru_cache(1)
+def _machine(game: str) -> Machine:
+    return machine_of(game, how="rounds")
+
+
+def unit_of(machine: Any) -> float:
+    return 1000.0 / float(max(machine.definition.blinds))
+
+
+# Training
+
+
+def rows_of(name: str, setting: Setting) -> Rows:
+    """Which rows a strategy has that is trained in one computation."""
+    if name == DYNAMIC:
+        return dynamic_rows(*dynamic_buckets(setting.machine, PARTS, setting.limit), PARTS)
+    if name == BASE:
+        return Rows((base_buckets(setting.machine, setting.limit),))
+    return Rows((OLD_BUCKETS if name == OLD else NEW_BUCKETS,))
+
+
+def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
+    """A strategy of one computation: trained, or found trained for long enough. Base is put aside on the way."""
+    setting = Setting(*given)
+    path, wanted = setting.path(file), setting.spent(name)
+    rows = rows_of(name, setting)
+    held = (path / "manifest.json").exists()
+    made = load_blueprint(path, game=setting.machine) if held else None
+    if made is not None and (not isinstance(made, RowBlueprint) or made.layout.rows != rows):
+        raise SolverError(f"{path} has other rows than this run: choose another folder, or remove it")
+    found: Any = made or RowBlueprint.laid_out(setting.machine, rows, setting.seed)
+    saver = Saver(found, path, held, EVERY, lambda said: None)
+    found.warm_up()
+    for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
+        if found.seconds < share * wanted:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if continued(found, saver, None, share * wanted - found.seconds, cores()):
+                raise KeyboardInterrupt
+            if name == BASE and share < 1:
+                found.played().save(setting.path(f"{file}-{stage}"), lambda meta: True)
+    found.played().save(setting.path(f"{file}-played"), lambda meta: True)
+    return facts(name, found)
+
+
+def facts(name: str, made: RowBlueprint) -> dict[str, Any]:
+    now = made.progress()
+    return {
+        "name": name, "buckets": made.abstraction, "infosets": made.layout.size, "columns": made.layout.columns,
+        "bytes": made.nbytes, "iterations": now.iteration, "decisions": now.visited, "seconds": now.seconds,
+    }  # fmt: skip
+
+
+def experts_of(name: str, setting: Setting, base: RowBlueprint) -> list[RowExpert]:
+    if name != NEW:
+        return row_experts(base, PARTS, SEATS[name], limit=setting.experts)
+    found = []
+    for part in PARTS:  # as the competition's winner divides them
+        decisions = decisions_in(base.machine, (part,))[1][1:]
+        whole = sum(count * n for count, n in zip(decisions, NEW_SHARES, strict=True))
+        share = min(1.0, setting.experts / whole)
+        inside = NEW_INSIDE.format(*(max(1, int(share * n)) for n in NEW_SHARES))
+        found += row_experts(base, (part,), SEATS[name], inside=inside)
+    return found
+
+
+def base_file(name: str) -> str:
+    return "acpc-10-base" if name == NEW else FILES[BASE]
+
+
+def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
+    """One expert of a strategy: trained, or found trained for long enough."""
+    setting = Setting(*given)
+    base = played(base_file(name), setting)
+    of = experts_of(name, setting, base)[number]
+    folder = Path(setting.folder) / FILES[name]
+    made = trained_expert(base, of, folder, seconds=setting.spent(name), seed=setting.seed + number)
+    small = folder / f"{of.name}-played.blueprint"
+    made.played().save(small, lambda meta: True)
+    return {**facts(name, made), "part": of.part, "seats": list(of.seats), "keeps": list(of.keeps),
+            "buckets": of.buckets, "small": str(small)}  # fmt: skip
+
+
+def played(file: str, setting: Setting) -> RowBlueprint:
+    """A strategy in bytes."""
+    name = file if file.rpartition("-")[2].isdecimal() and file.startswith(FILES[BASE] + "-") else f"{file}-played"
+    found = load_blueprint(setting.path(name), compact=True, game=setting.machine)
+    assert isinstance(found, RowBlueprint)
+    return found
+
+
+def joined(name: str, *given: Any) -> dict[str, Any]:
+    """A base with its experts, in bytes."""
+    setting = Setting(*given)
+    base = played(base_file(name), setting)
+    parts: dict[str, dict[int, RowBlueprint]] = {part: {} for part in PARTS}
+    for of in experts_of(name, setting, base):
+        path = Path(setting.folder) / FILES[name] / f"{of.name}-played.blueprint"
+        made = load_blueprint(path, compact=True, game=setting.machine)
+        assert isinstance(made, RowBlueprint)
+        parts[of.part].update(dict.fromkeys(of.keeps, made))
+    found = stitched(base, parts)
+    found.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
+    return {"name": name, "infosets": found.layout.size, "columns": found.layout.columns, "buckets": found.abstraction}
+
+
+# Matches
+
+
+def tables_of_three() -> list[tuple[str, str, str]]:
+    """All combinations of three strategies."""
+    return list(combinations(NAMES, 3))
+
+
+def won(files: tuple[str, str, str], number: int, *given: Any) -> dict[str, Any]:
+    """What three strategies win at one table: every deal in all six seatings."""
+    from kibitz.evaluate.match import match
+    from kibitz.play.agents import blueprint_agent
+
+    setting = Setting(*given)
+    machine, unit = setting.machine, unit_of(setting.machine)
+    players = {file: blueprint_agent(played(file, setting), machine, file) for file in dict.fromkeys(files)}
+    began = time.perf_counter()
+    found = match(machine, *(players[file] for file in files), deals=setting.deals, seed=setting.seed + number)
+    return {
+        "files": list(files), "mean": [unit * score.mean for score in found.scores],
+        "error": [unit * (score.interval[1] - score.mean) for score in found.scores],
+        "seats": [[unit * score.mean for score in seats] for seats in found.seats],
+        "hands": found.deals * found.seatings, "seconds": time.perf_counter() - began,
+    }  # fmt: skip
