@@ -335,12 +335,23 @@ def settle(betting, group, hands, board, seat, mode, strategies, roots, after, r
             above[at, x] += copies * value[i * LANES + x]
 
 
+@part
+def never_come_to(roots):
+    """Whether the other never comes to a group; before the first round, where nothing is said, he does."""
+    for x in range(U64(roots.shape[0])):
+        if roots[x] != 0.0:
+            return False
+    return roots.shape[0] > 0
+
+
 @kernel
 def open_round(betting, hands, board, seat, strategies, roots, onto, room):
     """The other's reach at the roots of the next round's groups: onto [groups, hands, LANES], from roots [groups, hands
     before x LANES]."""
     other = 1 - seat
     for group in range(betting.group_node.shape[0] - 1):
+        if never_come_to(roots[group]):
+            continue
         begin(hands, board, roots[group], room.reach[0])
         first = betting.group_node[group]
         for k in range(betting.group_node[group + 1] - first):
@@ -359,6 +370,8 @@ def close_round(betting, hands, low, high, seat, mode, strategies, roots, after,
     board that is not of the last round.
     """
     for group in range(betting.group_node.shape[0] - 1):  # on all boards, while its strategy is in the cache
+        if never_come_to(roots[group]):
+            continue
         for board in range(U64(low), U64(high)):
             settle(betting, group, hands, board, seat, mode, strategies, roots[group], after, room, above[group])
 
