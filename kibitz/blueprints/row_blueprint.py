@@ -132,7 +132,8 @@ class RowBlueprint(Blueprint):
     # Playing
 
     def player(self, greedy: bool = False) -> Any:
-        """One who plays, wherever it has rows: an expert alone plays its part, a stitched strategy everything."""
+        """One who plays, wherever it has rows: an expert alone plays its part, a stitched strategy everything. Matches
+        are quickest between those in bytes (`played`)."""
         from kibitz.kernels.walk.players import AVERAGE, GREEDY, Player
 
         kind = np.int64(GREEDY if greedy else AVERAGE)
@@ -147,21 +148,21 @@ class RowBlueprint(Blueprint):
         nothing = ByteStore(np.zeros(1, np.uint8))  # of the type that a base has, so that walks are compiled once
         return Player(np.int64(UNIFORM), self.keys, nothing, np.int64(-1), self.keys, nothing)
 
-    def shares(self) -> NDArray[np.uint8]:
-        """[columns]  the average strategy in bytes: each action's share of 255."""
+    def shares(self, greedy: bool = False) -> NDArray[np.uint8]:
+        """[columns]  the average strategy in bytes: each action's share of 255. greedy: all on the largest regret."""
         if not self.trainable:
             found: NDArray[np.uint8] = self.table.share
             return found
         from kibitz.kernels.walk.columns import to_bytes
 
         out = np.zeros(self.layout.columns, np.uint8)
-        to_bytes(self.machine.game.node, *blocks_of(self.layout), self.layout.column, self.table,
+        to_bytes(self.machine.game.node, *blocks_of(self.layout), self.layout.column, self.table, greedy,
                  np.zeros(self.machine.actions), out)  # fmt: skip
         return out
 
-    def played(self) -> RowBlueprint:
-        """The same strategy, in bytes."""
-        return self if not self.trainable else self._in_bytes(self.shares())
+    def played(self, greedy: bool = False) -> RowBlueprint:
+        """The same strategy, in bytes; greedy: always the action that is regretted most."""
+        return self if not self.trainable else self._in_bytes(self.shares(greedy))
 
     def _in_bytes(self, shares: NDArray[np.uint8]) -> RowBlueprint:
         from kibitz.kernels.walk.columns import ByteStore

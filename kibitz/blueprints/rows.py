@@ -75,15 +75,23 @@ def expert_rows(base: RowBlueprint, part: str, buckets: str, seats: Sequence[int
     return Rows((base.layout.rows.buckets[0] if others else "", buckets), (part,), outside=others)
 
 
-def expert_buckets(base: RowBlueprint, part: str, limit: int, seats: Sequence[int] | None = None) -> str:
-    """The finest percentile buckets for a static expert."""
+def expert_buckets(
+    base: RowBlueprint, part: str, limit: int, seats: Sequence[int] | None = None, room: int | None = None
+) -> str:
+    """The finest percentile buckets for a static expert. room: infosets of its part alone, at most."""
     machine = base.machine
     rows = expert_rows(base, part, "any", seats)
     outside = 0
     if rows.outside:
         outside = RowLayout(rounds_in(machine), rows, [base.layout.counts[0], None]).size
     inside = decisions_in(machine, (part,))[1]
-    return percentile_spec(finest_after(inside, limit - outside, hands_before(machine)), forget=1)
+    left = limit - outside if room is None else min(limit - outside, room)
+    if left <= 0:
+        raise SolverError(
+            f"the seats outside of S have {outside:,} infosets elsewhere already, which is the limit of {limit:,} or "
+            "more: a larger limit, or a coarser base"
+        )
+    return percentile_spec(finest_after(inside, left, hands_before(machine)), forget=1)
 
 
 def dynamic_buckets(machine: Machine, parts: Sequence[str], limit: int) -> tuple[str, str]:

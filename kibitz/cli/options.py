@@ -43,10 +43,12 @@ RANGES: dict[str, Range] = {
     "--deals": Range(1, EVERYWHERE),
     "--every": SECONDS,
     "--hands": Range(1, EVERYWHERE),
+    "--hours": Range(0, 1e5, above=True),
     "--iterations": Range(0, EVERYWHERE),
     "--jobs": Range(1, 1_024),
     "--limit": Range(0, EVERYWHERE),
     "--memory": Range(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
+    "--players": Range(2, 3),
     "--rounds": Range(1, 99),
     "--sampled": Range(1, EVERYWHERE),
     "--sampled-seeds": Range(1, 1_000),

@@ -10,7 +10,7 @@ import typer
 
 from kibitz.cli import complete
 from kibitz.cli.common import Json, check_file, console, note, print_json
-from kibitz.cli.options import number
+from kibitz.cli.options import counted, number
 from kibitz.cli.watch import Watch
 from kibitz.errors import ArtefactError, SpecError
 
@@ -41,6 +41,19 @@ def paper(
     ],
     table: Annotated[
         str | None, typer.Option("--table", metavar="N", help="Print only this table; the report has all.")
+    ] = None,
+    players: Annotated[
+        int, number("--players", metavar="N", help="gibson2011 --table 2: limit hold'em for two, or for three.")
+    ] = 2,
+    hours: Annotated[
+        float | None,
+        number("--hours", metavar="H", help="Limit hold'em for three: the time for all of it. Default: 2."),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit", metavar="N", help="Limit hold'em for three: infosets of a computation. Default: 162M."
+        ),
     ] = None,
     part: Annotated[
         str | None,
@@ -111,13 +124,14 @@ def paper(
 
     Reports are written as Markdown, HTML and JSON, with plots. waugh2009 takes a few minutes; le2021, about Toepen, up
     to twenty; gibson2011 half an hour, most of it for the paper's own method (--sampled); sandholm, up to half an hour
-    a part. Limit hold'em, gibson2011 --table 2 and waugh2009 --table 3, takes hours. Results are kept run by run: after
-    Ctrl-C the same command continues.
+    a part. Limit hold'em, gibson2011 --table 2 and waugh2009 --table 3, takes hours; for three as many as are given.
+    Results are kept run by run: after Ctrl-C the same command continues.
 
     \b
     Examples:
       kibitz paper gibson2011 --table 1
       kibitz paper gibson2011 --table 2 --quick
+      kibitz paper gibson2011 --table 2 --players 3 --hours 2
       kibitz paper waugh2009 --table 2 --starts 24
       kibitz paper waugh2009 --table 3 --quick
       kibitz paper all --out runs/papers --markdown docs/stitching.md
@@ -131,22 +145,32 @@ def paper(
         raise SpecError("toepen is not a paper but a benchmark: kibitz bench --only toepen-full")
     if name not in (*PAPERS, "all"):
         raise SpecError(f"unknown paper {name!r}: choose {', '.join(PAPERS)} or all")
+    three = players == 3
+    if three and (name, table) != ("gibson2011", "2"):
+        raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")
+    if (hours is not None or limit is not None) and not three:
+        raise SpecError("--hours and --limit are for gibson2011 --table 2 --players 3")
+    if three and (iterations is not None or exact):
+        raise SpecError("hold'em for three is trained by the clock, and matched: --hours instead of --iterations")
     names = list(STITCHING) if name == "all" else [name]
-    found = {each: table_alone(each, table if len(names) == 1 else None) for each in names}
+    chosen = "2 for three" if three else table
+    found = {each: table_alone(each, chosen if len(names) == 1 else None) for each in names}
     if table is not None and (len(names) > 1 or table not in found[name].tables):
-        listed = {each: (*experiment(each).tables, *experiment(each).alone) for each in names}
+        listed = {each: (*experiment(each).tables, *(x for x in experiment(each).alone if x.isdecimal()))
+                  for each in names}  # fmt: skip
         tables = "; ".join(f"{each} has {' and '.join(of) or 'none'}" for each, of in listed.items())
         raise SpecError(f"--table {table} does not fit: {tables}")
     if part is not None and part not in found[names[0]].parts:
         parts = " and ".join(experiment("sandholm").parts)
         raise SpecError(f"--part {part} does not fit {name}: sandholm has {parts}")
     given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs,
-             "sampled": sampled, "sampled_seeds": sampled_seeds}  # fmt: skip
+             "sampled": sampled, "sampled_seeds": sampled_seeds, "hours": hours,
+             "limit": None if limit is None else counted(limit)}  # fmt: skip
     own = {k: v for k, v in given.items() if v is not None}
     first = found[names[0]]
     if part is not None and starts is None:
         own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
-    alone = f"-table-{table}" if table in experiment(names[0]).alone else ""
+    alone = f"-table-{table}" + "-three" * three if table in experiment(names[0]).alone else ""
     if exact and not alone:
         raise SpecError("--exact is for gibson2011 --table 2 and waugh2009 --table 3: all else is exact already")
     plan = replace(first.quick if quick else first.plan, seed=seed, exact=exact, **own)  # type: ignore[arg-type]
@@ -169,7 +193,7 @@ def paper(
             def told(what: str, done: int, of: int, each: str = each) -> None:
                 watch.phase(f"{each}, {what}" + f": {done} of {of} runs" * (of > 1))
 
-            outcome = recompute(each, plan, told, shelves[each], table if alone else None)
+            outcome = recompute(each, plan, told, shelves[each], chosen if alone else None)
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
             outcomes.append(outcome)

@@ -41,6 +41,9 @@ class Plan:
     part: str = ""  # of a paper that has several; empty: all of them
     folder: str = "runs/papers"  # where large results are kept, beside reports
     exact: bool = False  # measure what takes hours on cores too
+    hours: float | None = None  # limit hold'em for three: of the whole
+    limit: int | None = None  # ... infosets of a computation
+    quick: bool = False  # ... on a deck of 16 cards
 
     def __post_init__(self) -> None:
         if self.starts < 1:
@@ -49,6 +52,8 @@ class Plan:
             raise SpecError(f"until={self.until:g} must be above 0 and iterations={self.iterations} 1 or more")
         if self.sampled < 1 or self.sampled_seeds < 1:
             raise SpecError(f"sampled={self.sampled} and sampled_seeds={self.sampled_seeds} must be 1 or more")
+        if self.hours is not None and not self.hours > 0:
+            raise SpecError(f"hours={self.hours:g} must be above 0")
         if self.seed < 0 or (self.jobs is not None and self.jobs < 1):
             raise SpecError(f"seed={self.seed} must be 0 or more and jobs={self.jobs} 1 or more")
         if WEIGHT not in self.weights or len(set(self.weights)) < len(self.weights) or not min(self.weights) >= 0:

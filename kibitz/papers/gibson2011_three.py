@@ -128,7 +128,7 @@ def facts(name: str, made: RowBlueprint) -> dict[str, Any]:
 
 def experts_of(name: str, setting: Setting, base: RowBlueprint) -> list[RowExpert]:
     if name != NEW:
-        return row_experts(base, PARTS, SEATS[name], limit=setting.experts)
+        return row_experts(base, PARTS, SEATS[name], limit=setting.limit, room=setting.experts)
     found = []
     for part in PARTS:  # as the competition's winner divides them
         decisions = decisions_in(base.machine, (part,))[1][1:]
@@ -203,3 +203,19 @@ def won(files: tuple[str, str, str], number: int, *given: Any) -> dict[str, Any]
         "seats": [[unit * score.mean for score in seats] for seats in found.seats],
         "hands": found.deals * found.seatings, "seconds": time.perf_counter() - began,
     }  # fmt: skip
+
+
+def bounded(name: str, *given: Any) -> dict[str, Any]:
+    """What a trained responder wins from two copies of a strategy: at most what a best response does."""
+    from kibitz.play.agents import blueprint_agent
+    from kibitz.play.lower_bound import lower_bound
+
+    setting = Setting(*given)
+    unit = unit_of(setting.machine)
+    target = blueprint_agent(played(FILES[name], setting), setting.machine, name)
+    seconds = max(1.0, setting.spent(BASE) / 10)
+    found = lower_bound(target, rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
+                        seed=setting.seed + 300)  # fmt: skip
+    score = found.result.scores[0]
+    return {"name": name, "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean),
+            "iterations": found.iterations, "buckets": found.abstraction, "seconds": seconds}  # fmt: skip

@@ -16,8 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from kibitz.blueprints.row_blueprint import RowBlueprint
+from kibitz.blueprints.rows import Wanted, new_blueprint
 from kibitz.errors import SolverError
 from kibitz.evaluate.match import Result, match
+from kibitz.host import cores
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.compiled import Compiled
 from kibitz.solvers.blueprint import Blueprint, walked
@@ -56,12 +59,16 @@ def respond(
         raise SolverError("say how long the responder learns: iterations, or seconds")
     if int(target.player.kind) == UNIFORM:
         raise SolverError("the uniform player needs no responder: measure it by a match")
-    made = Blueprint.empty(target.machine, abstraction, memory, seed)
+    name = target.machine.default if abstraction is None else abstraction
+    made = new_blueprint(target.machine, Wanted(name, memory, seed))
     began, mask = time.perf_counter(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
-    with ThreadPoolExecutor(1) as pool:
+    threads = cores() if isinstance(made, RowBlueprint) else 1
+    made.warm_up()
+    with ThreadPoolExecutor(threads) as pool:
         while iterations is None or made.iteration < iterations:
-            last = made.iteration + BLOCK if iterations is None else min(made.iteration + BLOCK, iterations)
-            made.counts += walked(made, mask, target.player, made.iteration, last, 1, pool)
+            block = threads * BLOCK
+            last = made.iteration + block if iterations is None else min(made.iteration + block, iterations)
+            made.counts += walked(made, mask, target.player, made.iteration, last, threads, pool)
             made.iteration = last
             if on_block is not None:
                 on_block(last)
@@ -83,8 +90,11 @@ def lower_bound(
 ) -> LowerBound:
     """Train a responder, then let it play deals that it has not learned from, against the target in all other seats."""
     made = respond(target, abstraction, seconds=seconds, iterations=iterations, seed=seed, on_block=on_block)
-    responder = blueprint_agent(made, target.machine, f"responder({made.abstraction})")
-    responder.player = made.player(greedy=True)
+    if isinstance(made, RowBlueprint):
+        responder = blueprint_agent(made.played(greedy=True), made.machine, f"responder({made.abstraction})")
+    else:
+        responder = blueprint_agent(made, target.machine, f"responder({made.abstraction})")
+        responder.player = made.player(greedy=True)
     others = [target] * (target.machine.players - 1)
     result = match(target.machine, responder, *others, deals=deals, seed=seed + 1)
     return LowerBound(result, made.abstraction, made.iteration, made.rows)

@@ -42,9 +42,11 @@ class RowExpert:
 
 
 def row_experts(
-    base: RowBlueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None
-) -> list[RowExpert]:
-    """All computations: each part, for each S. inside: buckets in the parts; or a limit on infosets that chooses them.
+    base: RowBlueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None,
+    room: int | None = None,
+) -> list[RowExpert]:  # fmt: skip
+    """All computations: each part, for each S. inside: buckets in the parts; or a limit on infosets that chooses them,
+    and one on those of a part alone (room).
 
     With a limit all experts of a part see through the same buckets, those that fit for every S.
     """
@@ -53,7 +55,7 @@ def row_experts(
     found = []
     for part in parts:
         for chosen, keeps in seat_sets(seats, base.machine.players):
-            buckets = inside or expert_buckets(base, part, limit or 0, chosen)
+            buckets = inside or expert_buckets(base, part, limit or 0, chosen, room)
             found.append(RowExpert(part, tuple(chosen), tuple(keeps), buckets))
     if inside is None:  # seats with fewer decisions outside would have room for more
         coarsest = {part: min((each.buckets for each in found if each.part == part), key=_fineness) for part in parts}

@@ -113,8 +113,8 @@ def read(store, keys, widths, out):
 
 
 @kernel
-def to_bytes(node, span, buckets, column, store, probability, out):
-    """The average strategy of all rows as shares of 255, which sum to 255.
+def to_bytes(node, span, buckets, column, store, most, probability, out):
+    """The average strategy of all rows as shares of 255, which sum to 255; most: all on the largest regret instead.
 
     node: int32[N, 6] of `kernels/poker/machine.py`; span: int64[P, 2] nodes of a place; buckets: int64[P]; column:
     int64[P, seats]; out: uint8[C].
@@ -126,7 +126,10 @@ def to_bytes(node, span, buckets, column, store, probability, out):
             width = U64(node[k, 2])
             for bucket in range(buckets[place]):
                 at = U64(column[place, node[k, 0]] + bucket * node[k, 4] + node[k, 5])
-                average_of(store, at, width, probability)
+                if most:
+                    greedy_of(store.regret, at, width, probability)
+                else:
+                    average_of(store, at, width, probability)
                 left = 255
                 best = U64(0)
                 for a in range(width):
