@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.blueprints.row_blueprint import RowBlueprint, stitched
-from kibitz.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows
+from kibitz.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
 from kibitz.blueprints.saved import load_blueprint
 from kibitz.errors import SolverError
 from kibitz.games.poker.rows import Rows
@@ -31,10 +31,9 @@ NAMES = (BASE, DYNAMIC, EACH, PAIRS, ALL, OLD, NEW)
 FILES = {BASE: "base", DYNAMIC: "dynamic", EACH: "each", PAIRS: "pairs", ALL: "all", OLD: "acpc-09", NEW: "acpc-10"}
 SEATS: Mapping[str, Any] = {EACH: "each", PAIRS: [[0, 1], [1, 2], [2, 0]], ALL: "all", NEW: "all"}
 ONTO = {EACH: BASE, PAIRS: BASE, ALL: BASE, NEW: "the base of ACPC-10"}  # what experts are stitched onto
-OLD_BUCKETS = "percentile([169, 16, 16, 16], recall=false)"
-NEW_BUCKETS = "percentile([169, 900, 100, 16], recall=false)"
-NEW_INSIDE = "percentile([169, {0}, {1}, {2}], recall=false)"
-NEW_SHARES = (60_000, 180_000, 26_160)  # buckets of the experts of the competition's winner after the flop
+FORGETFUL = "percentile([{0}, {1}, {2}, {3}], recall=false)"
+NEW_COUNTS = (900, 100, 25)  # buckets of the base of the competition's winner after the flop
+NEW_SHARES = (60_000, 180_000, 26_160)  # ... of its experts
 SHARES = {BASE: 0.2, DYNAMIC: 0.16, ALL: 0.14, EACH: 0.14, PAIRS: 0.1, OLD: 0.1, ONTO[NEW]: 0.08, NEW: 0.08}
 STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
 EXPERTS_AN_HOUR = 10_000_000  # infosets of an expert, for each hour of the whole
@@ -92,7 +91,14 @@ def rows_of(name: str, setting: Setting) -> Rows:
         return dynamic_rows(*dynamic_buckets(setting.machine, PARTS, setting.limit), PARTS)
     if name == BASE:
         return Rows((base_buckets(setting.machine, setting.limit),))
-    return Rows((OLD_BUCKETS if name == OLD else NEW_BUCKETS,))
+    first = hands_before(setting.machine)
+    _, flop, turn, river = decisions_in(setting.machine, ())[0]
+    if name == OLD:  # the same number in each round
+        most = max(1, (setting.limit - first) // (flop + turn + river))
+        return Rows((FORGETFUL.format(first, most, most, most),))
+    after, last = NEW_COUNTS[:2], NEW_COUNTS[2]
+    left = setting.limit - after[0] * flop - after[1] * turn
+    return Rows((FORGETFUL.format(first, *after, max(1, min(last, left // river))),))
 
 
 def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
@@ -134,7 +140,7 @@ def experts_of(name: str, setting: Setting, base: RowBlueprint) -> list[RowExper
         decisions = decisions_in(base.machine, (part,))[1][1:]
         whole = sum(count * n for count, n in zip(decisions, NEW_SHARES, strict=True))
         share = min(1.0, setting.experts / whole)
-        inside = NEW_INSIDE.format(*(max(1, int(share * n)) for n in NEW_SHARES))
+        inside = FORGETFUL.format(hands_before(base.machine), *(max(1, int(share * n)) for n in NEW_SHARES))
         found += row_experts(base, (part,), SEATS[name], inside=inside)
     return found
 

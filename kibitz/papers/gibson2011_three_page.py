@@ -217,8 +217,9 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
     )  # fmt: skip
     return Page(
         about=(
-            f"{setting.game}: percentile E[HS^2] buckets, before the flop 169 hands that are forgotten later, from the "
-            f"flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} infosets, experts "
+            f"{setting.game}: percentile E[HS^2] buckets; before the flop hands as they are, up to suits, which are "
+            f"forgotten later; from the flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} "
+            "infosets, experts "
             f"{setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All training together "
             f"took {spent:,.0f} seconds; the same command with more --hours goes on from here."
         ),

@@ -148,7 +148,7 @@ def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
     if held.machine.spec != machine.spec:
         raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
     base = None if held.base is None else held.base.view
-    return _compiled_of(machine, held.player(), name, held.view, base)
+    return _compiled_of(held.machine, held.player(), name, held.view, base)
 
 
 def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
