@@ -46,6 +46,7 @@ NAMES = [
     "expectation(BUDGETS)",
     "potential(BUDGETS)",
     "potential(BUDGETS, metric=emd, inner=5)",
+    "potential(BUDGETS, recall=false)",
 ]
 
 

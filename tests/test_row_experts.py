@@ -205,8 +205,8 @@ def test_chance_sampling_and_pruning(tiny):
     from kibitz.solvers.blueprint import blueprint_profile
     from kibitz.tree import tree_of
 
-    machine = machine_of(f"poker(file={tiny})", how="rounds")
-    tree, rows = tree_of(game(f"poker(file={tiny})")), Rows(("percentile([4, 20], recall=false)",))
+    machine = machine_of(game(f"poker(file={tiny}, ranks=3)"), how="rounds")
+    tree, rows = tree_of(machine.rules), Rows(("percentile([4, 20], recall=false)",))
     found, visited = {}, {}
     for name, how in (("external", {}), ("chance", {"sampling": "chance"}), ("pruned", {"prune": -200.0})):
         made = RowBlueprint.laid_out(machine, rows, **how)

@@ -185,7 +185,9 @@ def _expectation(buckets: Any, metric: str = "ehs") -> Callable[..., Made]:
     return make
 
 
-def _potential(buckets: Any, metric: str = "l2", inner: int = 0, seed: int = 0) -> Callable[..., Made]:
+def _potential(
+    buckets: Any, metric: str = "l2", inner: int = 0, seed: int = 0, recall: bool = True
+) -> Callable[..., Made]:
     _check_metric("potential", metric, DISTANCES)
     if not (inner == 0 or 2 <= inner <= MOST_INNER):
         raise SpecError(f"potential: inner={inner} should be from 2 to {MOST_INNER}, or 0 for as many as is usual")
@@ -194,8 +196,8 @@ def _potential(buckets: Any, metric: str = "l2", inner: int = 0, seed: int = 0) 
         each = budgets("potential", buckets, hands.last + 1)
         wide = inner or (0 if _entries(hands) < KEPT else INNER)
         _check_memory(hands, (wide or MOST) + 10, f"; inner= below {wide or MOST} takes less")
-        setting = Setting(metric, wide, seed)
-        return *potential_rounds(hands, each, setting, stages, tell), {"metric": metric, "seed": seed}
+        setting = Setting(metric, wide, seed, recall)
+        return *potential_rounds(hands, each, setting, stages, tell), {"metric": metric, "seed": seed, "recall": recall}
 
     return make
 

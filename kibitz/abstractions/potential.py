@@ -2,6 +2,7 @@
 
     potential([20, 800, 4800, 28800])                       # buckets of each round, in all
     potential([13, 100, 500], metric=emd, inner=64, seed=1)
+    potential([169, 900, 100, 25], recall=false)            # a bucket says nothing of those before it
 
 A hand of a round is the distribution of what it is in the next: a histogram over buckets there. For the first round a
 *bottom-up pass* makes these: hands of the last round are clustered by their chance to win, hands of the round before by
@@ -9,7 +10,8 @@ their histograms over those clusters, and so on up to the first round, whose han
 as it may have. For round 2, a bottom-up pass is made for each bucket of round 1, of hands that are compatible with it,
 and the hands of round 2 are clustered into 1, 2, ... buckets; an integer programme (`allocate.py`) decides how many
 children each bucket of round 1 has. Its error is the sum of the distances of hands from the centres of their buckets,
-weighted by the chance to be dealt them. Later rounds likewise; in the last one there is no potential left, and hands
+weighted by the chance to be dealt them. (With recall=false all hands of a round are clustered together.) Later rounds
+likewise; in the last one there is no potential left, and hands
 are clustered on a line by strength, exactly.
 
 The clusters of bottom-up passes are `inner` for each parent, and are forgotten once the round above has its buckets.
@@ -67,6 +69,7 @@ class Setting:
     metric: str
     inner: int  # clusters of a parent in bottom-up passes; 0: by rule
     seed: int
+    recall: bool = True  # whether a bucket tells the one before it
 
     @property
     def norm(self) -> int:
@@ -95,7 +98,7 @@ def potential_rounds(
     rounds: list[RoundBuckets] = []
     facts: list[dict[str, Any]] = []
     for level, budget in enumerate(buckets):
-        above = rounds[-1] if rounds else None
+        above = rounds[-1] if rounds and setting.recall else None
         check_budget("potential", level, budget, above.count if above is not None else 1)
         kept = stages.read(f"round{level}")
         if kept is not None and _fits(hands, level, kept[0], above):
@@ -108,6 +111,8 @@ def potential_rounds(
             if level == hands.last
             else _round(hands, level, budget, above, setting, stages, tell)
         )
+        if rounds and above is None:
+            made = replace(made, parent=np.full(made.count, -1, np.int64))
         held = {"parent": made.parent, "table": made.table, "least": made.least}
         stages.write(f"round{level}", {name: each for name, each in held.items() if each is not None}, fact)
         rounds.append(made)
@@ -119,8 +124,8 @@ def _fits(hands: HandStrengths, level: int, held: dict[str, Table], above: Round
     """Whether what a stage holds are buckets of a round."""
     table, parent = held.get("table"), held.get("parent")
     shape = table is None or (table.shape == hands.shape(level) and int(table.max(initial=0)) < len(held["parent"]))
-    parents = above.count if above is not None else 1
-    return parent is not None and len(parent) > 0 and shape and int(parent.max()) == parents - 1
+    last = above.count - 1 if above is not None else -1 if level else 0
+    return parent is not None and len(parent) > 0 and shape and int(parent.max()) == last
 
 
 def _last(
@@ -169,8 +174,11 @@ def _round(
         tried = np.flatnonzero(~np.isnan(found))
         errors[part.start] = np.interp(np.arange(most), tried, found[tried]) / share.sum()
 
-    run(measure, work, heard_as(tell, f"round {level}: clusters of each parent"))
-    chosen = allocate(errors, budget)
+    if setting.recall or not level:
+        run(measure, work, heard_as(tell, f"round {level}: clusters of each parent"))
+        chosen = allocate(errors, budget)
+    else:  # nobody to share with
+        chosen = np.array([min(budget, len(samples[0][0]))])
     centres: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * parents
 
     def centre(part: slice) -> None:

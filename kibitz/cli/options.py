@@ -47,6 +47,7 @@ RANGES: dict[str, Range] = {
     "--iterations": Range(0, EVERYWHERE),
     "--jobs": Range(1, 1_024),
     "--limit": Range(0, EVERYWHERE),
+    "--local": Range(1, EVERYWHERE),
     "--memory": Range(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
     "--players": Range(2, 3),
     "--rounds": Range(1, 99),

@@ -36,6 +36,15 @@ def evaluate(
             help="Blueprints of games too large for an exact measure: how long a responder learns to beat it.",
         ),
     ] = 10.0,
+    local: Annotated[
+        int | None,
+        number(
+            "--local",
+            metavar="DEALS",
+            help="Such blueprints of limit poker: let local best response, which looks one action ahead, play so many "
+            "deals against it; a hand takes a tenth of a second.",
+        ),
+    ] = None,
     whole: Annotated[
         bool,
         typer.Option(
@@ -81,8 +90,10 @@ def evaluate(
         with Watch(not json) as watch:
             blueprint, found = as_profile(profile, game, watch)
             if found is None:
-                evaluate_sampled(blueprint, profile, seconds, json, watch)
+                evaluate_sampled(blueprint, profile, seconds, local, json, watch)
                 return
+        if local is not None:
+            raise SolverError("this game is measured exactly: leave --local out")
         held, game = found, game or blueprint.machine.spec
     else:
         held = Profile.load(profile)

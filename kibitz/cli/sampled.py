@@ -47,7 +47,9 @@ def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> 
     return self_play(held.machine, blueprint_agent(held, held.machine, str(path)).strategy, deals)
 
 
-def evaluate_sampled(held: Blueprint, path: Path, seconds: float, json: bool, watch: Watch) -> None:
+def evaluate_sampled(
+    held: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch
+) -> None:
     """The value of each seat in self-play, and what a trained responder wins: a lower bound on exploitability."""
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
@@ -56,12 +58,19 @@ def evaluate_sampled(held: Blueprint, path: Path, seconds: float, json: bool, wa
     watch.phase(f"training a responder for {seconds:g} s")
     deals = MATCH_DEALS if held.machine.compiled else 100
     bound = lower_bound(blueprint_agent(held, held.machine, str(path)), seconds=seconds, deals=deals)
+    near = None
+    if local is not None:
+        from kibitz.poker.local_response import local_bound
+
+        watch.phase(f"local best response: {local:,} deals")
+        near = local_bound(blueprint_agent(held, held.machine, str(path)), deals=local)
     value = [score.data() for score in sample.value]
     data = {
         "blueprint": str(path), "game": held.machine.spec, "sha256": held.sha256, "sampled": True,
         "deals": sample.deals, "value": value,
         "exploitability_at_least": {**bound.result.scores[0].data(), "responder": bound.abstraction,
                                     "iterations": bound.iterations, "seconds": seconds},
+        **({} if near is None else {"local_best_response": {**near.scores[0].data(), "deals": near.deals}}),
     }  # fmt: skip
     watch.phase("")
     if json:
@@ -80,6 +89,10 @@ def evaluate_sampled(held: Blueprint, path: Path, seconds: float, json: bool, wa
         ("", f"that is what a responder wins that learned against it for {seconds:g} s ({bound.abstraction}, "
              f"{bound.iterations:,} iterations); a longer one may win more"),
     ]  # fmt: skip
+    if near is not None:
+        low, high = near.interval
+        rows.append(("local best response", f"wins {near.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}), in {near.deals:,} "
+                     "deals, looking one action ahead"))  # fmt: skip
     console().print(plain(repr(held)), markup=False)
     console().print(pairs(rows))
 

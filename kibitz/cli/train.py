@@ -361,10 +361,11 @@ def line(order: Order, saver: Saver, now: Progress) -> str:
     blueprint, spent = saver.blueprint, max(now.seconds - saver.first.seconds, 1e-9)
     rate = (now.visited - saver.first.visited) / spent
     lost = f"{now.refused:,} refused" if blueprint.full == "refuse" else f"{now.evicted:,} evicted"
-    said = [
-        f"training {blueprint.machine.spec}: iteration {now.iteration:,}", f"{rate:,.0f} decisions/s",
-        f"{now.rows:,} of {blueprint.capacity:,} rows", lost,
-    ]  # fmt: skip
+    said = [f"training {blueprint.machine.spec}: iteration {now.iteration:,}", f"{rate:,.0f} decisions/s"]
+    if now.rows < blueprint.capacity or now.refused or now.evicted:
+        said += [f"{now.rows:,} of {blueprint.capacity:,} rows", lost]
+    else:
+        said.append(f"{now.visited / max(now.rows, 1):,.1f} visits a row")
     left = [] if order.seconds is None else [order.seconds - saver.used()]
     done = now.iteration - saver.first.iteration
     if order.iterations is not None and done > 0:

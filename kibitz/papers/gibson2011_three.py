@@ -32,11 +32,13 @@ FILES = {BASE: "base", DYNAMIC: "dynamic", EACH: "each", PAIRS: "pairs", ALL: "a
 SEATS: Mapping[str, Any] = {EACH: "each", PAIRS: [[0, 1], [1, 2], [2, 0]], ALL: "all", NEW: "all"}
 ONTO = {EACH: BASE, PAIRS: BASE, ALL: BASE, NEW: "the base of ACPC-10"}  # what experts are stitched onto
 FORGETFUL = "percentile([{0}, {1}, {2}, {3}], recall=false)"
+CLUSTERS = "potential([{0}, {1}, {2}, {3}], recall=false)"
 NEW_COUNTS = (900, 100, 25)  # buckets of the base of the competition's winner after the flop
 NEW_SHARES = (60_000, 180_000, 26_160)  # ... of its experts
 SHARES = {BASE: 0.2, DYNAMIC: 0.16, ALL: 0.14, EACH: 0.14, PAIRS: 0.1, OLD: 0.1, ONTO[NEW]: 0.08, NEW: 0.08}
 STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
 EXPERTS_AN_HOUR = 10_000_000  # infosets of an expert, for each hour of the whole
+LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
 EVERY = 120.0  # seconds between saves
 
 
@@ -98,7 +100,7 @@ def rows_of(name: str, setting: Setting) -> Rows:
         return Rows((FORGETFUL.format(first, most, most, most),))
     after, last = NEW_COUNTS[:2], NEW_COUNTS[2]
     left = setting.limit - after[0] * flop - after[1] * turn
-    return Rows((FORGETFUL.format(first, *after, max(1, min(last, left // river))),))
+    return Rows((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
 
 
 def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
@@ -215,6 +217,7 @@ def bounded(name: str, *given: Any) -> dict[str, Any]:
     """What a trained responder wins from two copies of a strategy: at most what a best response does."""
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
+    from kibitz.poker.local_response import local_bound
 
     setting = Setting(*given)
     unit = unit_of(setting.machine)
@@ -223,5 +226,6 @@ def bounded(name: str, *given: Any) -> dict[str, Any]:
     found = lower_bound(target, rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
                         seed=setting.seed + 300)  # fmt: skip
     score = found.result.scores[0]
-    return {"name": name, "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean),
+    near = local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).scores[0]
+    return {"local": unit * near.mean, "local_error": unit * (near.interval[1] - near.mean), "name": name, "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean),
             "iterations": found.iterations, "buckets": found.abstraction, "seconds": seconds}  # fmt: skip
