@@ -11,7 +11,7 @@ import typer
 from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, quoted, subject_of_profile
 from kibitz.cli.options import Device, number
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError, KibitzError
+from kibitz.errors import GameError, KibitzError, SolverError
 
 if TYPE_CHECKING:
     from kibitz.form.protocol import InfosetValues

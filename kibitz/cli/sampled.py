@@ -91,8 +91,8 @@ def evaluate_sampled(
     ]  # fmt: skip
     if near is not None:
         low, high = near.interval
-        rows.append(("local best response", f"wins {near.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}), in {near.deals:,} "
-                     "deals, looking one action ahead"))  # fmt: skip
+        wins = f"wins {near.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}) in {near.deals:,} deals"
+        rows.append(("local best response", wins))
     console().print(plain(repr(held)), markup=False)
     console().print(pairs(rows))
 

@@ -227,5 +227,8 @@ def bounded(name: str, *given: Any) -> dict[str, Any]:
                         seed=setting.seed + 300)  # fmt: skip
     score = found.result.scores[0]
     near = local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).scores[0]
-    return {"local": unit * near.mean, "local_error": unit * (near.interval[1] - near.mean), "name": name, "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean),
-            "iterations": found.iterations, "buckets": found.abstraction, "seconds": seconds}  # fmt: skip
+    return {
+        "name": name, "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean),
+        "local": unit * near.mean, "local_error": unit * (near.interval[1] - near.mean),
+        "iterations": found.iterations, "buckets": found.abstraction, "seconds": seconds,
+    }  # fmt: skip
