@@ -22,6 +22,7 @@ import numpy as np
 
 from kibitz import spec as specs
 from kibitz import store
+from kibitz.blueprints.row_blueprint import RowBlueprint
 from kibitz.blueprints.saved import load_blueprint
 from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
@@ -147,6 +148,8 @@ def _compiled_of(
 def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
     if held.machine.spec != machine.spec:
         raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
+    if isinstance(held, RowBlueprint):
+        held = held.played()
     base = None if held.base is None else held.base.view
     return _compiled_of(held.machine, held.player(), name, held.view, base)
 
