@@ -460,9 +460,8 @@ def test_progress_counts_what_happened():
 def test_the_cache_of_compiled_code_can_be_loaded():
     """In a process of its own, for Numba crashes on some code only when it comes from the cache."""
     code = (
-        "from kibitz.solvers.blueprint import Blueprint, warm_up\nfrom kibitz.machine import machine_of\n"
-        "warm_up(machine_of('toepen'))\n"
-        "b = Blueprint.empty('toepen', memory=4_000_000)\nb.train(iterations=20)\nprint(b.sha256)"
+        "from kibitz.solvers.blueprint import Blueprint\n"
+        "b = Blueprint.empty('toepen', memory=4_000_000)\nb.warm_up()\nb.train(iterations=20)\nprint(b.sha256)"
     )
     here = Blueprint.empty("toepen", memory=4_000_000)
     here.train(iterations=20)

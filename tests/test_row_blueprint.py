@@ -161,6 +161,61 @@ def test_static_experts_learn_what_they_should(seats):
     assert np.abs(exact).max() > 10 * error.max()  # else nothing was seen
 
 
+def test_averages_of_three_seats_are_those_of_cfr():
+    """What an iteration adds to the average of a row, in the mean: its strategy, by chance and the seat's own moves
+    alone, whatever the others do [Zinkevich et al. 2007]. Everything is played now and then: what a third seat never
+    does no sample knows of."""
+    made = RowBlueprint.laid_out(machine(), Rows((FINE,)), seed=1)
+    regrets = np.random.default_rng(5).uniform(0.2, 1.0, made.layout.columns).astype(np.float32)
+    made.table.regret[:] = regrets
+    rules, expected = Poker(THREE), np.zeros(made.layout.columns)
+    held = {}
+
+    def visit(state, chance, reach):
+        turn = rules.turn(state)
+        if turn == -2:
+            return
+        if turn == -1:
+            for outcome, p in rules.chance(state):
+                visit(rules.after(state, outcome), chance * p, reach)
+            return
+        text, actions = rules.infoset(state), rules.actions(state)
+        if (turn, text) not in held:
+            at = int(machine().keys_of(made.view, turn, [text], [len(actions)])[0]) - 1
+            positive = np.maximum(regrets[at : at + len(actions)].astype(float), 0)
+            played = positive / positive.sum() if positive.sum() > 0 else np.full(len(actions), 1 / len(actions))
+            held[turn, text] = at, played
+        at, played = held[turn, text]
+        expected[at : at + len(actions)] += chance * reach[turn] * played
+        for a, action in enumerate(actions):
+            after = [x * played[a] if seat == turn else x for seat, x in enumerate(reach)]
+            visit(rules.after(state, action), chance, after)
+
+    visit(rules.root(), 1.0, [1.0] * 3)
+    count, total, square = 3000, np.zeros(len(expected)), np.zeros(len(expected))
+    for t in range(count):
+        made.table.regret[:], made.table.average[:] = regrets, 0
+        walked(made, made.mask(), made.base_player(), t, t + 1, 1, None)
+        total += made.table.average
+        square += made.table.average.astype(float) ** 2
+    mean = total / count
+    error = np.sqrt(np.maximum(square / count - mean**2, 0) / count)
+    assert (np.abs(mean - expected) < 6 * error + 1e-3).all()
+    without = walked_simply(made, regrets, count)
+    assert np.abs(without - expected).max() > 0.02  # else the weights of third seats would not be seen
+
+
+def walked_simply(made, regrets, count):
+    """The mean of what is added where third seats are in the weights."""
+    order = made.order()._replace(exact=False)
+    total, work = np.zeros(len(regrets)), workspace(machine().depth, machine().words, machine().actions)
+    for t in range(count):
+        made.table.regret[:], made.table.average[:] = regrets, 0
+        machine().train(made.walked_game, made.keys, made.table, made.mask(), made.base_player(), order, t, t + 1, work)
+        total += made.table.average
+    return total / count
+
+
 def test_a_stitched_strategy_is_its_pieces():
     whole, parts = blueprint_profile(base().played(), tree()), {}
     for part, seats in (("r", (0, 1, 2)), ("cr", (0,)), ("ccr", (1, 2))):

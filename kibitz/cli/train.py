@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kibitz.training import Saver
 
 MEMORY, FULL, EVERY = "1GB", "evict", 30.0
+TRIED = 500  # iterations that an estimate of the speed is taken from
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,8 @@ def train(
             watch.phase("compiling (only the first use waits for this)")
         blueprint.warm_up()
         first = blueprint.iteration
+        if isinstance(blueprint, RowBlueprint) and shown and not first:
+            say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
         print_json(as_data(order, blueprint, stopped))
@@ -286,6 +289,16 @@ def sizes(blueprint: RowBlueprint) -> str:
             where = f"in {part}" if part else "elsewhere" if rows.parts else "everywhere"
             lines.append(f"  {where}: {name}, {'/'.join(f'{n:,}' for n in counts)} buckets, {int(of.sum()):,} infosets")
     return "\n".join(lines)
+
+
+def tried(blueprint: RowBlueprint, order: Order) -> str:
+    """How fast it will be, from its first iterations."""
+    most = TRIED if order.iterations is None else min(TRIED, order.iterations)
+    blueprint.train(iterations=most, threads=order.threads)
+    now = blueprint.progress()
+    rate = now.visited / max(now.seconds, 1e-9)
+    threads = "1 thread" if order.threads == 1 else f"{order.threads} threads"
+    return f"  about {rate:,.0f} decisions a second on {threads}, and more once memory has been touched"
 
 
 def _new(game: str | None, wanted: Wanted, strength: Path | None, base: Path | None) -> Blueprint:

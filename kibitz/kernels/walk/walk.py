@@ -15,8 +15,9 @@ An action that is regretted less than `prune`, which is below 0, is passed over 
 regret then stays [Brown & Sandholm 2019]. It is one that is not played, so what the decision is worth is not touched.
 
 External sampling keeps the average strategy of the seat after the one that walks, wherever the walk passes: for two
-players that is the other, and for three each seat's average is kept on the walks of one other alone, with the
-probability of its own moves times that of moves which do not depend on it.
+players that is the other, and it passes with the probability of that seat's own moves, as the average is defined. For
+three and more it passes with the probability of the moves of third seats as well, so each visit counts by one over
+that (`exact`); without it what third seats did is in the weights, which is less noisy, and not CFR's average.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from kibitz.kernels.walk.store import add_average, add_regret, is_open, locate, 
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
 AT, KEY, WIDTH, ACTION, MINE = U64(0), U64(1), U64(2), U64(3), U64(4)  # columns of `frame`
-OTHERS, OWN, SAMPLED, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
+OTHERS, OWN, THIRD, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
 VISITED = 0
 UNPRUNED = 0.05  # share of the walks that pass over nothing
 PASSED = np.inf  # the value of an action that was passed over
@@ -50,6 +51,7 @@ class Order(NamedTuple):
     players: np.uint64
     seats: np.uint64  # mask of those that walk
     prune: float = 0.0  # regret below which actions are passed over; 0: none are
+    exact: bool = True  # external sampling for three: whether averages have the weights of CFR
 
 
 class Workspace(NamedTuple):
@@ -79,6 +81,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
     others = 1.0
     own = 1.0
     sampled = 1.0
+    third = 1.0  # of sampled moves, those of neither the seat nor the next
     value = 0.0
     state = deal(game, random)
     prune = 0.0
@@ -107,9 +110,11 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             mine = who == seat
             if not mine and mode != CHANCE_ONLY:
                 if mode == EXTERNAL and who == next_seat:
-                    add_average(store, at, actions, weight, probability)
+                    add_average(store, at, actions, weight / third, probability)
                 a = choose(probability, actions, next_unit(random))
                 sampled *= probability[a]
+                if order.exact and who != next_seat:
+                    third *= probability[a]
                 state = after(game, state, a)
                 continue
             if mine and mode != EXTERNAL:
@@ -121,6 +126,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             work.frame[depth, MINE] = ONE if mine else NONE
             reach[depth, OTHERS] = others
             reach[depth, OWN] = own
+            reach[depth, THIRD] = third
             values = work.space[depth + depth + ONE]
             a = NONE
             if mode == OUTCOME:
@@ -174,6 +180,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                     a += ONE
                 if a < actions:
                     work.frame[top, ACTION] = a
+                    third = reach[top, THIRD]
                     if mode == CHANCE_ONLY:
                         others = reach[top, OTHERS] * (1.0 if mine else probability[a])
                         own = reach[top, OWN] * (probability[a] if mine else 1.0)
