@@ -187,7 +187,7 @@ def train(
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
-        watch.phase("compiling (only the first use waits for this)")
+        watch.phase("reading the game, and making buckets of hands if it has some (hold'em: a minute or two, once)")
         if resume is None:
             wanted = _wanted(abstraction, memory, full, seed, part, seats, limit, dynamic)
             blueprint = _new(game, wanted, strength, base)
@@ -199,6 +199,7 @@ def train(
                 names = " and ".join(name for name, value in given.items() if value)
                 raise SolverError(f"{resume} goes on with what it learns already: leave {names} out")
             blueprint = _resumed(resume, game, abstraction, memory, full, seed, base)
+        watch.phase("compiling (only the first use waits for this)")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
         if isinstance(blueprint, RowBlueprint) and shown:
