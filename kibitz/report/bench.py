@@ -25,6 +25,7 @@ from kibitz.report.bench_cards import cards_figure, cards_markdown
 from kibitz.report.bench_holdem import holdem_figure, holdem_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
 from kibitz.report.bench_threads import threads_figure
+from kibitz.report.bench_three import three_figure, three_markdown
 from kibitz.report.peers import Work
 from kibitz.report.provenance import machine
 from kibitz.report.results import Row, number, times
@@ -47,6 +48,7 @@ ALONE = (
     "cards",
     "poker",
     "pcs",
+    "three",
 )  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
@@ -299,6 +301,9 @@ def bench(
     if only in (None, "pcs"):
         result["pcs"] = holdem_figure(seconds, quick, python)
         tell(holdem_markdown(result["pcs"]))
+    if only in (None, "three"):
+        result["three"] = three_figure(seconds, quick)
+        tell(three_markdown(result["three"]))
     held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, held)

@@ -17,10 +17,12 @@ from kibitz.report.bench_cards import cards_markdown
 from kibitz.report.bench_holdem import holdem_markdown
 from kibitz.report.bench_poker import poker_markdown
 from kibitz.report.bench_threads import GOAL, GOAL_BUSY
+from kibitz.report.bench_three import three_markdown
 from kibitz.report.toepen import toepen_markdown
 
 # Seconds to a gap of 0.01 chips in the whole of Rhode Island hold'em.
 PCS_GOAL = 20
+THREE_GOAL = 2_000_000
 POKER_GOALS = {"aarch64": 15.0, "x86_64": 30.0}
 THREADED = {"threads": "CFR+", "sampling": "external-sampling MCCFR"}  # figures of threads, and of which solver
 Result = dict[str, Any]
@@ -140,6 +142,7 @@ def _section(result: Result) -> list[str]:
         ("cards", cards_markdown),
         ("poker", poker_markdown),
         ("pcs", holdem_markdown),
+        ("three", three_markdown),
     ):
         if key in result:
             lines += ["#" + line if line.startswith("## ") else line for line in more(result[key])]
@@ -173,6 +176,10 @@ def goals(result: Result) -> list[str]:
     if sampled:
         what, met = "decisions a second of pcs on hold'em, times OpenSpiel's MCCFR", _met(sampled >= PCS_GOAL)
         lines.append((what, f"{PCS_GOAL}x", f"{sampled:,.0f}x", met))
+    for threads, rate in result.get("three", {}).get("rates", {}).items():
+        met, each = _met(rate >= THREE_GOAL * int(threads)), rate / int(threads)
+        what = f"decisions a second and core of hold'em for three, {threads} thread{'s' * (int(threads) > 1)}"
+        lines.append((what, f"{THREE_GOAL / 1e6:g} million", f"{each / 1e6:.2f} million", met))
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)

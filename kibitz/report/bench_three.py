@@ -1,0 +1,60 @@
+"""Limit hold'em for three by sampling, for `kibitz bench --only three`: training and matches, by number of threads."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+GAME, LIMIT = "poker(file=holdem.limit.3p)", 162_000_000
+SMALL, FEW = "poker(file=holdem.limit.3p, ranks=4)", 12_000_000
+DEALS = 20_000
+
+
+def three_figure(seconds: float, quick: bool) -> dict[str, Any]:
+    """Decisions a second of external sampling, with all memory touched first, and hands a minute of a match."""
+    import numpy as np
+
+    from kibitz.blueprints.rows import Wanted, new_blueprint
+    from kibitz.evaluate.match import match
+    from kibitz.host import cores
+    from kibitz.machine import machine_of
+    from kibitz.play.agents import blueprint_agent
+
+    machine = machine_of(SMALL if quick else GAME)
+    made: Any = new_blueprint(machine, Wanted(limit=FEW if quick else LIMIT))
+    made.warm_up()
+    made.table.regret[:] = np.float32(0.0)
+    made.table.average[:] = np.float32(0.0)
+    rates = {}
+    for threads in sorted({1, 2, cores()}):
+        before, spent = made.progress(), time.perf_counter()
+        made.train(seconds=2 * seconds, threads=threads)
+        rates[threads] = (made.progress().visited - before.visited) / (time.perf_counter() - spent)
+    agent = blueprint_agent(made, machine, "base")
+    match(machine, agent, agent, agent, deals=10)
+    deals = DEALS // 20 if quick else DEALS
+    began = time.perf_counter()
+    found = match(machine, agent, agent, agent, deals=deals)
+    minute = 60 * found.deals * found.seatings / (time.perf_counter() - began)
+    return {
+        "game": machine.spec, "buckets": made.abstraction, "infosets": made.layout.size,
+        "columns": made.layout.columns, "bytes": made.nbytes, "rates": {str(k): rate for k, rate in rates.items()},
+        "hands_a_minute": minute,
+    }  # fmt: skip
+
+
+def three_markdown(figure: dict[str, Any]) -> list[str]:
+    rates = {int(k): rate for k, rate in figure["rates"].items()}
+    said = "; ".join(
+        f"{rate / 1e6:.2f} million on {threads} thread{'s' * (threads > 1)}"
+        + f" ({rate / rates[1]:.2f}x)" * (threads > 1)
+        for threads, rate in rates.items()
+    )
+    return [
+        "## Limit hold'em for three",
+        "",
+        f"`{figure['game']}` within {figure['buckets']}: {figure['infosets']:,} infosets, {figure['columns']:,} "
+        f"columns, {figure['bytes'] / 1e9:.1f} GB of regrets and averages. Decisions a second of external sampling: {said}. "
+        f"A match of three, six seatings a deal: {figure['hands_a_minute'] / 1e6:.1f} million hands a minute.",
+        "",
+    ]
