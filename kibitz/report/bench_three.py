@@ -54,7 +54,7 @@ def three_markdown(figure: dict[str, Any]) -> list[str]:
         "## Limit hold'em for three",
         "",
         f"`{figure['game']}` within {figure['buckets']}: {figure['infosets']:,} infosets, {figure['columns']:,} "
-        f"columns, {figure['bytes'] / 1e9:.1f} GB of regrets and averages. Decisions a second of external sampling: {said}. "
-        f"A match of three, six seatings a deal: {figure['hands_a_minute'] / 1e6:.1f} million hands a minute.",
+        f"columns, {figure['bytes'] / 1e9:.1f} GB of regrets and averages. Decisions a second of external sampling: "
+        f"{said}. A match of three, six seatings a deal: {figure['hands_a_minute'] / 1e6:.1f} million hands a minute.",
         "",
     ]
