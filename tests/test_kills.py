@@ -16,12 +16,16 @@ from test_strength_tables import counting, quiet, right
 
 import kibitz
 from kibitz import run, store
+from kibitz.blueprints.rows import Wanted, new_blueprint
+from kibitz.blueprints.saved import load_blueprint
 from kibitz.cards import tables
 from kibitz.cli import app
+from kibitz.machine import machine_of
 from kibitz.poker.experts import static_views
 from kibitz.profile import Profile
 from kibitz.run import solve
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.training import train
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 SOLVERS = ("cfr+", "mccfr", "fp", "mccfr(sampling=outcome)", "pcfr+")
@@ -93,6 +97,27 @@ class Case:
         self.body = body
         self.finished = lambda: Blueprint.load(path).sha256 == whole.sha256
 
+    def rows(self) -> None:
+        """Rows by place, and an expert on top of them."""
+        path, of = self.place / "b", self.place / "e"
+        self.kinds = {path: "blueprint", of: "blueprint"}
+        machine = machine_of("poker(file=leduc)", how="rounds")
+        whole = new_blueprint(machine, Wanted(limit=200))
+        whole.train(iterations=1500)
+        onto = new_blueprint(machine, Wanted(limit=400, part="cr"), whole)
+        onto.train(iterations=1500)
+        options = {"iterations": 1500, "threads": 1, "every": 1e-6}
+
+        def body() -> None:
+            begun = {file: (file / "manifest.json").exists() for file in (path, of)}
+            first = ({"resume": path} if begun[path] else {"limit": 200, "out": path})
+            train(machine, **first, **options)
+            more = {"resume": of} if begun[of] else {"limit": 400, "part": "cr", "out": of}
+            train(machine, base=str(path), **more, **options)
+
+        self.body = body
+        self.finished = lambda: load_blueprint(of, game=machine).sha256 == onto.sha256
+
     def stitch(self) -> None:
         """Nothing to go on from: it is begun again."""
         out = self.place / "s.profile"
@@ -162,8 +187,8 @@ class Case:
         self.body, self.finished = body, finished
 
 
-CASES = [*(f"solve {spec}" for spec in SOLVERS), "solving", "poker", "sampled", "experts", "train", "stitch", "table",
-         "anew", "store"]  # fmt: skip
+CASES = [*(f"solve {spec}" for spec in SOLVERS), "solving", "poker", "sampled", "experts", "train", "rows", "stitch",
+         "table", "anew", "store"]  # fmt: skip
 
 
 def check(name: str, kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
