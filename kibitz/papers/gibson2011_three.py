@@ -116,12 +116,14 @@ def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
     saver = Saver(found, path, held, EVERY, lambda said: None)
     found.warm_up()
     for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
-        if found.seconds < share * wanted:
+        moved = found.seconds < share * wanted
+        if moved:
             path.parent.mkdir(parents=True, exist_ok=True)
             if continued(found, saver, None, share * wanted - found.seconds, cores()):
                 raise KeyboardInterrupt
-            if name == BASE and share < 1:
-                found.played().save(setting.path(f"{file}-{stage}"), lambda meta: True)
+        aside = setting.path(f"{file}-{stage}")
+        if name == BASE and share < 1 and (moved or not (aside / "manifest.json").exists()):
+            found.played().save(aside, lambda meta: True)
     found.played().save(setting.path(f"{file}-played"), lambda meta: True)
     return facts(name, found)
 
