@@ -70,7 +70,7 @@ def test_the_page_says_what_was_measured(measured):
     assert rows[GRAFTED][head.index("relative size")] == f"{(101 + 480) / 101:.2f}"
     assert rows[TWELVE][head.index("relative size")] == f"{105 / 101:.2f}"
     assert ("exploitability" in head) == measured
-    assert [sheet.title for sheet in page.sheets].count("The same over all boards, exactly") == measured
+    assert [sheet.title for sheet in page.sheets].count("What one wins from another, exactly") == measured
     assert page.figures["relative_size"][BASE] == 1.0
 
 
