@@ -98,7 +98,8 @@ def rows_of(name: str, setting: Setting) -> Rows:
     if name == OLD:  # the same number in each round
         most = max(1, (setting.limit - first) // (flop + turn + river))
         return Rows((FORGETFUL.format(first, most, most, most),))
-    after, last = NEW_COUNTS[:2], NEW_COUNTS[2]
+    share = min(1.0, setting.limit / 2 / (NEW_COUNTS[0] * flop + NEW_COUNTS[1] * turn))  # of a small limit half
+    after, last = [max(1, int(share * n)) for n in NEW_COUNTS[:2]], NEW_COUNTS[2]
     left = setting.limit - after[0] * flop - after[1] * turn
     return Rows((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
 
