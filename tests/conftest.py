@@ -11,6 +11,8 @@ import pytest
 # Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist, so that
 # each is compiled once; those of other files file by file.
 FAMILIES = {
+    "tournaments": ("test_tournament", "test_triples", "test_sandholm_tournaments",
+                    "test_help_examples.py::test_example[pushfold", "test_help_examples.py::test_example[tournament"),
     "poker": ("test_poker_", "test_cli_poker", "test_stitch_poker", "test_sandholm", "test_bucket_form",
               "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[shrink",
               "test_conformance.py::test_conformance[poker(file=leduc)-compiled"),

@@ -453,3 +453,17 @@ def prox_of(after, plan, prox, centre):
                 b = [plan[s] / plan[sequence] for s in actions]
                 total += weight * plan[sequence] * prox_at(b, [centre[s] for s in actions], prox)
     return total
+
+
+# Tournaments
+
+
+def finished(before, after, prizes):
+    """Prizes of those who have no chips left, None for the others: by the chips they began with; equals share."""
+    alive = sum(chips > 0 for chips in after)
+    gone = sorted((seat for seat, chips in enumerate(after) if chips <= 0), key=lambda seat: -before[seat])
+    found = [None] * len(after)
+    for seat in gone:
+        places = [alive + k for k, other in enumerate(gone) if before[other] == before[seat]]
+        found[seat] = sum(prizes[place] for place in places) / len(places)
+    return found

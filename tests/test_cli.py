@@ -30,7 +30,8 @@ from kibitz.solvers import SOLVERS
 COMMANDS = [
     "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
     "evaluate", "crosstable",
-    "match", "play", "show", "export", "import", "paper", "bench", "cards",
+    "match", "dealer", "acpc-client", "play", "show", "export", "import", "icm", "pushfold", "tournament", "paper",
+    "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 
@@ -154,7 +155,7 @@ def test_the_api_page_is_up_to_date_and_has_every_public_name() -> None:
 
 def test_the_page_has_every_command_game_and_solver() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert re.findall(r"^## kibitz (\w+)$", page, re.MULTILINE) == COMMANDS
+    assert re.findall(r"^## kibitz ([\w-]+)$", page, re.MULTILINE) == COMMANDS
     for name in [*GAMES, *SOLVERS]:
         assert re.search(rf"^{re.escape(name)} +\S", page, re.MULTILINE), f"{name} has no line"
 

@@ -29,7 +29,7 @@ LAYERS = (
     ("profile",),
     ("abstractions", "incoming"),
     ("machine", "loop"),
-    ("solvers",),
+    ("solvers", "tournaments"),
     ("blueprints",),
     ("sweep",),
     ("evaluate",),

@@ -119,8 +119,8 @@ def test_kernels_and_parts_are_compiled_without_counts():
     # Entries that make their working space and leave the loops to a part; layout and GameShrink, which run once.
     assert makers <= {
         "sequence.layout", "sequence.evaluate", "sequence.response", "cards.gameshrink", "cards.equity", "cards.hands",
-        "cards.isomorphism", "cards.ranges", "cards.ranking", "cards.strength", "walk.hash", "toepen.play",
-        "toepen.rows", "toepen.machine",
+        "cards.isomorphism", "cards.ranges", "cards.ranking", "cards.strength", "cards.three", "walk.hash",
+        "toepen.play", "toepen.rows", "toepen.machine",
     }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def test_ranges_are_what_hands_do():
     made = trained(300)
     machine = made.machine
     response = LocalResponse(blueprint_agent(made, machine, "b"))
-    found = response._ranges(1, "rcc/c", [(41,)], (44, 41))  # with Kc, on Qd
+    found, _ = response._ranges(1, "rcc/c", [(41,)], (44, 41))  # with Kc, on Qd
     assert set(found) == {0, 2}
     player = blueprint_agent(made, machine, "b")
     for k, (card,) in enumerate(response.hands.tolist()):

@@ -78,7 +78,10 @@ BASE: dict[str, list[str]] = {
     "import": ["@strategy.csv", "@new", "--game", "kuhn"],
     "paper": ["gibson2011", "--quick"], "bench": ["--quick"], "demo": [], "games": [], "solvers": [],
     "cards show": ["Ah Kd"], "cards equity": ["AhKd", "QsQc", "--board", "Qd 7c 2d 3h"],
-    "cards build": [], "cards info": [],
+    "cards build": [], "cards info": [], "icm": ["--stacks", "3,2", "--prizes", "2,1"],
+    "dealer": ["kuhn", "--hands", "2", "--players", "a,b", "--agent", "a=uniform", "--agent", "b=uniform"],
+    "acpc-client": ["uniform", "127.0.0.1", "1", "--game", "kuhn"],  # where nobody listens
+    "pushfold": ["--stacks", "10,10"], "tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 
 

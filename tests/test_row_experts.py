@@ -141,6 +141,8 @@ def test_commands(tiny):
         call("train", tiny, "--base", "b", *words, "--limit", "5k", "--iterations", "50", "--out", words[1])
     call("train", tiny, "--resume", "f", "--base", "b", "--iterations", "100")
     call("train", tiny, "--limit", "2k", "--dynamic", "f,rf", "--iterations", "100", "--out", "d")
+    call("train", tiny, "--limit", "600", "--sampling", "chance", "--iterations", "20", "--out", "c")
+    call("train", tiny, "--limit", "600", "--prune", "500", "--iterations", "50", "--out", "p")
     sizes = call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "each", "--limit", "5k",
                  "--dry-run")  # fmt: skip
     assert "Nothing was trained" in sizes
@@ -158,6 +160,8 @@ def test_commands(tiny):
     [
         (["train", "tiny.game", "--limit", "600", "--abstraction", "percentile(2)"], "not both"),
         (["train", "kuhn", "--limit", "600"], "is no poker"),
+        (["train", "kuhn", "--prune", "600"], "limit poker within buckets"),
+        (["train", "tiny.game", "--limit", "600", "--sampling", "outcome"], "choose external or chance"),
         (["train", "tiny.game", "--limit", "6"], "already"),
         (["train", "tiny.game", "--limit", "many"], "should be a number"),
         (["train", "tiny.game", "--dynamic", "f"], "give --limit"),

@@ -40,16 +40,16 @@ def rounds_in(machine: Machine) -> Rounds:
 def hands_before(machine: Any) -> int:
     """Hands of the first round up to names of suits: 169 of two cards of a whole deck."""
     ranks, suits, hole = machine.definition.ranks, machine.definition.suits, machine.definition.hole
-    if hole == 1:
-        return int(ranks)
-    return int(ranks + comb(ranks, 2) * (2 if suits > 1 else 1)) if hole == 2 and suits > 1 else comb(ranks, hole)
+    if hole == 2 and suits > 1:
+        return int(ranks**2)  # pairs, suited, offsuit
+    return comb(ranks, hole)
 
 
-def decisions_in(machine: Machine, parts: Sequence[str], outside: int = -1, inside: int = -1) -> list[list[int]]:
-    """[outside and each part][round]  decisions, of some seats alone."""
+def decisions_in(machine: Machine, parts: Sequence[str]) -> list[list[int]]:
+    """[outside and each part][round]  decisions."""
     rounds = rounds_in(machine)
     ones = [[1] * rounds.definition.rounds] * (1 + len(parts))
-    layout = RowLayout(rounds, Rows(("any",) * (1 + len(parts)), tuple(parts), outside, inside), ones)
+    layout = RowLayout(rounds, Rows(("any",) * (1 + len(parts)), tuple(parts)), ones)
     found: list[list[int]] = layout.infosets.tolist()
     return found
 
@@ -108,10 +108,10 @@ def dynamic_rows(coarse: str, fine: str, parts: Sequence[str]) -> Rows:
 
 
 def expert(
-    base: RowBlueprint, part: str, buckets: str, seats: Sequence[int] | None = None, seed: int = 0
+    base: RowBlueprint, part: str, buckets: str, seats: Sequence[int] | None = None, seed: int = 0, **how: Any
 ) -> RowBlueprint:
-    """A static expert that has learned nothing, S = seats; default: all."""
-    return RowBlueprint.laid_out(base.machine, expert_rows(base, part, buckets, seats), seed, base, seats)
+    """A static expert that has learned nothing, S = seats; default: all. how: as of RowBlueprint.laid_out."""
+    return RowBlueprint.laid_out(base.machine, expert_rows(base, part, buckets, seats), seed, base, seats, **how)
 
 @dataclass(frozen=True)
 class Wanted:
@@ -125,6 +125,8 @@ class Wanted:
     seats: tuple[int, ...] | None = None  # S of a static expert
     limit: int | None = None  # infosets of rows by place
     dynamic: tuple[str, ...] = ()  # parts with finer rows
+    sampling: str = "external"  # of rows by place
+    prune: float = 0.0  # ... the regret below 0, in chips, of actions that are passed over; 0: none are
 
 
 def new_blueprint(
@@ -136,6 +138,8 @@ def new_blueprint(
     if wanted.limit is not None or wanted.dynamic or isinstance(base, RowBlueprint):
         machine = by_rounds(machine)
     elif not machine.by_rounds or not is_bucket_name(name):
+        if wanted.sampling != "external" or wanted.prune:
+            raise SolverError("--sampling and --prune are for limit poker within buckets, by --limit or --abstraction")
         return Blueprint.empty(machine, name, wanted.memory, wanted.seed, wanted.full, arrays, base, wanted.part,
                                wanted.seats)  # fmt: skip
     if isinstance(base, RowBlueprint) and wanted.limit is None and not is_bucket_name(name):
@@ -144,14 +148,15 @@ def new_blueprint(
         raise SolverError("give buckets by --abstraction, or a limit on infosets that chooses them, not both")
     if base is not None and not isinstance(base, RowBlueprint):
         raise SolverError("the base has hashed rows; an expert here asks for a base within buckets")
+    how: dict[str, Any] = {"sampling": wanted.sampling, "prune": wanted.prune}
     if wanted.dynamic:
         if base is not None or wanted.limit is None:
             raise SolverError("dynamic experts are trained in one go with their base: give --limit, and no --base")
         coarse, fine = dynamic_buckets(machine, wanted.dynamic, wanted.limit)
-        return RowBlueprint.laid_out(machine, dynamic_rows(coarse, fine, wanted.dynamic), wanted.seed)
+        return RowBlueprint.laid_out(machine, dynamic_rows(coarse, fine, wanted.dynamic), wanted.seed, **how)
     if base is None:
         buckets = name if wanted.limit is None else base_buckets(machine, wanted.limit)
-        return RowBlueprint.laid_out(machine, Rows((buckets,)), wanted.seed)
+        return RowBlueprint.laid_out(machine, Rows((buckets,)), wanted.seed, **how)
     part = str(wanted.part)
     buckets = name if wanted.limit is None else expert_buckets(base, part, wanted.limit, wanted.seats)
-    return expert(base, part, buckets, wanted.seats, wanted.seed)
+    return expert(base, part, buckets, wanted.seats, wanted.seed, **how)

@@ -27,16 +27,18 @@ STREETS = {"preflop": 2, "flop": 5, "turn": 6, "river": 7}  # cards seen
 WHEN = {"preflop": "before the flop", "flop": "on the flop", "turn": "on the turn", "river": "on the river"}
 # Boards in a piece, so that one takes a fraction of a second: by cards seen. Before the flop, boards of five are cut.
 SLICE = {2: 4096, 5: 16, 6: 128, 7: 1024}
+TRIPLES = 512  # boards in a piece of the table of three hands, which has larger ones
 
 
 def recipe(name: str) -> Recipe:
-    """The recipe of a table: preflop, flop, turn, river, classes, or a street's histogram as turn-histogram-50."""
+    """The recipe of a table: preflop, flop, turn, river, classes, triples, or a histogram as turn-histogram-50."""
     street, _, bins = name.partition("-histogram-")
     if bins.isdecimal():
         return histogram_recipe(street, int(bins))
-    if name not in _RECIPES:
-        raise GameError(f"there is no table {name!r}: choose of {', '.join([*_RECIPES, 'turn-histogram-50'])}")
-    return _RECIPES[name]()
+    known = {**_RECIPES, "triples": triples_recipe}
+    if name not in known:
+        raise GameError(f"there is no table {name!r}: choose of {', '.join([*known, 'turn-histogram-50'])}")
+    return known[name]()
 
 
 def histogram_recipe(street: str, bins: int = BINS) -> Recipe:
@@ -53,7 +55,8 @@ def histogram_recipe(street: str, bins: int = BINS) -> Recipe:
 
 
 def all_recipes(bins: int = BINS) -> list[Recipe]:
-    """Every table, the small ones first."""
+    """Every table of hand strength, the small ones first. That of three hands takes longer than all of them and is
+    for tournaments alone."""
     streets = ("preflop", "flop", "turn")
     return [*(recipe(name) for name in _RECIPES), *(histogram_recipe(street, bins) for street in streets)]
 
@@ -93,6 +96,15 @@ def _classes() -> Recipe:
     arrays = {"wins": ("<i4", (169, 169))}
     about = "the 169 hands before the flop against each other"
     return Recipe("classes", about, 1, arrays, _pieces(2), _class_pieces, 22.0)
+
+
+def triples_recipe() -> Recipe:
+    """Three hands before the flop: [best, middle, worst] without ties; [two that tie, the other] for the best two, and
+    for the others. Two classes a <= b are number b (b + 1) / 2 + a."""
+    pairs = 169 * 170 // 2
+    arrays = {"strict": ("<i8", (169, 169, 169)), "top": ("<i8", (pairs, 169)), "bottom": ("<i8", (pairs, 169))}
+    pieces = -(-Indexer([5]).size // TRIPLES)
+    return Recipe("triples", "in which order three hands end", 1, arrays, pieces, _triple_pieces, 1800.0, sums=True)
 
 
 _RECIPES: dict[str, Callable[[], Recipe]] = {
@@ -147,6 +159,20 @@ def _class_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
         add_classes(boards[part], weight[part], known, wins)
         with lock:
             arrays["wins"] += wins
+
+    return fill
+
+
+def _triple_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
+    from kibitz.kernels.cards.three import Triples, add_boards, add_up
+
+    boards, weight, known = _boards(5), board_weights(), class_of()
+
+    def fill(piece: int) -> Callable[[], None]:
+        part = slice(piece * TRIPLES, (piece + 1) * TRIPLES)
+        found = Triples(*(np.zeros((169, 169, 169), np.int32) for _ in Triples._fields))
+        add_boards(boards[part], weight[part], known, found)
+        return lambda: add_up(found, arrays["strict"], arrays["top"], arrays["bottom"])
 
     return fill
 

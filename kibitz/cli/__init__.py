@@ -14,6 +14,7 @@ from typing import NoReturn
 import typer
 
 from kibitz.cli.abstract import abstract
+from kibitz.cli.acpc import acpc_client, dealer
 from kibitz.cli.bench import bench
 from kibitz.cli.cards import cards
 from kibitz.cli.check import check
@@ -29,9 +30,11 @@ from kibitz.cli.paper import paper
 from kibitz.cli.phases import phases
 from kibitz.cli.play import play
 from kibitz.cli.profiles import evaluate, show
+from kibitz.cli.pushfold import icm, pushfold
 from kibitz.cli.shrink import shrink
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
+from kibitz.cli.tournament import tournament
 from kibitz.cli.train import train
 from kibitz.cli.watch import say
 
@@ -49,9 +52,9 @@ app = typer.Typer(
 )
 for command in (
     demo, games, solvers, info, check, shrink, abstract, solve, phases, stitch, train, evaluate,
-    crosstable, match, play, show, export, import_, paper, bench,
+    crosstable, match, dealer, acpc_client, play, show, export, import_, icm, pushfold, tournament, paper, bench,
 ):  # fmt: skip
-    app.command(command.__name__.rstrip("_"))(command)
+    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 app.add_typer(cards, name="cards")
 
 

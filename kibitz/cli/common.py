@@ -199,6 +199,15 @@ def subject_of(
         return _named(tree_of(rules, watch.histories, columns), text)
 
 
+def open_triples(watch: Watch) -> None:
+    """Have the table of three hands, which is made first if there is none."""
+    from kibitz.cards.recipes import triples_recipe
+    from kibitz.cards.tables import opened
+
+    watch.phase("the table of three hands")
+    opened(triples_recipe(), telling(watch))
+
+
 def telling(watch: Watch) -> Tell:
     """Progress of a table as words on the line that is shown."""
     began: list[tuple[float, int]] = []

@@ -37,6 +37,7 @@ class Range:
 
 SECONDS = Range(0, 1e9, above=True)  # thirty years
 RANGES: dict[str, Range] = {
+    "--ante": Range(0, 1e9),
     "--begin": Range(2, 99),
     "--bins": Range(1, 1_000),
     "--checkpoint-every": SECONDS,
@@ -46,10 +47,13 @@ RANGES: dict[str, Range] = {
     "--hours": Range(0, 1e5, above=True),
     "--iterations": Range(0, EVERYWHERE),
     "--jobs": Range(1, 1_024),
+    "--late": Range(0, 1_000_000),
     "--limit": Range(0, EVERYWHERE),
     "--local": Range(1, EVERYWHERE),
     "--memory": Range(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
     "--players": Range(2, 3),
+    "--prune": Range(0, 1e15, above=True),
+    "--port": Range(0, 65_535),
     "--rounds": Range(1, 99),
     "--sampled": Range(1, EVERYWHERE),
     "--sampled-seeds": Range(1, 1_000),
@@ -60,7 +64,9 @@ RANGES: dict[str, Range] = {
     "--starts": Range(1, 1_000_000),
     "--threads": Range(1, 1_024),
     "--threshold": Range(0, (1 << 31) - 2),
+    "--timeout": SECONDS,
     "--until": Range(0, 1e300),  # a gap; 0 is never reached by most solvers
+    "--wait": SECONDS,
 }
 
 

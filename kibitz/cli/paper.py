@@ -60,7 +60,7 @@ def paper(
         typer.Option(
             "--part",
             metavar="NAME",
-            help="sandholm: gameshrink, rhode-island, abstraction, gs3, egt, phases. Default: all.",
+            help="sandholm: gameshrink, rhode-island, abstraction, gs3, egt, phases, tournaments. Default: all.",
         ),
     ] = None,
     starts: Annotated[

@@ -119,6 +119,24 @@ def train(
             "f,rf,rrf,rcf.",
         ),
     ] = None,
+    sampling: Annotated[
+        str | None,
+        typer.Option(
+            "--sampling",
+            metavar="KIND",
+            help="Limit poker for three, within buckets: external (chance and the others are drawn), or chance (all "
+            "actions are gone through). Default: external.",
+        ),
+    ] = None,
+    prune: Annotated[
+        float | None,
+        number(
+            "--prune",
+            metavar="CHIPS",
+            help="Limit poker for three, within buckets: pass over actions whose regret is further below zero, in "
+            "most iterations.",
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -189,12 +207,13 @@ def train(
     with Watch(shown) as watch:
         watch.phase("reading the game, and making buckets of hands if it has some (hold'em: a minute or two, once)")
         if resume is None:
-            wanted = _wanted(abstraction, memory, full, seed, part, seats, limit, dynamic)
+            wanted = _wanted(abstraction, memory, full, seed, part, seats, limit, dynamic, sampling, prune)
             blueprint = _new(game, wanted, strength, base)
         else:
             if strength is not None:
                 raise SolverError(f"{resume} has its buckets of hands already: leave --strength out")
-            given = {"--part": part, "--seats": seats, "--limit": limit, "--dynamic": dynamic}
+            given = {"--part": part, "--seats": seats, "--limit": limit, "--dynamic": dynamic, "--sampling": sampling,
+                     "--prune": prune}  # fmt: skip
             if any(given.values()):
                 names = " and ".join(name for name, value in given.items() if value)
                 raise SolverError(f"{resume} goes on with what it learns already: leave {names} out")
@@ -262,14 +281,15 @@ def _check(order: Order, resume: Path | None) -> None:
 
 def _wanted(
     abstraction: str | None, memory: str | None, full: str | None, seed: int | None, part: str | None,
-    seats: str | None, limit: str | None, dynamic: str | None,
+    seats: str | None, limit: str | None, dynamic: str | None, sampling: str | None, prune: float | None,
 ) -> Wanted:  # fmt: skip
     from kibitz.blueprints.rows import Wanted
 
     chosen = None if seats is None else tuple(_seat(each) for each in seats.split(","))
     most = None if limit is None else counted(limit)
     parts = () if dynamic is None else tuple(each.strip() for each in dynamic.split(","))
-    return Wanted(abstraction, bytes_of(memory or MEMORY), seed or 0, full or FULL, part, chosen, most, parts)
+    return Wanted(abstraction, bytes_of(memory or MEMORY), seed or 0, full or FULL, part, chosen, most, parts,
+                  sampling or "external", -(prune or 0.0))  # fmt: skip
 
 
 def _seat(text: str) -> int:

@@ -145,3 +145,14 @@ def prefetch(typingctx, array, index):
         return context.get_dummy_value()
 
     return types.void(array, types.uint64), codegen
+
+
+@intrinsic
+def multiply_add(typingctx, one, other, third):
+    """one * other + third, rounded once where the processor can."""
+
+    def codegen(context, builder, signature, args):
+        both = builder.fmul(*args[:2], flags=("contract",))
+        return builder.fadd(both, args[2], flags=("contract",))
+
+    return one(one, other, third), codegen

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -18,12 +18,11 @@ from typing import Any
 from kibitz.blueprints.row_blueprint import RowBlueprint, stitched
 from kibitz.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
 from kibitz.blueprints.saved import load_blueprint
-from kibitz.errors import SolverError
 from kibitz.games.poker.rows import Rows
 from kibitz.host import cores
 from kibitz.machine import Machine, machine_of
-from kibitz.poker.row_experts import RowExpert, row_experts, trained_expert
-from kibitz.training import Saver, continued
+from kibitz.poker.row_experts import RowExpert, begun, row_experts, trained_expert
+from kibitz.training import continued
 
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
 OLD, NEW = "like ACPC-09", "like ACPC-10"
@@ -39,7 +38,6 @@ SHARES = {BASE: 0.2, DYNAMIC: 0.16, ALL: 0.14, EACH: 0.14, PAIRS: 0.1, OLD: 0.1,
 STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
 EXPERTS_AN_HOUR = 10_000_000  # infosets of an expert, for each hour of the whole
 LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
-EVERY = 120.0  # seconds between saves
 
 
 @dataclass(frozen=True)
@@ -64,10 +62,6 @@ class Setting:
     def spent(self, name: str) -> float:
         """Seconds of training of a strategy's one computation, or of each of its experts."""
         return self.seconds * SHARES[name] / (len(PARTS) * {EACH: 3, PAIRS: 3}.get(name, 1) if name in SEATS else 1)
-
-
-def arguments(setting: Setting) -> tuple[Any, ...]:
-    return tuple(getattr(setting, each.name) for each in fields(setting))
 
 
 def experts_limit(limit: int, hours: float) -> int:
@@ -109,19 +103,12 @@ def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
     setting = Setting(*given)
     path, wanted = setting.path(file), setting.spent(name)
     rows = rows_of(name, setting)
-    held = (path / "manifest.json").exists()
-    made = load_blueprint(path, game=setting.machine) if held else None
-    if made is not None and (not isinstance(made, RowBlueprint) or made.layout.rows != rows):
-        raise SolverError(f"{path} has other rows than this run: choose another folder, or remove it")
-    found: Any = made or RowBlueprint.laid_out(setting.machine, rows, setting.seed)
-    saver = Saver(found, path, held, EVERY, lambda said: None)
-    found.warm_up()
+    found, saver = begun(path, rows, -1, lambda: RowBlueprint.laid_out(setting.machine, rows, setting.seed),
+                         game=setting.machine)  # fmt: skip
     for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
         moved = found.seconds < share * wanted
-        if moved:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if continued(found, saver, None, share * wanted - found.seconds, cores()):
-                raise KeyboardInterrupt
+        if moved and continued(found, saver, None, share * wanted - found.seconds, cores()):
+            raise KeyboardInterrupt
         aside = setting.path(f"{file}-{stage}")
         if name == BASE and share < 1 and (moved or not (aside / "manifest.json").exists()):
             found.played().save(aside, lambda meta: True)

@@ -27,7 +27,6 @@ from kibitz.papers.gibson2011_three import (
     SEATS,
     STAGES,
     Setting,
-    arguments,
     base_file,
     bounded,
     experts_limit,
@@ -37,6 +36,7 @@ from kibitz.papers.gibson2011_three import (
     trained,
     won,
 )
+from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_page import summary
 from kibitz.papers.runs import Answers, Run
 

@@ -42,7 +42,8 @@ class Setting:
         return Profile.load(self.path(file))
 
 
-def arguments(setting: Setting) -> tuple[Any, ...]:
+def arguments(setting: Any) -> tuple[Any, ...]:
+    """The fields of a setting, from which it is made again."""
     return tuple(getattr(setting, each.name) for each in fields(setting))
 
 

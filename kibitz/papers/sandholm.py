@@ -4,7 +4,7 @@
 `--part rhode-island` solves the whole game, and measures time and memory; `--part gs3` solves the four-round model of
 limit hold'em, on a GPU where there is one; `--part egt` holds first-order methods against each other;
 `--part abstraction` does so with buckets by expectation and by potential; `--part phases` solves the first rounds by
-themselves, and then the rest.
+themselves, and then the rest; `--part tournaments` has tournaments of jam or fold.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kibitz.papers import (
     sandholm_gs3,
     sandholm_phases,
     sandholm_rhode_island,
+    sandholm_tournaments,
 )
 from kibitz.papers.experiment import Experiment, Plan, of_parts
 
@@ -31,5 +32,6 @@ PARTS: dict[str, Experiment[Any]] = {
     "egt": sandholm_egt.PART,
     "abstraction": sandholm_abstraction.PART,
     "phases": sandholm_phases.PART,
+    "tournaments": sandholm_tournaments.PART,
 }
 EXPERIMENT = of_parts("sandholm", TITLE, PLAN, QUICK, PARTS, "run")

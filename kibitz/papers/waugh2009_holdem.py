@@ -8,6 +8,7 @@ to solve.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kibitz.form.bucket.device import best_device
@@ -39,6 +40,7 @@ from kibitz.papers.waugh2009_strategies import (
     RATIO,
     SMALLER,
     TWELVE,
+    by_iterations,
     grafted,
     made,
     sizes_of,
@@ -50,6 +52,7 @@ SOURCE = "Waugh et al. 2009, Sec. 4.2"
 GAME, LIMITS = "poker(file=holdem.limit.2p)", (2_000_000, 5_060_000, 24_000_000, 14_000_000)
 TINY, TINY_LIMITS = "poker(file=holdem.limit.2p, ranks=4)", (60_000, 151_800, 150_000, 100_000)
 ITERATIONS, DEALS = 4_000, 5_000_000
+TRIED, COURSE = (100, 400, 1600), "grafts by iterations"
 
 
 def setting_of(plan: Plan) -> Setting:
@@ -60,20 +63,22 @@ def setting_of(plan: Plan) -> Setting:
 
 
 def runs(plan: Plan) -> list[Run]:
-    """Strategies one after another, as grafts need the base; then what they are worth."""
+    """Grafts come after the base, which they need; then what all are worth."""
     setting = setting_of(plan)
     given, device = arguments(setting), best_device()
     single = sizes_of(setting.game, *setting.limits).single
+    whole = plan.iterations >= FEW
     return [
-        Run(f"{SOLVING}: without grafts", made, [(name, *given) for name in NAMES if name != GRAFTED]),
+        Run(f"{SOLVING}: without grafts", made, [(name, *given) for name in NAMES if name != GRAFTED], "cores"),
         Run("grafts", grafted, [(k, *given) for k in range(GRAFTS)], "cores"),
         Run(f"{SOLVING}: grafted", made, [(GRAFTED, *given)]),
+        Run(COURSE, by_iterations, [(each, TINY, *TINY_LIMITS) for each in (TRIED if whole else TRIED[:1])], "cores"),
         *measuring(plan, setting, FILES, TINY, device, {name: single[name] for name in (FOURTEEN, TWELVE)}),
     ]
 
 
 def gather(plan: Plan, found: Answers) -> Results:
-    return gathered(setting_of(plan), FILES, found)
+    return replace(gathered(setting_of(plan), FILES, found), course=tuple(found[COURSE]))
 
 
 def claims(r: Results) -> Iterator[Claim]:
@@ -87,6 +92,12 @@ def claims(r: Results) -> Iterator[Claim]:
     best = max(NAMES, key=lambda name: earns[name][0])
     yield Claim("the grafted strategy wins most on average", OURS, (best == GRAFTED,),
                 exactly=f"{best} does, {earns[best][0]:.2f} ± {earns[best][1]:.2f}")  # fmt: skip
+    if len(r.course) > 1:
+        last = r.course[-1]
+        yield Claim("on a small deck the grafted strategy beats its base once it is trained", OURS,
+                    (last["from_base"] > 0,),
+                    exactly=f"by {last['from_base']:.1f} after {last['iterations']:,} iterations, and by "
+                    f"{r.course[0]['from_base']:.1f} after {r.course[0]['iterations']:,}")  # fmt: skip
     if r.exact:
         yield matches_agree(r)
     if GRAFTED in r.exploit and BASE in r.exploit:
@@ -125,6 +136,24 @@ def table(r: Results) -> Sheet:
         f"and {max(errors):.2f}. Relative size: infosets of all that was solved for the row, by those of the "
         f"base.{best}",
         table=3,
+    )  # fmt: skip
+
+
+def course(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        (f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
+         f"{each['largest_from_base']:.1f}")
+        for each in r.course
+    ]  # fmt: skip
+    first = r.course[0]
+    buckets = ", ".join(dict.fromkeys(first["grafts"].values()))
+    return Sheet(
+        "How long grafts take: a deck of 16 cards, all boards",
+        ("iterations of each computation", f"{GRAFTED} from {BASE}", f"{GRAFTED} from {LARGEST}",
+         f"{LARGEST} from {BASE}"), rows,
+        f"mb/h, exactly. The base is within {first['base']}, grafts within {buckets}: many buckets of a graft see few "
+        "hands of a board, so that grafts need the most iterations. Until then what they play is noise, and they lose "
+        "to the base that they are to better.",
     )  # fmt: skip
 
 
@@ -180,7 +209,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             "here. Limits are on buckets as they are asked for; there are fewer where hands are equally strong, of "
             "which on the river there are many, as such hands are never parted.",
         ),
-        sheets=(table(r), *over_all_boards(r), sizes(r), grafts(r)),
+        sheets=(table(r), *over_all_boards(r), course(r), sizes(r), grafts(r)),
         pictures=(
             Heat("holdem", "Winnings of the row against the column, mb/h", NAMES, r.matrix, "mb/h",
                  (("average", means),)),
@@ -188,6 +217,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
         figures={
             "unit": "mb/h",
             **r.data(),
+            "course": list(r.course),
             "relative_size": {name: relative_size(r, name) for name in NAMES},
         },
         summary=summary(claims),

@@ -13,8 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import kibitz
 from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
-from kibitz.papers.holdem import Setting, kept, solved_expert, solved_within
+from kibitz.papers.holdem import Setting, kept, solved_expert, solved_within, unit_of
 from kibitz.poker.experts import betting_parts, poker_of, static_views, view_experts
 from kibitz.profile import Profile
 
@@ -78,3 +79,21 @@ def grafted(number: int, *given: Any) -> dict[str, Any]:
     sizes = sizes_of(setting.game, *setting.limits)
     graft = view_experts(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, "base")[number]
     return solved_expert(GRAFTED, FILES[GRAFTED], graft, number, setting)
+
+
+def by_iterations(iterations: int, game: str, *limits: int) -> dict[str, Any]:
+    """What the grafted strategy wins from its base and from the largest single one after so many iterations of each
+    computation, over all boards: for games that are small enough."""
+    from kibitz.sweep.profiles import against
+
+    sizes, rules = sizes_of(game, *limits), poker_of(game)
+    base, largest = (
+        kibitz.solve(game, "pcs", abstraction=sizes.single[name], iterations=iterations) for name in (BASE, LARGEST)
+    )
+    found = static_views(game, base, PARTS, "each", sizes.grafts, opponents="base", iterations=iterations)
+
+    def wins(one: Profile, other: Profile) -> float:
+        return unit_of(game) * sum(against(rules, one, other)) / 2
+
+    return {"iterations": iterations, "from_base": wins(found, base), "from_largest": wins(found, largest),
+            "largest_from_base": wins(largest, base), "grafts": sizes.grafts, "base": sizes.single[BASE]}  # fmt: skip

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import GameError
 from kibitz.games.poker import betting
+from kibitz.games.poker.betting import Bets
 from kibitz.games.poker.cards import cards_of
 from kibitz.games.poker.machine import PokerMachine
 from kibitz.games.poker.rules import strength
@@ -57,7 +58,7 @@ class LocalResponse:
     def _played(self, seat: int, done: str, board: tuple[int, ...]) -> Floats:
         """[N, actions]  what the target does with each hand after some betting."""
         machine = self.machine
-        word = machine._node(seat, done, done)
+        word = machine.node_of(seat, done)
         hands = len(self.hands)
         states = machine.states(np.tile(np.array(board, np.uint8), (hands, 1)), self.hands, seat)
         states[:, 0] = word
@@ -74,8 +75,11 @@ class LocalResponse:
         """Hands without some cards."""
         return np.asarray(~np.isin(self.hands, np.array(gone, np.uint8)).any(axis=1))
 
-    def _ranges(self, seat: int, done: str, board: list[tuple[int, ...]], gone: tuple[int, ...]) -> dict[int, Floats]:
-        """By seat that is still in, but for one's own: how likely each hand is, up to a factor."""
+    def _ranges(
+        self, seat: int, done: str, board: list[tuple[int, ...]], gone: tuple[int, ...]
+    ) -> tuple[dict[int, Floats], Bets]:
+        """(by seat that is still in, but for one's own: how likely each hand is, up to a factor; where betting stands).
+        """
         definition = self.definition
         bets = betting.start(definition)
         said, found = "", {s: self._clear(gone).astype(float) for s in range(definition.players) if s != seat}
@@ -95,7 +99,9 @@ class LocalResponse:
                     found[who] = found[who] * self._known[key][:, offered.index(action)]
                 bets = betting.act(definition, bets, action)
                 said += betting.letters(action)
-        return {s: weight for s, weight in found.items() if not bets.folded[s]}
+        while bets.turn < 0:
+            bets = betting.deal(definition, bets)
+        return {s: weight for s, weight in found.items() if not bets.folded[s]}, bets
 
     # What its own hand is worth
 
@@ -129,8 +135,7 @@ class LocalResponse:
         level = done.count("/")
         board = [next(after, ()) if self.definition.board[r] else () for r in range(level + 1)]
         shown = tuple(card for each in board for card in each)
-        ranges = self._ranges(view.seat, done, board[1:], (*mine, *shown))
-        bets = self._bets(done)
+        ranges, bets = self._ranges(view.seat, done, board[1:], (*mine, *shown))
         pot, top = sum(bets.paid), max(bets.paid)
         asked = top - bets.paid[view.seat]
         wins = self._wins(mine, shown, ranges)
@@ -141,7 +146,7 @@ class LocalResponse:
         return [float(action == best) for action in view.actions]
 
     def _raised(self, seat: int, done: str, mine: tuple[int, ...], shown: tuple[int, ...], ranges: dict[int, Floats],
-                bets: Any, pot: int, asked: int) -> float:  # fmt: skip
+                bets: Bets, pot: int, asked: int) -> float:  # fmt: skip
         """What a raise is worth: those who fold leave the pot, those who call pay it."""
         size = self.definition.raise_size[bets.round]
         after, said = betting.act(self.definition, bets, "raise"), done + "r"
@@ -160,18 +165,6 @@ class LocalResponse:
         more = sum(max(after.paid) - after.paid[who] for who in ranges)
         met = wins * (pot + more) - (1 - wins) * (asked + size)
         return float(leave * pot + (1 - leave) * met)
-
-    def _bets(self, done: str) -> Any:
-        """Where the betting stands."""
-        bets = betting.start(self.definition)
-        for part in done.split("/"):
-            for action in betting.words(part):
-                while bets.turn < 0:
-                    bets = betting.deal(self.definition, bets)
-                bets = betting.act(self.definition, bets, action)
-        while bets.turn < 0:
-            bets = betting.deal(self.definition, bets)
-        return bets
 
 
 def local_bound(target: Any, deals: int = 1000, seed: int = 1, boards: int = BOARDS) -> Any:

@@ -19,6 +19,7 @@ from kibitz.blueprints.row_blueprint import RowBlueprint, stitched
 from kibitz.blueprints.rows import expert, expert_buckets, expert_rows
 from kibitz.blueprints.saved import load_blueprint
 from kibitz.errors import SolverError
+from kibitz.games.poker.rows import Rows
 from kibitz.host import cores
 from kibitz.stitch.ground import seat_sets
 from kibitz.training import Saver, continued, resumed_with
@@ -70,6 +71,19 @@ def _fineness(spec: str) -> int:
     return product
 
 
+def begun(path: Path | None, rows: Rows, seats: int, make: Callable[[], RowBlueprint],
+          base: RowBlueprint | None = None, game: Any = None) -> tuple[RowBlueprint, Saver]:  # fmt: skip
+    """A training as it lies at a path, or a new one, and who saves it; another training there is refused."""
+    held = path is not None and (path / "manifest.json").exists()
+    made = make() if not held else resumed_with(load_blueprint(str(path), game=game), base)
+    if not isinstance(made, RowBlueprint) or made.layout.rows != rows or made.seats != seats:
+        raise SolverError(f"{path} was trained with other rows: choose another folder, or remove it")
+    made.warm_up()
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return made, Saver(made, path, held, EVERY, lambda said: None)
+
+
 def trained_expert(
     base: RowBlueprint, of: RowExpert, keep: str | os.PathLike[str] | None = None, *, seconds: float | None = None,
     iterations: int | None = None, seed: int = 0, threads: int | None = None,
@@ -77,22 +91,12 @@ def trained_expert(
 ) -> RowBlueprint:  # fmt: skip
     """An expert that was trained for so long in all, in its folder or anew."""
     path = None if keep is None else Path(keep) / f"{of.name}.blueprint"
-    held = path is not None and (path / "manifest.json").exists()
-    if not held:
-        made = expert(base, of.part, of.buckets, of.seats, seed)
-    else:
-        found = resumed_with(load_blueprint(str(path), game=base.machine), base)
-        rows, seats = expert_rows(base, of.part, of.buckets, of.seats), sum(1 << seat for seat in of.seats)
-        if not isinstance(found, RowBlueprint) or found.layout.rows != rows or found.seats != seats:
-            raise SolverError(f"{path} is an expert of other rows: choose another folder, or remove it")
-        made = found
+    rows, seats = expert_rows(base, of.part, of.buckets, of.seats), sum(1 << seat for seat in of.seats)
+    made, saver = begun(path, rows, seats, lambda: expert(base, of.part, of.buckets, of.seats, seed), base,
+                        base.machine)  # fmt: skip
     left = None if seconds is None else seconds - made.seconds
     if left is not None and left <= 0:
         return made
-    made.warm_up()
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    saver = Saver(made, path, held, EVERY, lambda said: None)
     stopped = continued(made, saver, iterations, left, cores() if threads is None else threads, on_progress)
     if stopped:
         raise KeyboardInterrupt

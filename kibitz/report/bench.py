@@ -23,6 +23,7 @@ from kibitz.errors import KibitzError
 from kibitz.report import peers, results
 from kibitz.report.bench_cards import cards_figure, cards_markdown
 from kibitz.report.bench_holdem import holdem_figure, holdem_markdown
+from kibitz.report.bench_jam import jam_figure, jam_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
 from kibitz.report.bench_threads import threads_figure
 from kibitz.report.bench_three import three_figure, three_markdown
@@ -49,6 +50,7 @@ ALONE = (
     "poker",
     "pcs",
     "three",
+    "jam",
 )  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
@@ -304,6 +306,9 @@ def bench(
     if only in (None, "three"):
         result["three"] = three_figure(seconds, quick)
         tell(three_markdown(result["three"]))
+    if only in (None, "jam"):
+        result["jam"] = jam_figure(seconds, quick)
+        tell(jam_markdown(result["jam"]))
     held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, held)

@@ -52,7 +52,7 @@ def said(*arguments: str) -> str:
 
 def commands(top: str) -> list[str]:
     """The names of all commands, from the help of the whole."""
-    return re.findall(r"^  ([a-z]+) ", top.partition("Commands:")[2], re.MULTILINE)
+    return re.findall(r"^  ([a-z-]+) ", top.partition("Commands:")[2], re.MULTILINE)
 
 
 def page() -> str:

@@ -15,6 +15,8 @@ from kibitz.errors import KibitzError
 from kibitz.report import peers
 from kibitz.report.bench_cards import cards_markdown
 from kibitz.report.bench_holdem import holdem_markdown
+from kibitz.report.bench_jam import GOAL as JAM_GOAL
+from kibitz.report.bench_jam import jam_markdown
 from kibitz.report.bench_poker import poker_markdown
 from kibitz.report.bench_threads import GOAL, GOAL_BUSY
 from kibitz.report.bench_three import three_markdown
@@ -143,6 +145,7 @@ def _section(result: Result) -> list[str]:
         ("poker", poker_markdown),
         ("pcs", holdem_markdown),
         ("three", three_markdown),
+        ("jam", jam_markdown),
     ):
         if key in result:
             lines += ["#" + line if line.startswith("## ") else line for line in more(result[key])]
@@ -180,6 +183,10 @@ def goals(result: Result) -> list[str]:
         met, each = _met(rate >= THREE_GOAL * int(threads)), rate / int(threads)
         what = f"decisions a second and core of hold'em for three, {threads} thread{'s' * (int(threads) > 1)}"
         lines.append((what, f"{THREE_GOAL / 1e6:g} million", f"{each / 1e6:.2f} million", met))
+    chart = result.get("jam", {}).get("charts", {}).get("3")
+    if chart and not chart["deals"]:
+        met = _met(chart["seconds"] <= JAM_GOAL)
+        lines.append(("charts of jam or fold for three", f"{JAM_GOAL:g} s", f"{chart['seconds']:.2f} s", met))
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import GameError
 from kibitz.form.poker.deal import Round
+from kibitz.games.poker import acpc
 from kibitz.games.poker.machine import PokerMachine
 
 Ints = NDArray[np.int64]
@@ -29,7 +30,7 @@ def seated_rows(
     form = infosets.form
     if form.buckets is not None:
         raise GameError("a profile within buckets cannot be seated: lift it to the game first")
-    if form.definition != machine.definition:
+    if acpc.write(form.definition) != acpc.write(machine.definition):  # whatever each is called
         raise GameError(f"the profile is of {form.spec or 'another game'}, not of {machine.spec}")
     node, of_class = infosets.order()
     level = form.betting.round[node]

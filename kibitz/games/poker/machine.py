@@ -126,7 +126,7 @@ class PokerMachine(Machine):
         held: dict[tuple[str, int], Words] = {}
         for i, text in enumerate(infosets):
             cards, _, done = str(text).partition(":")
-            node = self._node(seat, done, str(text))
+            node = self.node_of(seat, done, str(text))
             level = int(self.betting.round[node & LOWER])
             if (cards, level) not in held:
                 held[cards, level] = self._dealt(seat, level, cards, str(text))
@@ -138,7 +138,7 @@ class PokerMachine(Machine):
 
     def part_of(self, seat: int, infoset: str) -> int:
         """The betting round."""
-        return int(self.betting.round[self._node(seat, infoset.partition(":")[2], infoset) & LOWER])
+        return int(self.betting.round[self.node_of(seat, infoset.partition(":")[2], infoset) & LOWER])
 
     def hand(self, seed: int, number: int) -> Hand:
         return PokerHand(self.rules, self.definition, seed, number)
@@ -170,14 +170,15 @@ class PokerMachine(Machine):
         found: Words = self.states(every[:, self.definition.hole :], every[:, : self.definition.hole], seat)[0]
         return found
 
-    def _node(self, seat: int, done: str, infoset: str) -> int:
-        """The betting node at which a seat acts after some betting, as a word."""
+    def node_of(self, seat: int, done: str, infoset: str = "") -> int:
+        """The betting node at which a seat acts after some betting, as a word; infoset: where that was read."""
         try:
             node = self.betting.word(done) if isinstance(self.betting, Rounds) else self._nodes[done]
         except KeyError:
             node = -1
         if node < 0 or self.betting.turn[node & LOWER] != seat:
-            raise GameError(f"{infoset!r} is no infoset of seat {seat} in {self.spec}: it does not act after {done!r}")
+            what = infoset or done
+            raise GameError(f"{what!r} is no infoset of seat {seat} in {self.spec}: it does not act after {done!r}")
         return node
 
     @property

@@ -15,8 +15,8 @@ import numpy as np
 
 from kibitz.kernels.jit import ONE, U64, kernel
 from kibitz.kernels.walk.dispatch import register
-from kibitz.kernels.walk.match import greedy_of, match_regrets
-from kibitz.kernels.walk.store import averaged as average_of
+from kibitz.kernels.walk.match import average_of, greedy_of, match_regrets
+from kibitz.kernels.walk.store import averaged as played
 
 
 class ColumnStore(NamedTuple):
@@ -46,17 +46,11 @@ def matched(store, at, width, probability):
 
 
 def averaged(store, at, width, probability):
-    total = 0.0
     kept = at - store.low  # unsigned: what lies below is far above
     if kept < U64(len(store.average)):
-        for a in range(width):
-            probability[a] = store.average[kept + a]
-            total += probability[a]
-    if total <= 0.0:
+        average_of(store.average, kept, store.regret, at, width, probability)
+    else:
         match_regrets(store.regret, at, width, probability)
-        return
-    for a in range(width):
-        probability[a] /= total
 
 
 def greedy(store, at, width, probability):
@@ -109,7 +103,7 @@ def scale(array, first, last, factor):
 def read(store, keys, widths, out):
     """Average strategies by key. keys: uint64[n]; widths: int64[n]; out: float64[n, W]."""
     for i in range(len(keys)):
-        average_of(store, keys[i] - ONE, U64(widths[i]), out[i])
+        played(store, keys[i] - ONE, U64(widths[i]), out[i])
 
 
 @kernel
@@ -129,7 +123,7 @@ def to_bytes(node, span, buckets, column, store, most, probability, out):
                 if most:
                     greedy_of(store.regret, at, width, probability)
                 else:
-                    average_of(store, at, width, probability)
+                    played(store, at, width, probability)
                 left = 255
                 best = U64(0)
                 for a in range(width):

@@ -12,7 +12,7 @@ import numpy as np
 
 from kibitz.kernels.jit import U64
 from kibitz.kernels.walk.dispatch import register
-from kibitz.kernels.walk.match import CLOSED, greedy_of, match_quickly, match_regrets
+from kibitz.kernels.walk.match import CLOSED, average_of, greedy_of, match_quickly
 from kibitz.kernels.walk.random import NONE
 
 
@@ -39,15 +39,7 @@ def matched(store, at, width, probability):
 
 
 def averaged(store, at, width, probability):
-    total = 0.0
-    for a in range(width):
-        probability[a] = store.average[at + a]
-        total += probability[a]
-    if total <= 0.0:
-        match_regrets(store.regret, at, width, probability)
-        return
-    for a in range(width):
-        probability[a] /= total
+    average_of(store.average, at, store.regret, at, width, probability)
 
 
 def greedy(store, at, width, probability):

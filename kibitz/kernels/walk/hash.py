@@ -134,7 +134,8 @@ def look_up(store, keys, widths, out):
     """Average strategies by key. keys: uint64[n]; widths: int64[n]; out: float64[n, W]."""
     room = wide(store)
     for i in range(len(keys)):
-        average_of(store.value[find(store, keys[i])], NONE, room, U64(widths[i]), out[i])
+        row = store.value[find(store, keys[i])]
+        average_of(row, room, row, NONE, U64(widths[i]), out[i])
 
 
 @maker
@@ -171,7 +172,7 @@ def matched(store, at, width, probability):
 
 
 def averaged(store, at, width, probability):
-    average_of(store.value[at], NONE, wide(store), width, probability)
+    average_of(store.value[at], wide(store), store.value[at], NONE, width, probability)
 
 
 def greedy(store, at, width, probability):

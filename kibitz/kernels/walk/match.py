@@ -44,15 +44,15 @@ def match_quickly(row, first, width, probability):
 
 
 @small_part
-def average_of(row, first, weights, width, probability):
-    """probability[0:width] of the average strategy, whose weights are row[weights:]; by regrets, which are row[first:],
-    where it was never played."""
+def average_of(average, weights, regret, first, width, probability):
+    """probability[0:width] of the average strategy, whose weights are average[weights:]; by regrets, which are
+    regret[first:], where it was never played."""
     total = 0.0
     for a in range(width):
-        probability[a] = row[weights + a]
+        probability[a] = average[weights + a]
         total += probability[a]
     if total <= 0.0:
-        match_regrets(row, first, width, probability)
+        match_regrets(regret, first, width, probability)
         return
     for a in range(width):
         probability[a] /= total

@@ -1,0 +1,175 @@
+"""kibitz tournament: an equilibrium of a whole tournament of jam or fold, and the proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, open_triples, print_json
+from kibitz.cli.options import number
+from kibitz.cli.watch import Watch, say
+
+if TYPE_CHECKING:
+    from kibitz.tournaments import Check, Solution, Tournament
+
+# Seconds of a core that a state takes until the tolerance is met, by players: aarch64, two cores.
+SECONDS = {2: 0.05, 3: 0.5, 4: 4.0}
+
+
+def tournament(
+    rules: Annotated[
+        str,
+        typer.Argument(metavar="TOURNAMENT", help="The rules, such as 'tournament(players=3, chips=13500, "
+                       "blinds=300/600, unit=300, prizes=50/30/20, ante=0)'. What is left out is as here."),
+    ] = "tournament",
+    algorithm: Annotated[
+        str,
+        typer.Option("--algorithm", metavar="NAME", help="vi-fp, pi-fp (values, and fictitious play of hands inside), "
+                     "fp-pi or fp-vi (fictitious play of the tournament)."),
+    ] = "pi-fp",
+    until: Annotated[
+        float, number("--until", metavar="GAP", help="Stop when values move less, as a share of the first prize.")
+    ] = 1e-4,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Keep the solution here, after every iteration; what is there goes "
+                     "on."),
+    ] = None,
+    deals: Annotated[
+        int | None,
+        number("--deals", metavar="N", help="Sample so many deals for three players and more, instead of counting all "
+               "cards for three."),
+    ] = None,
+    threads: Annotated[int | None, number("--threads", metavar="N", help="Cores to use. Default: all.")] = None,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Solve a tournament of jam or fold for two to four players, and check the solution.
+
+    The state of a tournament is its stacks; a hand leads from one to another until one player has all chips. Values are
+    those of the tournament, not of the Independent Chip Model, which they start from. In the end the check takes each
+    player by himself: what could he win more if the others stay with their strategies?
+
+    Ctrl-C keeps what is done, and the same command goes on from there. Three players need the table of three hands,
+    which is made first (about ten minutes, once). `kibitz pushfold --tournament DIR --stacks ...` shows the charts.
+
+    \b
+    Examples:
+      kibitz tournament 'tournament(players=2, chips=8000, unit=100, prizes=1/0)' --out two.tournament
+      kibitz tournament 'tournament(players=3, chips=4500)' --out three.tournament
+      kibitz tournament --algorithm vi-fp --out slides.tournament
+    """
+    from kibitz.report.text import duration
+    from kibitz.tournaments import check, solve
+    from kibitz.tournaments import tournament as read
+    from kibitz.tournaments.sampled import check_deals
+    from kibitz.tournaments.saved import KIND, load, save
+
+    check_artefact(out, "--out", KIND)
+    wanted = read(rules)
+    if deals is not None:
+        check_deals(deals)
+    start = load(out) if out is not None and (out / "manifest.json").exists() else None
+    if not json:
+        _announce(wanted, start)
+
+    def keep(found: Solution, step: Any) -> None:
+        watch.phase(f"{step.players} players, iteration {step.iteration}: {_change(found, step)}, {step.active:,} "
+                    f"states played on, {duration(found.seconds)} used")  # fmt: skip
+        if out is not None:
+            save(found, out)
+
+    def round_by_round(players: int, iteration: int, number: int, active: int) -> None:
+        watch.phase(f"{players} players, iteration {iteration}, round {number} of fictitious play: {active:,} states "
+                    "go on")  # fmt: skip
+
+    try:
+        with Watch(not json) as watch:
+            if wanted.players >= 3 and deals is None:
+                open_triples(watch)
+            watch.phase("solving (compiles on first use)")
+            found = solve(wanted, algorithm, until, deals=deals or 0, start=start, on_step=keep,
+                          on_round=round_by_round, threads=threads)  # fmt: skip
+            if out is not None:
+                save(found, out)
+            watch.phase("checking: a best response in the whole tournament")
+            proof = check(wanted, found.jams, found.deals, threads)
+    except KeyboardInterrupt:
+        where = f"what is done is in {out}: the same command goes on" if out else "nothing is kept: --out would"
+        say(f"stopped; {where}")
+        raise typer.Exit(INTERRUPTED) from None
+    data = summary(found, proof)
+    if json:
+        print_json({**data, "out": None if out is None else str(out)})
+    else:
+        _print(data, out)
+
+
+def _change(found: Solution, step: Any) -> str:
+    if found.algorithm in ("vi-fp", "pi-fp"):
+        return f"values moved {step.change:.2g}"
+    return f"{step.change:.2g} to be won"
+
+
+def _announce(rules: Tournament, start: Solution | None) -> None:
+    from kibitz.host import cores
+    from kibitz.report.text import duration
+
+    counts = ", ".join(f"{count:,} states of {k} players" for k, count in enumerate(rules.states, 2))
+    took = sum(SECONDS[k] * count for k, count in enumerate(rules.states, 2)) / cores()
+    typer.echo(f"{rules}\n{counts}; about {duration(max(took, 5.0))} on {cores()} cores")
+    if start is not None:
+        typer.echo(f"going on after {len(start.steps):,} iterations, {duration(start.seconds)}")
+
+
+def summary(found: Solution, proof: Check) -> dict[str, Any]:
+    """What a solution is worth, as plain data."""
+    import numpy as np
+
+    rules = found.rules
+    levels = []
+    for level, gains in zip(rules.levels, proof.gains, strict=True):
+        off = np.abs(proof.values - rules.icm)[level.values]
+        steps = [step for step in found.steps if step.players == level.players]
+        levels.append({
+            "players": level.players, "states": level.count, "iterations": len(steps),
+            "seconds": sum(step.seconds for step in steps), "epsilon": float(gains.max()),
+            "mean_gain": float(gains.mean()), "worst": _worst(rules, level, gains),
+            "icm_mean": float(off.mean()), "icm_most": float(off.max()),
+        })  # fmt: skip
+    return {
+        "tournament": str(rules), "algorithm": found.algorithm, "levels": levels, "epsilon": proof.epsilon,
+        "epsilon_share": proof.epsilon / rules.prizes[0], "seconds": found.seconds,
+    }  # fmt: skip
+
+
+def _worst(rules: Tournament, level: Any, gains: Any) -> dict[str, Any]:
+    """Where most could be won, and by whom."""
+    state, seat = divmod(int(gains.argmax()), level.players)
+    return {"stacks": (level.stacks[state] * rules.unit).tolist(), "seat": level.hand.names[seat]}
+
+
+def _print(data: dict[str, Any], out: Path | None) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from kibitz.report.text import duration
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("players", "states", "iterations", "time", "could win more", "ICM off by", "at most"):
+        table.add_column(name, justify="right")
+    for level in data["levels"]:
+        table.add_row(str(level["players"]), f"{level['states']:,}", str(level["iterations"]),
+                      duration(level["seconds"]), f"{level['epsilon']:.2g}", f"{level['icm_mean']:.3g}",
+                      f"{level['icm_most']:.3g}")  # fmt: skip
+    page = console()
+    worst = max(data["levels"], key=lambda level: float(level["epsilon"]))["worst"]
+    page.print(table)
+    page.print(
+        f"\nChecked: nobody could win more than {data['epsilon']:.2g} in the whole tournament by another strategy, "
+        f"{100 * data['epsilon_share']:.2g}% of the first prize, from any state and seat (most: "
+        f"{worst['seat']} with stacks of {', '.join(map(str, worst['stacks']))})."
+    )
+    if out is not None:
+        page.print(f"The solution is in {out}: kibitz pushfold --tournament {out} --stacks ... shows its charts.")

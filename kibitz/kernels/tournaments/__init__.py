@@ -1,0 +1,1 @@
+"""What tournaments of jam or fold compute most."""

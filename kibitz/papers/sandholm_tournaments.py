@@ -1,0 +1,258 @@
+"""Tournaments of jam or fold [Ganzfried & Sandholm 2008, 2009; Miltersen & Sorensen 2007], as in Sandholm's slides.
+
+The slides' tournament has three players, 13,500 chips, blinds of 300 and 600 and prizes of 50, 30 and 20: 946 states.
+Figures of the papers stand beside ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Curves, Line, Panel, Sheet
+from kibitz.papers.runs import Answers, Run
+from kibitz.tournaments import check, pushfold, solve, tournament
+from kibitz.tournaments.equilibrium import ALGORITHMS, engine_of
+from kibitz.tournaments.fictitious import FictitiousPlay
+from kibitz.tournaments.hand import Hand
+from kibitz.tournaments.saved import load, save
+
+SLIDES, SINGLE = "slides", "published chart"
+RULES, TINY = "tournament", "tournament(players=3, chips=1800)"
+HEADS_UP = "tournament(players=2, chips=8000, unit=100, prizes=1/0)"
+FEW, FEW_DEALS = 100, 1000  # iterations under which it is a quick look, and the deals of that
+# Stack in big blinds: the small blind jams, the big blind calls, of all hands in percent; the small blind wins.
+CHARTS = {3: (77.7, 92.8, 0.052), 5: (71.4, 62.1, 0.056), 10: (58.3, 37.5, -0.045), 15: (45.7, 28.2, -0.127),
+          20: (40.2, 21.7, -0.183)}  # fmt: skip
+THREE = (32.9, 57.6, 18.1, 36.6, 24.2, 13.3)  # three players with 10 big blinds each, a single source
+EPSILON, ICM_MEAN, ICM_MOST = 0.0488, 0.37, 2.99  # of the papers
+LAST = (0.021, 0.197)  # big blind after two jams: in the tournament, in a single hand
+SLOWER = {"fp-pi": 5, "fp-vi": 5}  # their tolerance, times that of the others: mixing gets slower as it goes on
+MIXED = 0.05  # a hand mixes if it is played more often than this, and less often than always less this
+
+
+def solved(algorithm: str, text: str, deals: int, folder: str, until: float) -> dict[str, Any]:
+    """A tournament by one algorithm, and the check of it; what was begun goes on."""
+    rules = tournament(text)
+    path = Path(folder) / f"{algorithm}.tournament"
+    start = load(path) if (path / "manifest.json").exists() else None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found = solve(rules, algorithm, until, deals=deals, start=start, on_step=lambda now, _: save(now, path))
+    save(found, path)
+    proof = check(rules, found.jams, deals)
+    level = rules.levels[-1]
+    off = np.abs(proof.values - rules.icm)[level.values]
+    steps = [step for step in found.steps if step.players == level.players]
+    return {
+        "algorithm": algorithm, "states": level.count, "iterations": len(steps), "seconds": found.seconds,
+        "epsilon": proof.epsilon, "mean_gain": float(proof.gains[-1].mean()), "icm_mean": float(off.mean()),
+        "icm_most": float(off.max()), "values": proof.values[level.values].tolist(),
+        "course": [[step.seconds, step.change] for step in steps],
+    }  # fmt: skip
+
+
+def played(algorithm: str, text: str, deals: int, folder: str) -> dict[str, Any]:
+    """How often seats jam: in the tournament, in single hands by the chip model, and with chips for money."""
+    rules = tournament(text)
+    found = load(Path(folder) / f"{algorithm}.tournament")
+    level = rules.levels[-1]
+    engine = engine_of(level.players, deals)
+    play = FictitiousPlay(engine, level.forced, found.jams[-1])
+    play.run(level.payoffs(rules.icm), 60, 1e-4 * rules.prizes[0])
+    prior = engine.tables.prior
+    whole, single = found.jams[-1] @ prior, play.jams @ prior  # [states, nodes]
+    free = ~level.forced
+    equal = int(level.number([rules.units // 3] * 3)) if rules.units % 3 == 0 else 0
+    gap = np.where(free, np.abs(whole - single), 0.0)
+    state, node = np.unravel_index(int(gap.argmax()), gap.shape)
+    chips = pushfold(level.stacks[equal].tolist(), (rules.small, rules.big), deals=deals or None)
+    return {
+        "equal": level.stacks[equal].tolist(), "tournament": whole[equal].tolist(), "icm": single[equal].tolist(),
+        "chips": [chart.share for chart in chips.charts], "mean": float(gap[free].mean()),
+        "most": float(gap[state, node]), "where": level.stacks[state].tolist(), "node": int(node),
+        "there": [float(whole[state, node]), float(single[state, node])],
+    }  # fmt: skip
+
+
+def charts(deals: int) -> dict[str, Any]:
+    """Two players with chips for money, and three with ten big blinds."""
+    found = {}
+    for blinds in CHARTS:
+        one = pushfold([2 * blinds] * 2, (1, 2), rounds=500)
+        found[str(blinds)] = [100 * one.charts[0].share, 100 * one.charts[1].share, one.values[0], one.epsilon]
+    three = pushfold([20, 20, 20], (1, 2), rounds=100, deals=deals or None)
+    return {"two": found, "three": [100 * chart.share for chart in three.charts], "deals": three.deals}
+
+
+def heads_up(until: float) -> dict[str, Any]:
+    """The setting of Miltersen & Sorensen."""
+    rules = tournament(HEADS_UP)
+    found = solve(rules, "pi-fp", until)
+    proof = check(rules, found.jams)
+    mixed = ((found.jams[0] > MIXED) & (found.jams[0] < 1 - MIXED)).sum(axis=-1)  # [states, nodes]
+    own = proof.values.reshape(-1, 2)
+    stacks = rules.levels[0].stacks
+    half = int(rules.levels[0].number([rules.units // 2] * 2))
+    return {
+        "states": rules.levels[0].count, "epsilon": proof.epsilon, "seconds": found.seconds,
+        "most_mixed": int(mixed.max()), "states_mixed": int((mixed.max(axis=1) > 0).sum()),
+        "even": float(own[half, 0]), "off": float(np.abs(own - stacks / rules.units).max()),
+    }  # fmt: skip
+
+
+def runs(plan: Plan) -> list[Run]:
+    quick = plan.iterations < FEW
+    text, deals, until = (TINY, FEW_DEALS, 5e-3) if quick else (RULES, 0, 1e-4)
+    folder = str(Path(plan.folder) / ("tournaments-quick" if quick else "tournaments"))
+    slower = {} if quick else SLOWER
+    return [
+        Run("charts", charts, [(deals,)]),
+        Run("heads up", heads_up, [(until,)]),
+        Run("tournaments", solved, [(a, text, deals, folder, until * slower.get(a, 1)) for a in ALGORITHMS]),
+        Run("strategies", played, [(ALGORITHMS[1], text, deals, folder)]),
+    ]
+
+
+@dataclass(frozen=True)
+class Results:
+    charts: dict[str, Any]
+    heads_up: dict[str, Any]
+    solved: list[dict[str, Any]]
+    played: dict[str, Any]
+
+    @property
+    def rules(self) -> Any:
+        return tournament(TINY if self.solved[0]["states"] < 900 else RULES)
+
+    @property
+    def apart(self) -> float:
+        """How far values of the algorithms are from each other, at most."""
+        values = np.array([each["values"] for each in self.solved])
+        return float((values.max(axis=0) - values.min(axis=0)).max())
+
+
+def gather(plan: Plan, found: Answers) -> Results:
+    return Results(found["charts"][0], found["heads up"][0], found["tournaments"], found["strategies"][0])
+
+
+def claims(r: Results) -> Iterator[Claim]:
+    first = r.rules.prizes[0]
+    for each in r.solved:
+        yield Claim(f"{each['algorithm']}: nobody gains more than 0.1% of the highest prize", SLIDES,
+                    (each["epsilon"] < 1e-3 * first,), exactly=f"at most {each['epsilon']:.4f}")  # fmt: skip
+    values = r.solved[1]
+    yield Claim("the chip model is off", SLIDES, (values["icm_most"] > 10 * values["epsilon"],),
+                exactly=f"by {values['icm_mean']:.2f} in the mean and {values['icm_most']:.2f} at most")  # fmt: skip
+    now, chips = r.played["tournament"][-1], r.played["chips"][-1]
+    yield Claim("tournament and single-hand strategies differ: the big blind after two jams", SLIDES,
+                (now < chips / 2,),
+                exactly=f"jams {now:.3f} of hands in the tournament, {chips:.3f} in a single hand")  # fmt: skip
+    yield Claim("all algorithms come to the same values", OURS, (r.apart < 1e-2 * first,),
+                exactly=f"to {r.apart:.3f} of {first:g}")  # fmt: skip
+    for blinds, (jams, calls, worth) in CHARTS.items():
+        ours = r.charts["two"][str(blinds)]
+        good = abs(ours[0] - jams) <= 0.5 and abs(ours[1] - calls) <= 0.5 and abs(ours[2] - worth) <= 0.002
+        yield Claim(f"two players, {blinds} big blinds: jam {jams}%, call {calls}%, worth {worth:+.3f}", SINGLE,
+                    (good,), exactly=f"{ours[0]:.1f}%, {ours[1]:.1f}%, {ours[2]:+.4f}")  # fmt: skip
+    yield Claim("heads up at most one hand of a state mixes", "Miltersen & Sorensen 2007",
+                (r.heads_up["most_mixed"] <= 1,), exactly=f"{r.heads_up['most_mixed']} at most")  # fmt: skip
+
+
+def algorithms(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        (each["algorithm"], f"{each['states']:,}", str(each["iterations"]), f"{each['seconds']:.0f}",
+         f"{each['epsilon']:.5f}", f"{100 * each['epsilon'] / r.rules.prizes[0]:.4f}%", f"{each['icm_mean']:.3f}",
+         f"{each['icm_most']:.3f}")
+        for each in r.solved
+    ]  # fmt: skip
+    rows.append(("papers", "946", "-", "-", f"{EPSILON} at most", "below 0.1%", f"{ICM_MEAN}", f"{ICM_MOST}"))
+    return Sheet(
+        f"{r.rules}", ("algorithm", "states", "iterations", "seconds", "epsilon", "of the first prize",
+                       "chip model off, mean", "at most"), rows,
+        "Epsilon: what a player could win more in the whole tournament, from the worst state and seat for that, if the "
+        "others stay with their strategies. The chip model is off by: the distance of its values from those of the "
+        "profile, over all states and seats.",
+    )  # fmt: skip
+
+
+def strategies(r: Results) -> Sheet:
+    hand, p = Hand(3), r.played
+    rows: list[tuple[str, ...]] = []
+    for k, node in enumerate(hand.nodes):
+        rows.append((hand.decision(*node), f"{p['tournament'][k]:.3f}", f"{p['icm'][k]:.3f}", f"{p['chips'][k]:.3f}"))
+    unit = r.rules.unit
+    stacks = ", ".join(str(each * unit) for each in p["equal"])
+    where = ", ".join(str(each * unit) for each in p["where"])
+    return Sheet(
+        f"Hands that jam, with stacks of {stacks}",
+        ("decision", "in the tournament", "a single hand, chip model", "a single hand, chips"), rows,
+        f"Of all hands, as shares. The papers have {LAST[0]} in the tournament and {LAST[1]} in a single hand for the "
+        "big blind after two jams, at stacks that the text does not name. Over all states and decisions, tournament "
+        f"play and hands by the chip model differ by {p['mean']:.4f} of hands in the mean, most with stacks of {where}:"
+        f" {hand.decision(*hand.nodes[p['node']])}, {p['there'][0]:.3f} against {p['there'][1]:.3f}.",
+    )  # fmt: skip
+
+
+def single(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for blinds, (jams, calls, worth) in CHARTS.items():
+        ours = r.charts["two"][str(blinds)]
+        rows.append((str(blinds), f"{ours[0]:.1f}", f"{jams}", f"{ours[1]:.1f}", f"{calls}", f"{ours[2]:+.4f}",
+                     f"{worth:+.3f}", f"{ours[3]:.1e}"))  # fmt: skip
+    names = ("button", "small blind first", "small blind calls", "big blind calls SB", "calls BTN", "calls both")
+    three = ", ".join(
+        f"{name} {a:.1f} ({b})" for name, a, b in zip(names, r.charts["three"], THREE, strict=True)
+    )  # fmt: skip
+    return Sheet(
+        "Single hands of two players, chips for money",
+        ("big blinds each", "jams, %", "published", "calls, %", "published", "small blind wins", "published",
+         "could win more"), rows,
+        f"Three players with ten big blinds each, in percent, with those of a single source behind: {three}.",
+    )  # fmt: skip
+
+
+def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
+    first, up = r.rules.prizes[0], r.heads_up
+    lines = []
+    for each in r.solved:
+        at = np.cumsum([seconds for seconds, _ in each["course"]])
+        change = tuple(max(change / first, 1e-7) for _, change in each["course"])
+        lines.append(Line(each["algorithm"], tuple(at.tolist()), change, (0.0,) * len(change)))
+    held = sum(all(claim.held) for claim in given)
+    return Page(
+        about=(
+            "Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
+            "are all in end in one of 13 orders, counted over all boards and all cards, and a hand that was folded "
+            "cannot lie on the board either. The big blind goes on to the next player who has chips; pots are shared "
+            "in units of chips, with odd ones to whoever sits first after the button; who is put out in the same hand "
+            "is placed by the chips he began it with, and equals share. Heads up with 8,000 chips, blinds of 300 and "
+            f"600 and stacks in hundreds ({up['states']} states), a player could win {up['epsilon']:.1e} more, the "
+            f"first to act with half of the chips wins {up['even']:.4f}, and shares of chips are off by at most "
+            f"{up['off']:.4f}; in {up['states_mixed']} states some hand mixes."
+        ),
+        departs=(
+            "Later rounds of fictitious play count more than early ones, and strategies go on from those of the last "
+            "values: the papers' rounds count alike.",
+            "What the papers do about who pays which blind after somebody is out, and about odd chips, is not in them.",
+        ),
+        sheets=(algorithms(r), strategies(r), single(r)),
+        pictures=(
+            Curves("tournaments", "Four algorithms: what moves, or could be won, by time", "share of the first prize",
+                   (Panel("three players", tuple(lines), (("0.1%", 1e-3),)),), log_x=True, log_y=True,
+                   across="seconds", floor=1e-7),
+        ),
+        figures={"charts": r.charts, "heads_up": up, "played": r.played,
+                 "solved": [{k: v for k, v in each.items() if k != "values"} for each in r.solved]},
+        summary=f"{held} of {len(given)} claims hold.",
+    )  # fmt: skip
+
+
+PART = Experiment(
+    "tournaments", "Tournaments of jam or fold", Plan(starts=1), Plan(starts=1), runs, gather, claims, page
+)

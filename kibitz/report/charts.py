@@ -1,0 +1,161 @@
+"""Charts of jam or fold: 13 x 13 hands, for a terminal, as a picture, and as a page."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kibitz.errors import ArtefactError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from kibitz.tournaments.single import Chart, PushFold
+
+FOLD, JAM = (0xEC, 0xEC, 0xEC), (0x00, 0x9E, 0x73)  # Okabe & Ito's green
+SURE = 0.995
+ENDINGS = (".png", ".svg", ".pdf", ".html")
+ACROSS = 3  # charts beside each other in a picture
+SIDE, ABOVE, GAP = 4.6, 0.4, 0.25  # inches: of a chart, of its title, between charts
+
+
+def title(found: PushFold, chart: Chart) -> str:
+    """Who decides after whom."""
+    return found.hand.decision(chart.seat, chart.jammed)
+
+
+def shown(found: PushFold, every: bool = False) -> list[Chart]:
+    """Charts that people ask for first: at most one has jammed, with more than three players; or all."""
+    most = len(found.hand.names) if every or found.hand.players <= 3 else 1
+    return [chart for chart in found.charts if len(chart.jammed) <= most and not chart.forced]
+
+
+def colour(share: float) -> str:
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(FOLD, JAM, strict=True))
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def cell(name: str, share: float, plain: bool = False) -> str:
+    """A hand that is jammed, how often in percent if sometimes; without colours a dot for those that fold."""
+    if SURE > share > 1 - SURE:
+        return f"{100 * share:.0f}%" if plain else name
+    return "." if plain and share < 0.5 else name
+
+
+def lines(chart: Chart, plain: bool) -> list[Text]:
+    """A chart in 13 lines."""
+    from rich.text import Text
+
+    from kibitz.cards.holdem import classes
+    from kibitz.tournaments.ranges import grid
+
+    names, found = classes().names, []
+    for row in grid():
+        line = Text("  ")
+        for number in row:
+            share = float(chart.jams[number])
+            text = f"{cell(names[number], share, plain):^4}"
+            line.append(text, "" if plain else f"{'black' if share < 0.6 else 'white'} on {colour(share)}")
+        found.append(line)
+    return found
+
+
+def draw(found: PushFold, path: Path, every: bool = False) -> None:
+    """Charts as a picture, or as a page if the name ends in .html."""
+    from kibitz import store
+
+    if path.suffix.lower() == ".html":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        store.write_text(path, page(found, every))
+        return
+    figure = picture(found, every)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, bbox_inches="tight", pad_inches=0.15, facecolor="white", dpi=110)
+    except OSError as error:
+        raise ArtefactError(f"cannot write the plot {path}: {error.strerror or error}") from None
+
+
+def picture(found: PushFold, every: bool = False) -> Any:
+    from kibitz.cards.holdem import classes
+    from kibitz.report.plot import empty_figure
+    from kibitz.tournaments.ranges import grid
+
+    charts, names = shown(found, every), classes().names
+    across = min(ACROSS, len(charts))
+    down = -(-len(charts) // across)
+    wide, tall = SIDE * across, (SIDE + ABOVE) * down + ABOVE
+    figure = empty_figure(wide, tall)
+    figure.suptitle(heading(found), fontsize=12, y=1 - 0.1 / tall)
+    for k, chart in enumerate(charts):
+        low = tall - ABOVE - (SIDE + ABOVE) * (k // across + 1) + GAP
+        side = SIDE - GAP
+        axes = figure.add_axes((SIDE * (k % across) / wide, low / tall, side / wide, side / tall))
+        axes.set_title(f"{title(found, chart)}: {100 * chart.share:.1f}% of hands", fontsize=11)
+        axes.set_xlim(0, 13)
+        axes.set_ylim(13, 0)
+        axes.set_aspect("equal")
+        axes.axis("off")
+        for y, row in enumerate(grid()):
+            for x, number in enumerate(row):
+                share = float(chart.jams[number])
+                axes.add_patch(_square(x, y, colour(share)))
+                tone = "white" if share >= 0.6 else "#222222" if share > 1 - SURE else "#888888"
+                axes.text(x + 0.5, y + 0.52, names[number], ha="center", va="center", fontsize=7, color=tone)
+    return figure
+
+
+def _square(x: float, y: float, fill: str) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x, y), 1, 1, facecolor=fill, edgecolor="white", linewidth=0.8)
+
+
+def heading(found: PushFold) -> str:
+    stacks = ", ".join(
+        f"{name} {stack:g}" for name, stack in zip(found.hand.names, found.stacks, strict=True)
+    )  # fmt: skip
+    ante = f", ante {found.ante:g}" if found.ante else ""
+    paid = "" if found.prizes is None else ", prizes " + "/".join(f"{prize:g}" for prize in found.prizes)
+    return f"{stacks}; blinds {found.blinds[0]:g}/{found.blinds[1]:g}{ante}{paid}"
+
+
+def page(found: PushFold, every: bool = False) -> str:
+    """A page of its own: no scripts, nothing from elsewhere."""
+    from kibitz.cards.holdem import classes
+    from kibitz.tournaments.ranges import grid
+
+    names, body = classes().names, []
+    for chart in shown(found, every):
+        rows = []
+        for row in grid():
+            cells = []
+            for number in row:
+                share, gain = float(chart.jams[number]), float(chart.gain[number])
+                told = f"{names[number]}: jams {100 * share:.0f}%, worth {gain:+.4g} {found.unit} more than folding"
+                tone = "#fff" if share >= 0.6 else "#222"
+                cells.append(f'<td title="{escape(told)}" style="background:{colour(share)};color:{tone}">'
+                             f"{names[number]}</td>")  # fmt: skip
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+        body.append(f"<figure><figcaption>{escape(title(found, chart))}: {100 * chart.share:.1f}% of hands"
+                    f"</figcaption><table>{''.join(rows)}</table><p>{escape(chart.range)}</p></figure>")  # fmt: skip
+    seats = "".join(
+        f"<tr><th>{name}</th><td>{stack:g}</td><td>{before:.4f}</td><td>{value:.4f}</td></tr>"
+        for name, stack, before, value in zip(
+            found.hand.names, found.stacks, found.before, found.values, strict=True
+        )
+    )  # fmt: skip
+    what = "ICM before" if found.prizes is not None else "before"
+    style = (
+        "body{font:15px system-ui,sans-serif;margin:1.5rem;color:#222;background:#fff}figure{display:inline-block;"
+        "vertical-align:top;margin:0 1.5rem 1.5rem 0;max-width:32rem}figcaption{font-weight:600;margin-bottom:.4rem}"
+        "figure table{border-collapse:collapse}figure td{width:2.3rem;height:1.8rem;text-align:center;font-size:.72rem;"
+        "border:1px solid #fff}p{font-size:.8rem;color:#555}.seats td,.seats th{padding:.15rem .8rem;text-align:right}"
+    )
+    return (
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>Jam or fold</title><style>{style}</style><h1>Jam or fold</h1><p>{escape(heading(found))}</p>"
+        f"<table class=seats><tr><th>seat</th><th>stack</th><th>{what}</th><th>with this play</th></tr>{seats}</table>"
+        f"{''.join(body)}</html>\n"
+    )
