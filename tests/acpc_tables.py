@@ -164,6 +164,17 @@ def asked(line: str, game: str = LEDUC) -> bool:
     return bool(rules.turn(states.state_of(rules, told)) == told.position)
 
 
+def dropping(count: int) -> Callable[[int], None]:
+    def drop(port: int) -> None:
+        script = Script(port, lambda line, k: None if k >= count else f"{line}:c\r\n".encode() if asked(line) else b"")
+        if count == 0:
+            script.socket.close()
+        else:
+            script()
+
+    return drop
+
+
 def scripted(
     answer: Callable[[str, int], bytes | None], tmp_path: Path, **options: Any
 ) -> tuple[Outcome, Script, Path]:

@@ -22,6 +22,7 @@ from acpc_tables import (
     LONG,
     Listener,
     client,
+    dropping,
     hands_of,
     in_process,
     in_threads,

@@ -24,6 +24,7 @@ from acpc_tables import (
     acted,
     asked,
     client,
+    dropping,
     in_threads,
     joined,
     machine_of,
@@ -134,17 +135,6 @@ def until_closed(connection: socket.socket, piece: bytes, pause: float = 0.0) ->
         while not ENDED.is_set():
             connection.sendall(piece)
             time.sleep(pause)
-
-
-def dropping(count: int) -> Callable[[int], None]:
-    def drop(port: int) -> None:
-        script = Script(port, lambda line, k: None if k >= count else f"{line}:c\r\n".encode() if asked(line) else b"")
-        if count == 0:
-            script.socket.close()
-        else:
-            script()
-
-    return drop
 
 
 def half_closed(port: int) -> None:

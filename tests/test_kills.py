@@ -110,7 +110,7 @@ class Case:
 
         def body() -> None:
             begun = {file: (file / "manifest.json").exists() for file in (path, of)}
-            first = ({"resume": path} if begun[path] else {"limit": 200, "out": path})
+            first = {"resume": path} if begun[path] else {"limit": 200, "out": path}
             train(machine, **first, **options)
             more = {"resume": of} if begun[of] else {"limit": 400, "part": "cr", "out": of}
             train(machine, base=str(path), **more, **options)

@@ -113,6 +113,7 @@ def expert(
     """A static expert that has learned nothing, S = seats; default: all. how: as of RowBlueprint.laid_out."""
     return RowBlueprint.laid_out(base.machine, expert_rows(base, part, buckets, seats), seed, base, seats, **how)
 
+
 @dataclass(frozen=True)
 class Wanted:
     """What a blueprint should be, as commands and kibitz.train say it."""

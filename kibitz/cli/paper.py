@@ -51,9 +51,7 @@ def paper(
     ] = None,
     limit: Annotated[
         str | None,
-        typer.Option(
-            "--limit", metavar="N", help="Limit hold'em for three: infosets of a computation. Default: 162M."
-        ),
+        typer.Option("--limit", metavar="N", help="Limit hold'em for three: infosets of a computation. Default: 162M."),
     ] = None,
     part: Annotated[
         str | None,

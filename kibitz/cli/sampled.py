@@ -47,9 +47,7 @@ def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> 
     return self_play(held.machine, blueprint_agent(held, held.machine, str(path)).strategy, deals)
 
 
-def evaluate_sampled(
-    held: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch
-) -> None:
+def evaluate_sampled(held: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch) -> None:
     """The value of each seat in self-play, and what a trained responder wins: a lower bound on exploitability."""
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound

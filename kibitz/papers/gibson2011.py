@@ -323,6 +323,14 @@ def page(plan: Plan, found: Found, claims: Sequence[Claim]) -> Page:
 
 
 EXPERIMENT = Experiment(
-    "gibson2011", TITLE, Plan(), QUICK, runs, gather, claims, page, tables=("1",),
+    "gibson2011",
+    TITLE,
+    Plan(),
+    QUICK,
+    runs,
+    gather,
+    claims,
+    page,
+    tables=("1",),
     alone={"2": "gibson2011_holdem", "2 for three": "gibson2011_three_page"},
 )

@@ -192,8 +192,8 @@ def test_a_part_that_is_not_there_is_refused():
 
     from kibitz.cli import app
 
-    found = CliRunner().invoke(app, ["paper", "sandholm", "--part", "tournaments"])
-    assert found.exit_code == 2 and "rhode-island and" in found.output
+    found = CliRunner().invoke(app, ["paper", "sandholm", "--part", "bridge"])
+    assert found.exit_code == 2 and "rhode-island and" in found.output and "and tournaments" in found.output
 
 
 def test_a_model_within_buckets_is_solved_and_told() -> None:

@@ -173,9 +173,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             else:
                 values[a] = value
                 a += ONE
-                while a < actions and (
-                    not is_open(store, at, a) or passed_over(store, at, a, probability, prune)
-                ):
+                while a < actions and (not is_open(store, at, a) or passed_over(store, at, a, probability, prune)):
                     values[a] = PASSED if is_open(store, at, a) else 0.0
                     a += ONE
                 if a < actions:
