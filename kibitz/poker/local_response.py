@@ -78,7 +78,7 @@ class LocalResponse:
     def _ranges(
         self, seat: int, done: str, board: list[tuple[int, ...]], gone: tuple[int, ...]
     ) -> tuple[dict[int, Floats], Bets]:
-        """(by seat that is still in, but for one's own: how likely each hand is, up to a factor; where betting stands)."""
+        """(by seat that is still in, but for one's own: what each hand weighs; where betting stands)."""
         definition = self.definition
         bets = betting.start(definition)
         said, found = "", {s: self._clear(gone).astype(float) for s in range(definition.players) if s != seat}
