@@ -21,7 +21,7 @@ from kibitz.blueprints.saved import load_blueprint
 from kibitz.games.poker.rows import Rows
 from kibitz.host import cores
 from kibitz.machine import Machine, machine_of
-from kibitz.poker.row_experts import RowExpert, begun, row_experts, trained_expert
+from kibitz.poker.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
 from kibitz.training import continued
 
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
@@ -36,7 +36,9 @@ NEW_COUNTS = (900, 100, 25)  # buckets of the base of the competition's winner a
 NEW_SHARES = (60_000, 180_000, 26_160)  # ... of its experts
 SHARES = {BASE: 0.2, DYNAMIC: 0.16, ALL: 0.14, EACH: 0.14, PAIRS: 0.1, OLD: 0.1, ONTO[NEW]: 0.08, NEW: 0.08}
 STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
-EXPERTS_AN_HOUR = 10_000_000  # infosets of an expert, for each hour of the whole
+# Infosets of an expert, for each hour of the whole. Experts that are too fine for their training lose to their base
+# (`by_training`): one with fewer than an iteration for each of its infosets does.
+EXPERTS_AN_HOUR = 500_000
 LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
 
 
@@ -201,6 +203,23 @@ def won(files: tuple[str, str, str], number: int, *given: Any) -> dict[str, Any]
         "seats": [[unit * score.mean for score in seats] for seats in found.seats],
         "hands": found.deals * found.seatings, "seconds": time.perf_counter() - began,
     }  # fmt: skip
+
+
+def by_training(iterations: int, base_buckets: str, buckets: str, deals: int, game: str, seed: int) -> dict[str, Any]:
+    """What S=N wins from two copies of Base, all of them trained for so many iterations: for a small deck."""
+    from kibitz.evaluate.match import match
+    from kibitz.play.agents import blueprint_agent
+
+    machine = machine_of(game, how="rounds")
+    base = RowBlueprint.laid_out(machine, Rows((base_buckets,)), seed)
+    base.warm_up()
+    base.train(iterations, None, cores())
+    made = stitched_rows(base.played(), PARTS, "all", buckets, iterations=iterations, seed=seed)
+    one, other = blueprint_agent(made, machine, ALL), blueprint_agent(base, machine, BASE)
+    score = match(machine, one, other, other, deals=deals, seed=seed).scores[0]
+    unit, inside = unit_of(machine), made.layout.infosets[1:]
+    return {"iterations": iterations, "base": base_buckets, "buckets": buckets, "infosets": int(inside.sum()),
+            "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean)}  # fmt: skip
 
 
 def bounded(name: str, *given: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from kibitz.papers.gibson2011_three import (
     Setting,
     base_file,
     bounded,
+    by_training,
     experts_limit,
     joined,
     tables_of_three,
@@ -50,6 +51,10 @@ PAPER_ERROR = 0.71
 COUNT = {EACH: 12, PAIRS: 12, ALL: 4, NEW: 4}  # experts
 STRATEGIES, EXPERTS, STITCHED = "strategies in one piece", "experts", "stitched"
 TABLES, COPIES, COURSE, BOUNDS = "tables of three", "against two copies", "Base by training time", "lower bounds"
+# On a small deck: how fine experts may be for their training. Buckets of the base, of experts, iterations, deals.
+FINENESS, SMALL_BASE = "experts by training", "percentile([16, 2, 1, 1], forget=1)"
+SMALL_EXPERTS = tuple(f"percentile([16, {n}], forget=1)" for n in ("3, 2, 2", "6, 5, 4", "12, 8, 4"))
+SMALL_ITERATIONS, SMALL_DEALS = (20_000, 80_000, 320_000), 200_000
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class Results:
     copies: dict[tuple[str, ...], dict[str, Any]]
     course: list[dict[str, Any]]
     bounds: list[dict[str, Any]]
+    fineness: list[dict[str, Any]]
 
     def earns(self, name: str) -> tuple[float, float]:
         """The mean over all tables that it sits at, and its 95% interval; tables have deals of their own."""
@@ -92,6 +98,9 @@ def runs(plan: Plan) -> list[Run]:
     whole = [(name, FILES[name]) for name in (BASE, DYNAMIC, OLD)] + [(ONTO[NEW], base_file(NEW))]
     pairs = [(name, BASE) for name in NAMES if name != BASE] + [(BASE, ALL)]
     last = FILES[BASE]
+    small = [(SMALL_ITERATIONS[0] // 10, SMALL_EXPERTS[0], TINY_DEALS)] if plan.quick else [
+        (count, buckets, SMALL_DEALS) for count in SMALL_ITERATIONS for buckets in SMALL_EXPERTS
+    ]  # fmt: skip
     return [
         Run(STRATEGIES, trained, [(*each, *given) for each in whole]),
         Run(EXPERTS, taught, [(name, k, *given) for name, count in COUNT.items() for k in range(count)]),
@@ -102,6 +111,8 @@ def runs(plan: Plan) -> list[Run]:
                           for k, (one, two) in enumerate(pairs)]),
         Run(COURSE, won, [((f"{last}-{stage}", last, last), 200 + stage, *given) for stage in range(len(STAGES) - 1)]),
         Run(BOUNDS, bounded, [(name, *given) for name in (BASE, ALL)]),
+        Run(FINENESS, by_training, [(count, SMALL_BASE, buckets, deals, TINY, plan.seed)
+                                    for count, buckets, deals in small]),
     ]  # fmt: skip
 
 
@@ -114,7 +125,7 @@ def gather(plan: Plan, found: Answers) -> Results:
 
     whole = {each["name"]: each for each in (*found[STRATEGIES], *found[STITCHED])}
     return Results(setting, whole, found[EXPERTS], by_name(found[TABLES]), by_name(found[COPIES]), found[COURSE],
-                   found[BOUNDS])  # fmt: skip
+                   found[BOUNDS], found[FINENESS])  # fmt: skip
 
 
 def claims(r: Results) -> Iterator[Claim]:
@@ -208,6 +219,44 @@ def bounds(r: Results) -> Sheet:
     )  # fmt: skip
 
 
+def fineness(r: Results) -> Sheet:
+    counts = list(dict.fromkeys(each["iterations"] for each in r.fineness))
+    by_size: dict[tuple[str, int], dict[int, str]] = {}
+    for each in r.fineness:
+        told = f"{each['mean']:.1f} ± {each['error']:.1f}"
+        by_size.setdefault((each["buckets"], each["infosets"]), {})[each["iterations"]] = told
+    rows: list[tuple[str, ...]] = [
+        (buckets, f"{infosets:,}", *(found.get(count, "") for count in counts))
+        for (buckets, infosets), found in by_size.items()
+    ]
+    return Sheet(
+        f"How fine experts may be: what {ALL} wins from two copies of Base on a deck of 16 cards, by iterations",
+        ("buckets of experts", "infosets of all experts", *(f"{count:,}" for count in counts)), rows,
+        f"Base is within {r.fineness[0]['base']}; Base and each expert had as many iterations as a column says. The "
+        "finer experts are the longer they need until they beat the base that they are stitched onto; until then what "
+        "they do in rows that were hardly visited is noise.",
+    )  # fmt: skip
+
+
+def trained_for(r: Results) -> float:
+    """Iterations for each infoset, of the expert of S=N that had least."""
+    return min(float(each["iterations"] / each["infosets"]) for each in r.experts if each["name"] == ALL)
+
+
+def verdict(r: Results) -> str:
+    """Whether S=N beats Base, and why not."""
+    mean, error = r.alone(ALL, BASE)
+    told = f"{ALL} against two copies of {BASE}: {mean:.2f} ± {error:.2f}"
+    if mean > error:
+        return f"{told}: it wins."
+    had = f"its experts had at least {trained_for(r):.2g} iterations for each of their infosets"
+    return (
+        f"{told}: it {'loses' if mean < -error else 'does not win more than the interval is wide'}, though {had}. On a "
+        "small deck the same code wins once experts are trained for long enough for how fine they are (below); more "
+        "--hours go on from here."
+    )
+
+
 def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
     setting, base = r.setting, r.strategies[BASE]
     shares = STAGES[: len(r.course)]
@@ -223,7 +272,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             f"forgotten later; from the flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} "
             "infosets, experts "
             f"{setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All training together "
-            f"took {spent:,.0f} seconds; the same command with more --hours goes on from here."
+            f"took {spent:,.0f} seconds; the same command with more --hours goes on from here. {verdict(r)}"
         ),
         departs=(
             f"Base had {base['iterations']:,} iterations of external sampling, "
@@ -234,7 +283,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             "percentile buckets that forget, where the competition's winner had clusters; its base is within clusters.",
             "How the dynamic strategy divides its infosets is not in the paper: here half is for what is outside.",
         ),
-        sheets=(table(r), sizes(r), course(r), bounds(r)),
+        sheets=(table(r), sizes(r), course(r), bounds(r), fineness(r)),
         pictures=(
             Curves("holdem3", "Base by training time", "wins from two copies of Base, mbb/h",
                    (Panel("share of the training", (line,)),), log_x=True, across="seconds of training"),
@@ -242,7 +291,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
         figures={
             "unit": "milli-big-blinds a hand",
             "strategies": r.strategies, "experts": r.experts, "tables": list(r.tables.values()),
-            "copies": list(r.copies.values()), "course": r.course, "bounds": r.bounds,
+            "copies": list(r.copies.values()), "course": r.course, "bounds": r.bounds, "fineness": r.fineness,
             "earnings": {name: r.earns(name) for name in NAMES}, "paper": PAPER,
         },
         summary=summary(claims),

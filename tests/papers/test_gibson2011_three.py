@@ -26,7 +26,7 @@ def test_time_and_sizes():
     dynamic = three.rows_of(DYNAMIC, setting)
     assert dynamic.parts == ("f", "rf", "rrf", "rcf") and dynamic.buckets[0] == "percentile([169, 2, 2, 2], forget=1)"
     limits = [three.experts_limit(162_000_000, hours) for hours in (0.5, 1, 2, 2.5, 4, 16, 100)]
-    assert limits == [10_000_000, 10_000_000, 20_000_000, 20_000_000, 40_000_000, 160_000_000, 162_000_000]
+    assert limits == [500_000, 500_000, 1_000_000, 1_000_000, 2_000_000, 8_000_000, 64_000_000]
     assert len(three.tables_of_three()) == 35
 
 
@@ -53,8 +53,12 @@ def made_up(better):
         {"name": name, "mean": 100.0, "error": 5.0, "local": 50.0, "local_error": 9.0, "iterations": 7, "buckets": "b"}
         for name in (BASE, ALL)
     ]
+    fineness = [
+        {"iterations": piece[0], "base": piece[1], "buckets": piece[2], "infosets": 10, "mean": 1.0, "error": 2.0}
+        for piece in runs[page.FINENESS].pieces
+    ]
     return {page.STRATEGIES: whole, page.EXPERTS: experts, page.STITCHED: stitched, page.TABLES: tables,
-            page.COPIES: copies, page.COURSE: course, page.BOUNDS: bounds}  # fmt: skip
+            page.COPIES: copies, page.COURSE: course, page.BOUNDS: bounds, page.FINENESS: fineness}  # fmt: skip
 
 
 @pytest.mark.parametrize("better", [ALL, BASE])
@@ -70,6 +74,7 @@ def test_claims_and_page(better, tmp_path):
     written = {path.suffix for path in write(outcome, tmp_path)}
     assert {".md", ".html", ".json", ".png"} <= written
     text = (tmp_path / "report.md").read_text()
+    assert ("it wins." in text) == (better == ALL) and ("it loses" in text) == (better == BASE)
     assert "| Base |" in text and all(name.replace("|", "\\|") in text for name in NAMES)
 
 
