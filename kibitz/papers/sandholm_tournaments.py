@@ -33,7 +33,7 @@ CHARTS = {3: (77.7, 92.8, 0.052), 5: (71.4, 62.1, 0.056), 10: (58.3, 37.5, -0.04
 THREE = (32.9, 57.6, 18.1, 36.6, 24.2, 13.3)  # three players with 10 big blinds each, a single source
 EPSILON, ICM_MEAN, ICM_MOST = 0.0488, 0.37, 2.99  # of the papers
 LAST = (0.021, 0.197)  # big blind after two jams: in the tournament, in a single hand
-SLOWER = {"fp-pi": 5, "fp-vi": 5}  # their tolerance, times that of the others: mixing gets slower as it goes on
+SLOWER = {"fp-pi": 8, "fp-vi": 8}  # their tolerance, times that of the others: mixing gets slower as it goes on
 MIXED = 0.05  # a hand mixes if it is played more often than this, and less often than always less this
 
 
