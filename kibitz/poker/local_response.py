@@ -21,10 +21,9 @@ from kibitz.errors import GameError
 from kibitz.games.poker import betting
 from kibitz.games.poker.betting import Bets
 from kibitz.games.poker.cards import cards_of
-from kibitz.games.poker.machine import PokerMachine
 from kibitz.games.poker.rules import strength
 from kibitz.games.views import View
-from kibitz.solvers.tables import looked_up
+from kibitz.poker.seen import Seen
 
 Floats = NDArray[np.float64]
 BOARDS = 24  # ways the board may go on that an equity is taken over
@@ -36,9 +35,7 @@ class LocalResponse:
     name = "local best response"
 
     def __init__(self, target: Any, boards: int = BOARDS, seed: int = 0) -> None:
-        machine = target.machine
-        if not isinstance(machine, PokerMachine) or target.view is None:
-            raise GameError("local best response answers saved strategies of poker games")
+        self.seen, machine = Seen(target), target.machine
         if not machine.definition.limit:
             raise GameError("local best response is for limit poker: elsewhere raises have many sizes")
         self.target, self.machine, self.definition, self.boards = target, machine, machine.definition, boards
@@ -57,19 +54,7 @@ class LocalResponse:
 
     def _played(self, seat: int, done: str, board: tuple[int, ...]) -> Floats:
         """[N, actions]  what the target does with each hand after some betting."""
-        machine = self.machine
-        word = machine.node_of(seat, done)
-        hands = len(self.hands)
-        states = machine.states(np.tile(np.array(board, np.uint8), (hands, 1)), self.hands, seat)
-        states[:, 0] = word
-        from kibitz.kernels.poker.machine import keys
-
-        found = np.zeros(hands, np.uint64)
-        keys(machine.game, self.target.view.keys, states, found)
-        clear = self._clear(board)
-        found = np.where(clear, found, found[int(np.argmax(clear))])  # hands that cannot be have no row
-        width = int(machine.game.node[word & 0xFFFFFFFF, 2])
-        return looked_up(self.target.player.store, found, np.full(hands, width, np.int64), machine.actions)
+        return self.seen.on_board(seat, done, board, self.hands)
 
     def _clear(self, gone: tuple[int, ...]) -> NDArray[np.bool_]:
         """Hands without some cards."""

@@ -9,7 +9,7 @@ class needs is how many deals it stands for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -158,17 +158,45 @@ def deal(definition: Definition, alike: bool = True) -> Deal:
         last = number == definition.rounds - 1
         rounds.append(_round(deck, boards, total, rename, definition, rounds[-1] if rounds else None,
                              strength if last else None, alike))  # fmt: skip
-    d, left = definition, len(deck) - definition.hole
-    chance = [1.0 / math.comb(left, d.hole)]
-    left -= d.hole
-    for number, cards in enumerate(d.board):
+    return Deal(definition, tuple(rounds), _chances(definition, len(deck), definition.board[0]))
+
+
+def deal_on(definition: Definition, board: Sequence[int]) -> Deal:
+    """The same when the first round's board lies there. Suits have their names, and each hand is a class of its own."""
+    from kibitz.games.poker.rules import strength
+
+    deck, one = deck_of(definition), np.zeros(1, np.int64)
+    names = renamings(definition.suits)[:1]
+    boards, total = [(tuple(int(card) for card in board), one, 0, 1)], [1]
+    rounds: list[Round] = []
+    for number, cards in enumerate(definition.board):
+        if number:
+            boards = [
+                (before + new, one, at, 1)
+                for at, (before, *_) in enumerate(boards)
+                for new in combinations([int(card) for card in deck if card not in before], cards)
+            ]
+            total = [1] * len(boards)
+        last = number == definition.rounds - 1
+        rounds.append(_round(deck, boards, total, names, definition, rounds[-1] if rounds else None,
+                             strength if last else None, False, len(board)))  # fmt: skip
+    return Deal(definition, tuple(rounds), _chances(definition, len(deck) - len(board), 0))
+
+
+def _chances(definition: Definition, left: int, first: int) -> Floats:
+    """[rounds]  probability of the other's hand and of the boards so far, for one's own hand. first: cards of the
+    first round that are not known yet."""
+    left -= definition.hole
+    found = [1.0 / math.comb(left, definition.hole)]
+    left -= definition.hole
+    for number, cards in enumerate([first, *definition.board[1:]]):
         step = 1.0 / math.comb(left, cards)
         left -= cards
         if number:
-            chance.append(chance[-1] * step)
+            found.append(found[-1] * step)
         else:
-            chance[0] *= step
-    return Deal(definition, tuple(rounds), np.array(chance))
+            found[0] *= step
+    return np.array(found)
 
 
 def _check_work(definition: Definition, number: int, boards: int) -> None:
@@ -204,13 +232,14 @@ def _next(
 def _round(
     deck: NDArray[np.uint8], boards: list[tuple[tuple[int, ...], Ints, int, int]], total: list[int],
     rename: NDArray[np.uint8], definition: Definition, before: Round | None, strength: Strength | None, alike: bool,
+    known: int = 0,
 ) -> Round:  # fmt: skip
-    """Hands on each board, their classes, and in the last round which beat which."""
+    """Hands on each board, their classes, and in the last round which beat which. known: cards that nobody can hold."""
     hole = definition.hole
     board_class, board_hand = [0], [0]
     size, share, up, reps, low, high = [], [], [], [], [], []
     all_hands, all_class, hand_low, hand_high = [], [], [], []
-    everyone = math.comb(len(deck), hole)
+    everyone = math.comb(len(deck) - known, hole)
     # All hands of the deck as numbers, and what each renaming makes of them.
     every = np.array(list(combinations(deck.tolist(), hole)), np.uint8)
     number = np.full((52,) * hole, -1, np.int64)

@@ -66,6 +66,8 @@ class PokerLayout:
             self._refuse(least_classes(definition), most_bytes, "at least ")
             cards = deal(definition)
         self.cards = cards
+        # [2, classes of the first round]  how likely each seat comes to the game at all with a hand: endgames have less
+        self.ranges = np.ones((2, cards.rounds[0].classes))
         self.buckets: Buckets | None = None
         if buckets is None:
             self._refuse([r.classes for r in cards.rounds], most_bytes, "")
@@ -204,6 +206,13 @@ class PokerLayout:
     def first_node(self, segment: int) -> int:
         """The first node of a segment's group in the table."""
         return int(self.table.group_node[self.groups.group[segment]])
+
+    def sequences_at(self, seat: int, segment: int, k: int) -> Ints:
+        """[actions, rows]  the sequences of a seat's actions at node k of a segment."""
+        first, table = self.first_node(segment), self.table
+        children = first + table.children[first + k, : int(table.count[first + k])]
+        found: Ints = self.sequences_of(seat, segment)[table.action[children]]
+        return found
 
     def sequences_of(self, seat: int, segment: int) -> Ints:
         """[actions, rows]  the sequences of a seat in a segment, by class of its round or by bucket."""

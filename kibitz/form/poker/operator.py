@@ -87,10 +87,10 @@ class PokerOperator(PokerLayout):
             raise SolverError("buckets that forget the bucket before have no plans, values and best responses by row")
 
     def vectors(self, dtype: Any = np.float64) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Room at the roots of segments: (reach, 1 at the first segment; values)."""
-        roots = np.zeros(self.roots, dtype)
-        roots[: self.cards.rounds[0].classes] = 1.0
-        return roots, np.zeros(self.roots, dtype)
+        """[2, roots]  room at the roots of segments, for each seat: (reach, its range at the first segment; values)."""
+        roots = np.zeros((2, self.roots), dtype)
+        roots[:, : self.cards.rounds[0].classes] = self.ranges
+        return roots, np.zeros((2, self.roots), dtype)
 
     def room(self, dtype: Any = np.float64) -> Any:
         """Working space for one thread."""
@@ -117,7 +117,7 @@ class PokerOperator(PokerLayout):
         roots, _ = self.vectors()
         plan[self.seat_sequence[:-1]] = 1.0
         for seat in (0, 1):
-            self._share(plan_of, seat, strategy, plan, roots)
+            self._share(plan_of, seat, strategy, plan, roots[seat])
         return plan
 
     def gradient(self, seat: int, plan: Floats) -> Floats:
@@ -131,9 +131,9 @@ class PokerOperator(PokerLayout):
 
         self._remember()
         roots, values = self.vectors()
-        self._share(gradient, seat, plan, worth, roots, values)
+        self._share(gradient, seat, plan, worth, roots[1 - seat], values[seat])
         first = self.cards.rounds[0]
-        worth[self.seat_sequence[seat]] = float(first.share @ values[: first.classes])
+        worth[self.seat_sequence[seat]] = float((self.ranges[seat] * first.share) @ values[seat, : first.classes])
 
     def _respond(self, seat: int, worth: Floats, pure: Floats) -> float:
         """The value of a best response, from a gradient in `worth` (all sequences), which is written over.
@@ -147,7 +147,35 @@ class PokerOperator(PokerLayout):
         row_up = np.zeros((1, 1), np.int64) if above is None else above[seat]
         values = np.zeros(self.roots)
         self._share(best, seat, row_up, worth, pure, values)
-        return float(worth[self.seat_sequence[seat]] + values[: int(self.table.rows[seat, 0])].sum())
+        rows = int(self.table.rows[seat, 0])
+        comes = self.ranges[seat] if self.buckets is None else np.ones(rows)
+        return float(worth[self.seat_sequence[seat]] + comes @ values[:rows])
+
+    def root_responses(self, seat: int, plan: Floats) -> Floats:
+        """[roots]  what a hand wins at most from the beginning of each segment on, against the other's plan.
+
+        It is the sum over the other's hands and boards to come of chance and reach, times chips: a hand's own reach is
+        not in it. They lie as `root_places` says.
+        """
+        from kibitz.kernels.poker.plan import best, gradient
+
+        self._remember()
+        worth, after = np.zeros(self.sequences), np.zeros(self.roots)
+        roots, values = self.vectors()
+        self._share(gradient, seat, plan, worth, roots[1 - seat], values[seat])
+        self._share(best, seat, np.zeros((1, 1), np.int64), worth, np.zeros(0), after)
+        found: Floats = values[seat]
+        for segment, level in enumerate(self.levels.tolist()):
+            at = self.root_places(segment)
+            found[at] += after[at] / self.cards.rounds[level].share
+        return found
+
+    def root_places(self, segment: int) -> NDArray[np.int64]:
+        """[classes]  where the numbers of a segment's beginning lie, without buckets."""
+        group, lane = int(self.groups.group[segment]), int(self.groups.lane[segment])
+        lanes, classes = len(self.groups.lanes[group]), self.cards.rounds[int(self.levels[segment])].classes
+        found: NDArray[np.int64] = int(self.table.group_root[group]) + np.arange(classes) * lanes + lane
+        return found
 
     def measure(self, probabilities: Floats) -> Measure:
         """Values and best responses, from probabilities by infoset column."""

@@ -356,7 +356,8 @@ def iterate(table, rule, regret, strategy, average, kept, roots, root_value, roo
     """`count` iterations after `done`; the same bytes for any number of threads and however they are divided.
 
     regret, strategy, average: by sequence. kept: room for the strategies before an iteration, only for simultaneous
-    updates. roots, root_value: by group, class and lane; roots[of the first group] = 1.
+    updates. roots, root_value: by seat, and by group, class and lane; roots[of the first group] is how likely a seat
+    comes to the game at all with a hand.
     """
     rounds = table.round_board.shape[0] - 1
     kind = regret.dtype
@@ -375,13 +376,13 @@ def iterate(table, rule, regret, strategy, average, kept, roots, root_value, roo
                 decay = -1.0
             others = strategy if rule.alternating else kept
             for level in range(rounds - 1):
-                descend(table, level, 1 - seat, others, average, decay, room, roots, thread, threads, gate)
+                descend(table, level, 1 - seat, others, average, decay, room, roots[1 - seat], thread, threads, gate)
             for level in range(rounds - 1, -1, -1):
                 respond(table, level, seat, regret, strategy, others, average,
-                        decay if level == rounds - 1 else -1.0, discounts, floor, prediction, small, room, roots,
-                        root_value, thread, threads, gate)  # fmt: skip
+                        decay if level == rounds - 1 else -1.0, discounts, floor, prediction, small, room,
+                        roots[1 - seat], root_value[seat], thread, threads, gate)  # fmt: skip
         decay = decay_of(rule, t)
         for seat in range(2):
             if not rule.alternating or (seat == 1 and t == done + count):
                 for level in range(rounds):
-                    descend(table, level, seat, strategy, average, decay, room, roots, thread, threads, gate)
+                    descend(table, level, seat, strategy, average, decay, room, roots[seat], thread, threads, gate)
