@@ -87,11 +87,11 @@ def match(
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.evaluate.match import match as play
-        from kibitz.machine import machine_of
+        from kibitz.machine import playable
         from kibitz.play import agent
         from kibitz.play.agents import game_of
 
-        machine = machine_of(game if game is not None else game_of(players) or "toepen")
+        machine = playable(game if game is not None else game_of(players) or "toepen")
         if len(players) != machine.players:
             raise GameError(
                 f"{machine.spec} has {machine.players} seats: name {machine.players} players, not {len(players)}"
