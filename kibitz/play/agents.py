@@ -2,8 +2,8 @@
 
     uniform          every legal action is as likely as the others
     rule             the game's rule of thumb, where it has one
-    PATH             a saved strategy: a blueprint or a profile, by its path; one of poker with fewer bets plays with all
-                     of them too (`kibitz.poker.translation`)
+    PATH             a saved strategy: a blueprint or a profile, by its path; one of poker with fewer bets plays with
+                     all of them too (`kibitz.poker.translation`)
     search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
     ...              players that a game brings itself (`kibitz.games.toepen.agents`)
 
@@ -186,6 +186,8 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
 
     compact = profile.infosets.compact
     if compact is not None and machine.compiled:
+        if not hasattr(machine, "definition"):
+            raise GameError(f"{name} is a profile of {profile.meta.get('game') or 'poker'}, not of {machine.spec}")
         kind, keys, value = compact.seated(machine, profile.probabilities)
         view = machine.view(kind)
     else:

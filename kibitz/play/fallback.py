@@ -66,5 +66,7 @@ def sampled_silence(machine: Machine, agents: Sequence[Agent], seed: int, deals:
     found: list[Silence | None] = []
     for agent, old in zip(agents, before, strict=True):
         new = silence_of(agent)
-        found.append(None if new is None or old is None else Silence(new.asked - old.asked, new.unanswered - old.unanswered))
+        found.append(
+            None if new is None or old is None else Silence(new.asked - old.asked, new.unanswered - old.unanswered)
+        )
     return found
