@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,10 +24,11 @@ from kibitz.games.poker import acpc
 from kibitz.games.poker.cards import cards_of, text_of
 from kibitz.games.poker.rules import Poker
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.games.views import view_of
+from kibitz.games.views import View, view_of
 from kibitz.machine import playable
 from kibitz.play.agents import agent
 from kibitz.poker.translation import Translated, mapped
+from kibitz.tree import tree_of
 
 ALL_IN = math.inf
 
@@ -208,7 +211,7 @@ def twins(count: int, seed: int) -> tuple[int, int]:
     return several, fell
 
 
-def test_it_plays_as_one_who_draws_a_reading_of_each_bet_and_keeps_to_it() -> None:
+def test_it_plays_as_one_who_draws_a_meaning_of_each_bet_and_keeps_to_it() -> None:
     several, fell = twins(2_000, 1)
     assert several > 150 and fell > 150
 
@@ -377,3 +380,21 @@ def test_a_raise_cap_of_a_limit_game_is_translated_too() -> None:
     for number in range(200):
         hand(whole, [mine, AnySize(number)][:: 1 if number % 2 else -1], dice)
     assert mine.unanswered > 20
+
+
+def test_more_sizes_lose_less_by_an_exact_best_response(tmp_path: Path) -> None:
+    """Answers follow from the infoset, so a translated strategy is a profile of the game of all bets."""
+    game = small_file(tmp_path, 5)
+    table, tree = playable(game), tree_of(make_game(game))
+    infosets, gaps = tree.infosets, []
+    for bets in ("[allin]", "[1, allin]", "[0.25, 0.5, 1, 2, allin]"):
+        mine = agent(kibitz.solve(f'poker(file="{game}", bets={bets})', "cfr+", iterations=300), table)
+        found: list[float] = []
+        for seat, (begin, end) in enumerate(pairwise(infosets.seat_start.tolist())):
+            mine.begin(seat)
+            for at in range(begin, end):
+                actions = tuple(map(str, infosets.actions[infosets.actions_of[at]]))
+                found += mine.act(View(seat, (), (), actions, str(infosets.labels[at])))
+        profile = kibitz.Profile(infosets, np.array(found), {"tree": tree.digest})
+        gaps.append(kibitz.nash_conv(tree, profile))
+    assert gaps[0] > 1.5 * gaps[1] > 1.5 * gaps[2]

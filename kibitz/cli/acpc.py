@@ -249,7 +249,7 @@ def _print_tally(tally: Tally, profile: str, game: str, silence: Silence | None,
             ("game", plain(game)),
             ("hands", f"{hands:,}" + (f", of {tally.untold:,} the end was not told" if tally.untold else "")),
             ("won", f"{tally.total:+g} chips" + (f", {tally.total / told:+.4f} a hand" if told else "")),
-            *([("silent", str(silence))] if silence is not None else []),
+            *([("strategy", str(silence))] if silence is not None else []),
             ("time", duration(tally.seconds)),
         ]
         console().print(pairs(rows))

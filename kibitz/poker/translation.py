@@ -23,9 +23,9 @@ It *checks or calls* (the fallback) where the strategy's game has come to its en
 another round, or where another seat is to act in it (as when a bet was read as all in, or a raise as a call), and where
 the strategy has no row (`silent`). Once a later round begins in both at once it is asked again.
 
-No random number is drawn here. In place of one reading of what others did there are all of them, each with its
+No random number is drawn here. In place of one meaning of what others did there are all of them, each with its
 probability given what it did itself, and the answer is the mean over these (Bayes' rule): exactly how one would play
-who draws a reading of each bet when it is made and keeps to it. So an answer depends on the seat's infoset alone, and
+who draws a meaning of each bet when it is made and keeps to it. So an answer depends on the seat's infoset alone, and
 the match draws from it with the numbers of the hand.
 """
 
@@ -43,7 +43,7 @@ from kibitz.games.poker.rules import Poker
 from kibitz.games.protocol import CHANCE
 from kibitz.games.views import View
 
-MOST_READINGS = 128  # of a history: the likeliest are kept
+MOST_MEANINGS = 128  # of a history: the likeliest are kept
 CALL, FOLD = "call", "fold"
 
 
@@ -56,7 +56,7 @@ class Base(Protocol):
     def silent(self, seat: int, infoset: str, actions: tuple[str, ...]) -> bool: ...
 
 
-class Reading(NamedTuple):
+class Meaning(NamedTuple):
     """What has happened, as a history of the strategy's game."""
 
     weight: float
@@ -83,20 +83,20 @@ class Translated:
         pass
 
     def act(self, view: View) -> list[float]:
-        """A probability for each action: a mean over all readings."""
+        """A probability for each action: a mean over all meanings."""
         cards, _, done = view.infoset.partition(":")
-        table, readings = self.read(view.seat, cards, done)
+        table, meanings = self.meanings(view.seat, cards, done)
         found: dict[str, float] = {}
         fallen = total = 0.0
-        for reading in readings:
-            total += reading.weight
-            plan = self._plan(view.seat, cards, table, reading)
+        for meaning in meanings:
+            total += meaning.weight
+            plan = self._plan(view.seat, cards, table, meaning)
             if plan is None:
-                fallen += reading.weight
-                found[CALL] = found.get(CALL, 0.0) + reading.weight
+                fallen += meaning.weight
+                found[CALL] = found.get(CALL, 0.0) + meaning.weight
                 continue
             for action, _, p in plan:
-                found[action] = found.get(action, 0.0) + reading.weight * p
+                found[action] = found.get(action, 0.0) + meaning.weight * p
         self.asked += 1
         self.unanswered += fallen >= total
         answer = [0.0] * len(view.actions)
@@ -104,33 +104,33 @@ class Translated:
             answer[_place(view.actions, action)] += p / total
         return answer
 
-    def read(self, seat: int, cards: str, done: str) -> tuple[Bets, list[Reading]]:
-        """(the bets at the table, all readings of what led there) for a seat that has seen some cards."""
-        table, readings = _dealt(self.all, betting.start(self.all), "")[0], [self._first()]
+    def meanings(self, seat: int, cards: str, done: str) -> tuple[Bets, list[Meaning]]:
+        """(the bets at the table, all meanings of what led there) for a seat that has seen some cards."""
+        table, meanings = _dealt(self.all, betting.start(self.all), "")[0], [self._first()]
         for said in done.split("/"):
             for action in betting.words(said):
-                after: list[Reading] = []
+                after: list[Meaning] = []
                 if table.turn == seat:
-                    after = [new for old in readings for new in self._own(seat, cards, table, old, action)]
+                    after = [new for old in meanings for new in self._own(seat, cards, table, old, action)]
                 if not any(new.weight > 0.0 for new in after):  # another's, or nothing that the strategy would do
-                    after = [new for old in readings for new in self._others(table, old, action)]
+                    after = [new for old in meanings for new in self._others(table, old, action)]
                 after = [new for new in after if new.weight > 0.0]
-                if len(after) > MOST_READINGS:
-                    after = sorted(after, key=lambda new: -new.weight)[:MOST_READINGS]
+                if len(after) > MOST_MEANINGS:
+                    after = sorted(after, key=lambda new: -new.weight)[:MOST_MEANINGS]
                 total = sum(new.weight for new in after)
-                readings = [new._replace(weight=new.weight / total) for new in after]
+                meanings = [new._replace(weight=new.weight / total) for new in after]
                 table = _dealt(self.all, betting.act(self.all, table, action), "")[0]
-        return table, readings
+        return table, meanings
 
-    def _first(self) -> Reading:
-        return Reading(1.0, *_dealt(self.few, betting.start(self.few), ""))
+    def _first(self) -> Meaning:
+        return Meaning(1.0, *_dealt(self.few, betting.start(self.few), ""))
 
-    def _followed(self, old: Reading, action: str, p: float) -> Reading:
+    def _followed(self, old: Meaning, action: str, p: float) -> Meaning:
         assert old.bets is not None
         bets = betting.act(self.few, old.bets, action)
-        return Reading(old.weight * p, *_dealt(self.few, bets, old.done + betting.letters(action)))
+        return Meaning(old.weight * p, *_dealt(self.few, bets, old.done + betting.letters(action)))
 
-    def _own(self, seat: int, cards: str, table: Bets, old: Reading, action: str) -> Iterator[Reading]:
+    def _own(self, seat: int, cards: str, table: Bets, old: Meaning, action: str) -> Iterator[Meaning]:
         """After an action of its own: what it may have meant by it."""
         plan = self._plan(seat, cards, table, old)
         if plan is None:
@@ -141,13 +141,13 @@ class Translated:
             if made == action and p > 0.0:
                 yield self._followed(old, meant, p)
 
-    def _fell(self, table: Bets, old: Reading) -> Reading:
+    def _fell(self, table: Bets, old: Meaning) -> Meaning:
         """After a fallback: a check or call in the strategy's game as well, if it is its turn there."""
         if _together(table, old.bets):
             return self._followed(old, CALL, 1.0)
         return old if _ahead(table, old.bets) else old._replace(bets=None)
 
-    def _others(self, table: Bets, old: Reading, action: str) -> Iterator[Reading]:
+    def _others(self, table: Bets, old: Meaning, action: str) -> Iterator[Meaning]:
         """After an action of another seat."""
         if not _together(table, old.bets):
             yield old if _ahead(table, old.bets) else old._replace(bets=None)
@@ -167,13 +167,13 @@ class Translated:
             for at, p in mapped(betting.size_of(table, int(action[1:])), sizes):
                 yield self._followed(old, raises[at], p)
 
-    def _plan(self, seat: int, cards: str, table: Bets, reading: Reading) -> list[tuple[str, str, float]] | None:
+    def _plan(self, seat: int, cards: str, table: Bets, meaning: Meaning) -> list[tuple[str, str, float]] | None:
         """(action at the table, action of the strategy's game, probability) where a seat acts; None: fall back."""
-        bets = reading.bets
+        bets = meaning.bets
         if bets is None or not _together(table, bets):
             return None
         offered = betting.actions(self.few, bets)
-        answer = self._answer(seat, f"{self._seen(cards, bets.round)}:{reading.done}", offered)
+        answer = self._answer(seat, f"{self._seen(cards, bets.round)}:{meaning.done}", offered)
         if answer is None:
             return None
         return [(*self._turned(table, bets, action), p) for action, p in zip(offered, answer, strict=True) if p > 0.0]
