@@ -28,6 +28,7 @@ class Compiled:
         self.view, self.base = view, base
         self.asked: int | None = 0 if self._counts() else None  # decisions that `act` was asked for
         self.unanswered = 0  # of these, those without a row
+        self._last: tuple[tuple[int, str, int], tuple[Any, NDArray[np.uint64]]] | None = None
 
     def begin(self, seat: int) -> None:
         pass
@@ -72,14 +73,19 @@ class Compiled:
         return self.view is not None and int(self.player.kind) == AVERAGE and hasattr(self.player.store, "key")
 
     def _row(self, seat: int, infoset: str, width: int) -> tuple[Any, NDArray[np.uint64]]:
-        """(the store that an infoset's row is in, its key)."""
+        """(the store that an infoset's row is in, its key); the last one is kept, as it is asked for twice."""
         from kibitz.kernels.walk.players import ALL_PARTS
 
+        asked, last = (seat, infoset, width), self._last
+        if last is not None and last[0] == asked:
+            return last[1]
         view, rows = self.view, self.player.store
         if int(self.player.part) != ALL_PARTS and self.machine.part_of(seat, infoset) != int(self.player.part):
             view, rows = self.base, self.player.base_store
         assert view is not None
-        return rows, self.machine.keys_of(view, seat, [infoset], [width])
+        found = rows, self.machine.keys_of(view, seat, [infoset], [width])
+        self._last = asked, found
+        return found
 
     def probabilities(self, infosets: Any) -> NDArray[np.float64]:
         """What it does in all infosets of a tree, by column."""
