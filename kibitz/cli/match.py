@@ -215,7 +215,7 @@ def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> N
             break  # what one wins the other loses
     for name, each in zip(result.names, silence, strict=True):
         if each is not None and each.unanswered:
-            rows.append(("strategy", plain(f"{name}: {each}" + ("" if thinks else ", in the first deals played again"))))
+            rows.append(("strategy", plain(f"{name}: {each}" + ("" if thinks else ", of its first deals"))))
     times = {2: "twice"}.get(result.seatings, f"{result.seatings} times")
     rows += [
         ("deals", f"{result.deals:,}, each played {times}{WHY[result.stopped]}"),
