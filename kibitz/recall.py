@@ -28,6 +28,7 @@ MOST_LISTED = 100_000  # numbers and words in lists of one parameter
 WORDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("goofspiel", "points_order"): ORDERS,
     ("goofspiel", "returns_type"): RETURNS,
+    ("poker", "bets"): ("allin",),
 }
 # The same for OpenSpiel. Its parameters that name files (filename, instances_file, boards_file, ...), hold games
 # (game, stage_game, ...) or are read by a grammar of their own (grid, fen, history, ...) are not here.

@@ -17,6 +17,6 @@ def test_the_page_runs(tmp_path, monkeypatch):
     Path("river.game").write_text(blocks("game")[0])
     names: dict[str, object] = {}
     code = blocks("python")
-    assert len(code) == 9 and sum(block.count("assert") for block in code) >= 6
+    assert len(code) == 10 and sum(block.count("assert") for block in code) >= 6
     for block in code:
         exec(compile(block, str(PAGE), "exec"), names)

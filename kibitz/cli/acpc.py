@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kibitz.play.acpc.client import Tally
     from kibitz.play.acpc.dealer import Outcome
+    from kibitz.play.fallback import Silence
 
 MOST_AGENTS = 10
 POKER_HELP = "Poker by a definition: leduc, kuhn, rhode_island, holdem.limit.2p, holdem.limit.3p, a FILE.game ..."
@@ -45,7 +46,11 @@ def acpc_client(
     port: Annotated[str, typer.Argument(metavar="PORT", help="Its port, 1 to 65535.", show_default=False)],
     game: Annotated[
         str | None,
-        typer.Option("--game", metavar="GAME", help=f"{POKER_HELP} Default: the game of the saved strategy."),
+        typer.Option(
+            "--game",
+            metavar="GAME",
+            help=f"{POKER_HELP} Default: the game of the saved strategy, with all bets if it has fewer.",
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -70,11 +75,15 @@ def acpc_client(
     The strategy is asked as in kibitz's own matches, and nothing illegal is ever sent; where it has no answer it
     calls, or checks, which is told once. The client leaves when the dealer closes the connection.
 
+    A strategy of a game of fewer bets, as poker(file=holdem.nolimit.2p, bets=[0.5, 1, allin]), plays the game with all
+    of them: bets of others are read as the sizes that it knows, at random between two (the pseudo-harmonic mapping).
+
     \b
     Examples:
       kibitz acpc-client ri.blueprint 127.0.0.1 20000
       kibitz acpc-client uniform localhost 20000 --game holdem.limit.3p
       kibitz acpc-client h2.blueprint dealer.example.org 18791 --json
+      kibitz acpc-client nl.blueprint 127.0.0.1 20000 --game holdem.nolimit.2p
     """
     where = _port(port)
     with Watch(not json) as watch:
@@ -88,8 +97,11 @@ def acpc_client(
         if named is None:
             raise SpecError(f"which game {profile:.200} should play is not said: name it by --game")
         rules = poker_game(named)
+        if game is None:
+            rules = getattr(rules, "whole", rules)  # elsewhere nobody knows of our bets
         machine = poker_machine(rules)
-        player = Client(rules, machine, agent(profile, machine), seed, duplicate, note)
+        mind = agent(profile, machine)
+        player = Client(rules, machine, mind, seed, duplicate, note)
         watch.phase(f"connecting to {host}")
         connection = connected(host, where, wait)
 
@@ -101,7 +113,9 @@ def acpc_client(
             tally = player.play(connection, wait, told)
         finally:
             connection.close()
-    _print_tally(tally, profile, machine.spec, json)
+    from kibitz.play.fallback import silence_of
+
+    _print_tally(tally, profile, machine.spec, silence_of(mind), json)
 
 
 def dealer(
@@ -219,11 +233,12 @@ def _agents(given: list[str]) -> dict[str, str]:
     return found
 
 
-def _print_tally(tally: Tally, profile: str, game: str, json: bool) -> None:
+def _print_tally(tally: Tally, profile: str, game: str, silence: Silence | None, json: bool) -> None:
     hands = tally.hands
     if json:
         data: dict[str, Any] = {"player": profile, "game": game, "hands": hands, "total": tally.total}
         data |= {"untold": tally.untold, "ended": tally.ended, "seconds": tally.seconds}
+        data |= {"silence": None if silence is None else silence.data()}
         print_json(data)
     else:
         from kibitz.report.text import duration, pairs, plain
@@ -234,6 +249,7 @@ def _print_tally(tally: Tally, profile: str, game: str, json: bool) -> None:
             ("game", plain(game)),
             ("hands", f"{hands:,}" + (f", of {tally.untold:,} the end was not told" if tally.untold else "")),
             ("won", f"{tally.total:+g} chips" + (f", {tally.total / told:+.4f} a hand" if told else "")),
+            *([("strategy", str(silence))] if silence is not None else []),
             ("time", duration(tally.seconds)),
         ]
         console().print(pairs(rows))
@@ -253,6 +269,7 @@ def _print_outcome(outcome: Outcome, game: str, seed: int, log: Path | None, jso
     for each in outcome.data()["players"]:
         said = f"{each['total']:+g} chips, {each['per_hand']:+.4f} a hand"
         said += "".join(f"; {each[kind]:,} {kind}" for kind in ("late", "invalid") if each[kind])
+        said += f"; {outcome.silence[each['name']]}" if each["silence"] else ""
         rows.append((plain(each["name"]), said + (f"; gone: {plain(each['gone'])}" if each["gone"] else "")))
     if log is not None:
         rows.append(("log", plain(str(log))))

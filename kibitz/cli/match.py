@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from kibitz.evaluate.match import Agent, Result
     from kibitz.evaluate.score import Score, Tally
+    from kibitz.games.machine import Machine
+    from kibitz.play.fallback import Silence
 
 THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
 
@@ -87,11 +89,11 @@ def match(
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.evaluate.match import match as play
-        from kibitz.machine import machine_of
+        from kibitz.machine import playable
         from kibitz.play import agent
         from kibitz.play.agents import game_of
 
-        machine = machine_of(game if game is not None else game_of(players) or "toepen")
+        machine = playable(game if game is not None else game_of(players) or "toepen")
         if len(players) != machine.players:
             raise GameError(
                 f"{machine.spec} has {machine.players} seats: name {machine.players} players, not {len(players)}"
@@ -111,14 +113,28 @@ def match(
             watch.phase(f"deal {tally.deals:,} of {count:,}: {score.mean:+.4f} \u00b1 {half:.4f}")
 
         result = play(machine, *agents, deals=count, seed=seed, threads=threads, until=stop, on_progress=told)
+        silence = _silence(machine, agents, seed, result, thinks)
     if json:
         finite = result.deals > 1
         data = {"game": machine.spec, "seed": seed, **result.data()}
+        data["silence"] = [None if each is None else each.data() for each in silence]
         print_json(data if finite else {**data, "error": None, "interval": None, "by_seat": None})
     else:
-        _print(result)
+        _print(result, silence, thinks)
     if result.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+def _silence(
+    machine: Machine, agents: Sequence[Agent], seed: int, result: Result, thinks: bool
+) -> list[Silence | None]:
+    """How often players had no row: counted, or of a compiled match by playing its first deals again."""
+    from kibitz.play.fallback import sampled_silence, silence_of
+
+    counted = [silence_of(agent) for agent in agents]
+    if thinks or all(each is None for each in counted) or result.stopped == "interrupted":
+        return counted
+    return sampled_silence(machine, agents, seed, result.deals)
 
 
 def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Watch) -> None:
@@ -173,7 +189,7 @@ WHY = {
 }
 
 
-def _print(result: Result) -> None:
+def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> None:
     from kibitz.report.text import duration, pairs, plain
 
     def shown(mean: float, interval: tuple[float, float]) -> str:
@@ -197,6 +213,9 @@ def _print(result: Result) -> None:
         rows += [(f"  in seat {seat}", shown(each.mean, each.interval)) for seat, each in enumerate(seats)]
         if two and abs(result.scores[0].mean + result.scores[1].mean) < 1e-9:
             break  # what one wins the other loses
+    for name, each in zip(result.names, silence, strict=True):
+        if each is not None and each.unanswered:
+            rows.append(("strategy", plain(f"{name}: {each}" + ("" if thinks else ", of its first deals"))))
     times = {2: "twice"}.get(result.seatings, f"{result.seatings} times")
     rows += [
         ("deals", f"{result.deals:,}, each played {times}{WHY[result.stopped]}"),

@@ -15,7 +15,7 @@ from kibitz.games import game as make_game
 from kibitz.games.machine import Machine, RowKeys, row_key
 from kibitz.games.size import MOST_LAID, fits
 
-__all__ = ["Machine", "RowKeys", "by_rounds", "machine_of", "row_key"]
+__all__ = ["Machine", "RowKeys", "by_rounds", "machine_of", "playable", "row_key"]
 
 HOW = ("auto", "compiled", "rounds", "tree", "plain")
 
@@ -23,6 +23,20 @@ HOW = ("auto", "compiled", "rounds", "tree", "plain")
 def by_rounds(machine: Machine) -> Machine:
     """The machine of the same game that has its betting by rounds."""
     return machine if machine.by_rounds else machine_of(machine.rules, how="rounds")
+
+
+def playable(game: Any) -> Machine:
+    """A machine to play on: that of `machine_of`, or the rules themselves where no machine holds all betting (poker
+    without limit); nothing can be trained there."""
+    if isinstance(game, Machine):
+        return game
+    rules = make_game(game)
+    try:
+        return machine_of(rules)
+    except GameError:
+        if not hasattr(rules, "machine"):
+            raise
+        return machine_of(rules, how="plain")
 
 
 def machine_of(game: Any, how: str = "auto") -> Machine:

@@ -2,7 +2,8 @@
 
     uniform          every legal action is as likely as the others
     rule             the game's rule of thumb, where it has one
-    PATH             a saved strategy: a blueprint or a profile, by its path
+    PATH             a saved strategy: a blueprint or a profile, by its path; one of poker with fewer bets plays with
+                     all of them too (`kibitz.poker.translation`)
     search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
     ...              players that a game brings itself (`kibitz.games.toepen.agents`)
 
@@ -48,9 +49,9 @@ def agent(source: Any, game: Any) -> Agent:
     """The agent of a name, a saved strategy, a Profile, a Blueprint, or an agent as it is; see the top of the file."""
     machine = machine_of(game)
     if isinstance(source, Profile):
-        return profile_agent(source, machine, "profile")
+        return _seated(source.meta.get("game"), machine, lambda own: profile_agent(source, own, "profile"))
     if isinstance(source, Blueprint):
-        return blueprint_agent(source, machine, "blueprint")
+        return _seated(source.machine.spec, machine, lambda own: blueprint_agent(source, own, "blueprint"))
     if not isinstance(source, str | Path):
         if not callable(getattr(source, "act", None)):
             raise SpecError(f"{type(source).__name__} is no player: it has no method `act`")
@@ -67,7 +68,10 @@ def agent(source: Any, game: Any) -> Agent:
     if name in own:
         if path is None:
             raise SpecError(f"{name} needs a saved strategy to play from: {name}(PATH, ...)")
-        return _built(own[name][0], saved_agent(path, machine), options, str(source).strip())
+        base = saved_agent(path, machine)
+        if not isinstance(base, Compiled):
+            raise SpecError(f"{name} solves the game that {path} is of: leave out --game, or name {path} alone")
+        return _built(own[name][0], base, options, str(source).strip())
     if name != "path" or path is None:
         raise SpecError(f"unknown player {str(source).strip()!r}: choose {', '.join(names_of(machine))}")
     return saved_agent(path, machine)
@@ -119,8 +123,8 @@ def game_of(players: Sequence[str]) -> str | None:
 # Saved strategies
 
 
-def saved_agent(path: str, machine: Machine) -> Compiled:
-    """The agent that plays a saved strategy, if it is one of this game."""
+def saved_agent(path: str, machine: Machine) -> Agent:
+    """The agent that plays a saved strategy, if it is one of this game, or of this game with fewer bets."""
     if not Path(path).is_dir():
         raise ArtefactError(
             f"no saved strategy at {path}: players are {', '.join(names_of(machine))}, where PATH is what `kibitz "
@@ -128,8 +132,30 @@ def saved_agent(path: str, machine: Machine) -> Compiled:
         )
     where = str(Path(path).resolve())
     if store.kind_at(path) == tables.KIND:
-        return blueprint_agent(_loaded(where, machine), machine, path)
-    return profile_agent(Profile.load(path), machine, path)
+        said = store.load(path, mmap=True).meta.get("game")
+        return _seated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, path))
+    profile = Profile.load(path)
+    return _seated(profile.meta.get("game"), machine, lambda own: profile_agent(profile, own, path))
+
+
+def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) -> Agent:
+    """A strategy of the game that a file names, in `machine`: as it is, or translated from fewer bets.
+
+    What the file says of bets is put on the game that the user named: no game is opened because a file names it.
+    """
+    fewer = getattr(machine.rules, "fewer", None)
+    few = fewer(said) if fewer is not None and isinstance(said, str) and said != machine.spec else None
+    if few is None:
+        return seat(machine)
+    from kibitz.poker.translation import Translated
+
+    return Translated(seat(_machine_of(few, few.spec)), few, machine)
+
+
+@lru_cache(8)
+def _machine_of(rules: Any, spec: str) -> Machine:
+    """Made once; rules are equal if their definitions are, whatever they are called."""
+    return machine_of(rules)
 
 
 @lru_cache(8)
@@ -160,6 +186,8 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
 
     compact = profile.infosets.compact
     if compact is not None and machine.compiled:
+        if not hasattr(machine, "definition"):
+            raise GameError(f"{name} is a profile of {profile.meta.get('game') or 'poker'}, not of {machine.spec}")
         kind, keys, value = compact.seated(machine, profile.probabilities)
         view = machine.view(kind)
     else:

@@ -1,4 +1,7 @@
-"""Agents whose strategy is a table of rows, or a rule: the compiled match plays them at full speed."""
+"""Agents whose strategy is a table of rows, or a rule: the compiled match plays them at full speed.
+
+Where there is no row all actions are as likely (`kibitz.play.fallback`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 from kibitz.errors import GameError
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.views import View
-from kibitz.solvers.tables import looked_up
+from kibitz.solvers.tables import is_blank, looked_up
 
 
 class Compiled:
@@ -23,11 +26,17 @@ class Compiled:
         self.machine, self.player, self.name = machine, player, name
         self.game = machine.rules
         self.view, self.base = view, base
+        self.asked: int | None = 0 if self._counts() else None  # decisions that `act` was asked for
+        self.unanswered = 0  # of these, those without a row
+        self._last: tuple[tuple[int, str, int], tuple[Any, NDArray[np.uint64]]] | None = None
 
     def begin(self, seat: int) -> None:
         pass
 
     def act(self, view: View) -> list[float]:
+        if self.asked is not None:
+            self.asked += 1
+            self.unanswered += self.silent(view.seat, view.infoset, view.actions)
         return self.strategy(view.seat, view.infoset, view.actions)
 
     def end(self, view: View, payoff: float) -> None:
@@ -35,7 +44,7 @@ class Compiled:
 
     def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]:
         """What it does in an infoset."""
-        from kibitz.kernels.walk.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
+        from kibitz.kernels.walk.players import AVERAGE, RULE, UNIFORM
 
         kind, width = int(self.player.kind), len(actions)
         if kind == UNIFORM:
@@ -45,14 +54,38 @@ class Compiled:
             return [float(a == best) for a in range(width)]
         if kind != AVERAGE or self.view is None:
             raise GameError(f"{self.name} plays in compiled matches alone")
-        view, rows = self.view, self.player.store
-        if int(self.player.part) != ALL_PARTS and self.machine.part_of(seat, infoset) != int(self.player.part):
-            assert self.base is not None
-            view, rows = self.base, self.player.base_store
-        keys = self.machine.keys_of(view, seat, [infoset], [width])
+        rows, keys = self._row(seat, infoset, width)
         found = looked_up(rows, keys, np.array([width], np.int64), self.machine.actions)
         result: list[float] = found[0, :width].tolist()
         return result
+
+    def silent(self, seat: int, infoset: str, actions: tuple[str, ...]) -> bool:
+        """Whether the strategy has no row there; False where that cannot be told."""
+        if not self._counts():
+            return False
+        rows, keys = self._row(seat, infoset, len(actions))
+        return hasattr(rows, "key") and is_blank(rows, int(keys[0]), len(actions), self.machine.actions)
+
+    def _counts(self) -> bool:
+        """Whether it plays from hashed rows, of which some may not be there."""
+        from kibitz.kernels.walk.players import AVERAGE
+
+        return self.view is not None and int(self.player.kind) == AVERAGE and hasattr(self.player.store, "key")
+
+    def _row(self, seat: int, infoset: str, width: int) -> tuple[Any, NDArray[np.uint64]]:
+        """(the store that an infoset's row is in, its key); the last one is kept, as it is asked for twice."""
+        from kibitz.kernels.walk.players import ALL_PARTS
+
+        asked, last = (seat, infoset, width), self._last
+        if last is not None and last[0] == asked:
+            return last[1]
+        view, rows = self.view, self.player.store
+        if int(self.player.part) != ALL_PARTS and self.machine.part_of(seat, infoset) != int(self.player.part):
+            view, rows = self.base, self.player.base_store
+        assert view is not None
+        found = rows, self.machine.keys_of(view, seat, [infoset], [width])
+        self._last = asked, found
+        return found
 
     def probabilities(self, infosets: Any) -> NDArray[np.float64]:
         """What it does in all infosets of a tree, by column."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from kibitz.evaluate.match import Result
 from kibitz.evaluate.match import match as play
-from kibitz.machine import machine_of
+from kibitz.machine import playable
 from kibitz.play.agents import agent
 
 
@@ -20,5 +20,5 @@ def match(game: Any, *players: Any, deals: int = 10_000, seed: int = 0, **option
 
         kibitz.match("leduc", kibitz.solve("leduc"), "uniform")
     """
-    machine = machine_of(game)
+    machine = playable(game)
     return play(machine, *(agent(player, machine) for player in players), deals=deals, seed=seed, **options)

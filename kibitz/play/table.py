@@ -18,7 +18,7 @@ from kibitz.games import game as make_game
 from kibitz.games.machine import Hand, Machine
 from kibitz.games.protocol import CHANCE, Action, Game
 from kibitz.games.views import View, view_of
-from kibitz.machine import machine_of
+from kibitz.machine import playable
 from kibitz.play.agents import agent as agent_of
 from kibitz.play.teller import Heard, Opponent, Teller, teller_of, who_of, wrapped
 from kibitz.play.transcript import heading, number, written
@@ -189,7 +189,7 @@ def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
         if machine is None and isinstance(source, str) and source.strip() == "uniform":
             found.append(Uniform())
             continue
-        machine = machine_of(rules) if machine is None else machine
+        machine = playable(rules) if machine is None else machine
         found.append(agent_of(source, machine))
     return found
 

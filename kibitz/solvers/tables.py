@@ -80,6 +80,19 @@ def looked_up(table: Any, keys: NDArray[np.uint64], widths: NDArray[np.int64], a
     return found
 
 
+def is_blank(table: Any, key: int, width: int, actions: int) -> bool:
+    """Whether a table of hashed rows has nothing to say for a key, so that all actions are alike."""
+    from kibitz.kernels.walk.hash import WINDOW
+
+    places = len(table.key)
+    home = (key >> 32) * (places - int(WINDOW)) >> 32
+    found = np.flatnonzero(table.key[home : home + int(WINDOW)] == np.uint64(key))
+    if not len(found):
+        return True
+    row = table.value[home + int(found[0])]
+    return not (row[:width] > 0.0).any() and not (row[actions : actions + width] > 0.0).any()
+
+
 def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     """A table that holds some rows and little more."""
     from kibitz.kernels.walk.hash import fill

@@ -13,6 +13,7 @@
     numRanks = 13
     numHoleCards = 2
     numBoardCards = 0 3 1 1      # cards turned before each round
+    betSizes = 0.5 1 allin       # ours, without limit: the only bets there are, in pots; left out: every size
     END GAMEDEF
 
 A line has a key and its numbers, with or without "="; small and capital letters are alike, and "#" begins a comment.
@@ -25,6 +26,8 @@ A deck of fewer cards has the highest ranks and the first of the suits c d h s.
 from __future__ import annotations
 
 import difflib
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +39,8 @@ NO_CAP = 255  # raises in a round where the file names no cap
 RANKED = (1, 2, 3, 5, 6, 7)  # numbers of cards that have a ranking: see kibitz.games.poker.rules.strength
 MOST_CHIPS = 2**31 - 1
 MOST_CHARACTERS = 100_000
+ALL_IN = "allin"  # of sizes of bets; as a number without end
+MOST_SIZES_NAMED, LEAST_SIZE, MOST_SIZE = 20, 0.01, 1000.0  # of a list of bets, in pots
 # What the numbers of a definition are from and to, where they are not sizes of bets.
 _RANGES = {"players": (2, 10), "rounds": (1, 4), "suits": (1, 4), "ranks": (1, 13), "hole": (1, 7)}
 
@@ -66,9 +71,10 @@ class Definition:
     hole: int
     board: tuple[int, ...]  # cards turned before each round
     name: str = ""
+    bets: tuple[float, ...] = ()  # without limit: the only sizes of bets, in pots; infinite is all in; empty: every one
 
     def __post_init__(self) -> None:
-        for field in ("blinds", "raise_size", "first_player", "max_raises", "board"):
+        for field in ("blinds", "raise_size", "first_player", "max_raises", "board", "bets"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         if self.stacks is not None:
             object.__setattr__(self, "stacks", tuple(self.stacks))
@@ -99,9 +105,10 @@ _KEYS = {
     "numranks": ("ranks", "one"),
     "numholecards": ("hole", "one"),
     "numboardcards": ("board", "round"),
+    "betsizes": ("bets", "size"),
 }
 _SPELLED = ("numPlayers", "numRounds", "stack", "blind", "raiseSize", "firstPlayer", "maxRaises", "numSuits",
-            "numRanks", "numHoleCards", "numBoardCards")  # fmt: skip
+            "numRanks", "numHoleCards", "numBoardCards", "betSizes")  # fmt: skip
 _SPELLING = {key.lower(): key for key in _SPELLED}
 _KEY_OF = {field: key for key, (field, _) in _KEYS.items()}
 
@@ -142,6 +149,7 @@ def parse(text: str, where: str | Path = "") -> Definition:
     place = str(where) or "a .game text"
     betting: bool | None = None
     found: dict[str, tuple[int, ...]] = {}
+    bets: tuple[float, ...] = ()
     line_of: dict[str, int] = {}
     begun = ended = False
 
@@ -177,11 +185,19 @@ def parse(text: str, where: str | Path = "") -> Definition:
         else:
             if key in line_of:
                 raise fail(number, f"{_SPELLING[key]} is given twice, first in line {line_of[key]}")
+            line_of[key] = number
+            if key == "betsizes":
+                try:
+                    bets = sizes_of(words[1:])
+                except ValueError as error:
+                    raise fail(number, f"betSizes: {error}") from None
+                if not bets:
+                    raise fail(number, "betSizes names no size: leave it out for bets of every size")
+                continue
             for word in words[1:]:
                 if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= MOST_CHIPS):
                     raise fail(number, f"{_SPELLING[key]}: {word[:40]!r} is not a number from 0 to {MOST_CHIPS:,}")
             found[_KEYS[key][0]] = tuple(int(word) for word in words[1:])
-            line_of[key] = number
     if not begun or not ended:
         raise fail(max(number, 1), f"the text ends without {'END GAMEDEF' if begun else 'GAMEDEF'}")
     if betting is None:
@@ -210,10 +226,29 @@ def parse(text: str, where: str | Path = "") -> Definition:
             betting, single["players"], rounds, found.get("stacks"), found["blinds"], found.get("raise_size", ()),
             tuple(seat - 1 for seat in first), found.get("max_raises", (NO_CAP,) * rounds),
             single["suits"], single["ranks"], single["hole"], found["board"],
-            Path(where).name.removesuffix(".game") if where else "",
+            Path(where).name.removesuffix(".game") if where else "", bets,
         )  # fmt: skip
     except _Wrong as wrong:
         raise fail(lines.get(wrong.field, number), wrong.why) from None
+
+
+def sizes_of(words: Sequence[object]) -> tuple[float, ...]:
+    """Sizes of bets, in pots: numbers, or their texts, and allin. A ValueError says what is wrong."""
+    found: list[float] = []
+    for word in words:
+        text = word if isinstance(word, str) else repr(word)
+        if text == ALL_IN or (isinstance(word, float) and math.isinf(word)):
+            found.append(math.inf)
+        elif not isinstance(word, bool) and re.fullmatch(r"[0-9]{1,4}(\.[0-9]{0,6})?|\.[0-9]{1,6}", text):
+            found.append(float(text))
+        else:
+            raise ValueError(f"{text[:40]!r} is no size of a bet, which is a number of pots, as 0.5, or {ALL_IN}")
+    return tuple(found)
+
+
+def size_text(size: float) -> str:
+    """A size of bets as it is written."""
+    return ALL_IN if math.isinf(size) else f"{size:.6f}".rstrip("0").rstrip(".")
 
 
 def _fault(game: Definition) -> tuple[str, str] | None:
@@ -241,6 +276,8 @@ def _fault(game: Definition) -> tuple[str, str] | None:
         counted.append(("raise_size", game.rounds, "round"))
     elif game.raise_size:
         return "raise_size", "raiseSize is for limit games: without limit a raise has any size"
+    if game.bets and (wrong := _wrong_sizes(game)):
+        return wrong
     for field, count, per in counted:
         if len(getattr(game, field)) != count:
             key, there = _SPELLING[_KEY_OF[field]], len(getattr(game, field))
@@ -289,6 +326,20 @@ def _short_stacks(game: Definition, stacks: tuple[int, ...]) -> tuple[str, str] 
     )
 
 
+def _wrong_sizes(game: Definition) -> tuple[str, str] | None:
+    """What is wrong with a list of bets."""
+    if game.limit:
+        return "bets", "betSizes is for games without limit: with one a raise has the round's size"
+    if len(game.bets) > MOST_SIZES_NAMED:
+        return "bets", f"betSizes has at most {MOST_SIZES_NAMED} sizes, not {len(game.bets)}"
+    for size in game.bets:
+        if not (LEAST_SIZE <= size <= MOST_SIZE or size == math.inf):
+            return "bets", f"betSizes should be {LEAST_SIZE:g} to {MOST_SIZE:,.0f} pots or {ALL_IN}, not {size:g}"
+    if sorted(set(game.bets)) != list(game.bets):
+        return "bets", f"betSizes go up, each once, with {ALL_IN} last: not {' '.join(map(size_text, game.bets))}"
+    return None
+
+
 def _are(count: int) -> str:
     return f"is {count}" if count == 1 else f"are {count}"
 
@@ -316,4 +367,6 @@ def write(definition: Definition) -> str:
     line("ranks", [game.ranks])
     line("hole", [game.hole])
     line("board", game.board)
+    if game.bets:
+        lines.append(f"{_SPELLING[_KEY_OF['bets']]} = {' '.join(map(size_text, game.bets))}")
     return "\n".join([*lines, "END GAMEDEF", ""])

@@ -6,6 +6,11 @@ size; one without limit is named by all that the seat has put in after it, "r300
 the last raise of the round. Whoever has too few chips may put in all of them. A seat that is all in does not act; if
 no two seats can act after a round, the rest of the board is turned and there is a showdown.
 
+A definition may allow a few sizes of bets alone (`Definition.bets`, in pots, as the pot is after a call): the game of
+fewer bets. A size is rounded to whole chips, half up, and is brought to the nearest raise that is legal there; sizes
+that come to the same are one action. So somebody who may raise at all has a raise, and all in is what a size comes to
+that the stack does not last for.
+
 Departs from that dealer in two things: there blinds that put everybody all in never end, and a round has at most 64
 actions. Limit games whose stacks are too small for every raise, where that dealer may lower bets, are no definitions
 (`acpc._short_stacks`).
@@ -17,6 +22,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import floor, isinf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,12 +71,41 @@ def actions(game: Definition, bets: Bets) -> tuple[str, ...]:
     may = ("fold", "call") if bets.paid[bets.turn] < max(bets.paid) else ("call",)
     if game.limit:
         return (*may, "raise") if high else may
-    if high - low >= MOST_SIZES:
+    if not game.bets and high - low >= MOST_SIZES:
         raise GameError(
             f"a raise in {game.name or 'this poker game'} has {high + 1 - low:,} sizes, more than the {MOST_SIZES:,} "
             "that are listed: divide stacks and blinds of the definition by a common unit"
         )
-    return (*may, *[f"r{total}" for total in range(low, high + 1)])
+    return (*may, *[f"r{total}" for total in totals(game, bets)])
+
+
+def totals(game: Definition, bets: Bets) -> Sequence[int]:
+    """What a seat may have put in after a raise, from low to high; of a limit raise its one total."""
+    low, high = raises(game, bets)
+    if not game.bets or low > high:
+        return range(low, high + 1)
+    return sorted({total_of(game, bets, size) for size in game.bets})
+
+
+def total_of(game: Definition, bets: Bets, size: float) -> int:
+    """What a seat has put in after a raise of so many pots, or the nearest legal one; only where it may raise."""
+    low, high = raises(game, bets)
+    if isinf(size):
+        return high
+    top, pot = pot_of(bets)
+    return min(max(top + floor(size * pot + 0.5), low), high)
+
+
+def size_of(bets: Bets, total: int) -> float:
+    """How many pots a raise to so many chips is."""
+    top, pot = pot_of(bets)
+    return (total - top) / pot
+
+
+def pot_of(bets: Bets) -> tuple[int, int]:
+    """(what a seat must have put in to call, the pot after the call; a pot without a chip counts as one)."""
+    top = max(bets.paid)
+    return top, sum(bets.paid) + top - bets.paid[bets.turn] or 1
 
 
 def raises(game: Definition, bets: Bets) -> tuple[int, int]:
@@ -295,9 +330,8 @@ class _Steps:
         return state.turn
 
     def actions(self, state: Bets) -> Sequence[int | str]:
-        low, high = raises(self.definition, state)
         may = ("fold", "call") if state.paid[state.turn] < max(state.paid) else ("call",)
-        return _Offer(may, range(low, high + 1))
+        return _Offer(may, totals(self.definition, state))
 
     def chance(self, state: Bets) -> list[tuple[int | str, float]]:
         return [(0, 1.0)]
@@ -317,7 +351,7 @@ class _Steps:
 class _Offer(Sequence[int | str]):
     """What may be done, without a list of all sizes of a raise."""
 
-    def __init__(self, may: tuple[str, ...], sizes: range) -> None:
+    def __init__(self, may: tuple[str, ...], sizes: Sequence[int]) -> None:
         self.may, self.sizes = may, sizes
 
     def __len__(self) -> int:
@@ -331,14 +365,14 @@ def _width(game: Definition, bets: Bets) -> int:
     """How many children there are."""
     if bets.turn < 0:
         return int(bets.turn == CHANCE)
-    low, high = raises(game, bets)
-    return 1 + (bets.paid[bets.turn] < max(bets.paid)) + high + 1 - low
+    return 1 + (bets.paid[bets.turn] < max(bets.paid)) + len(totals(game, bets))
 
 
 def _too_large(game: Definition, size: str, limit: int) -> GameError:
     return GameError(
         f"the betting of {game.name or 'this poker game'} has {size}, and the limit is {limit:,}: give a larger limit= "
         "if there is memory for it, or a definition with fewer raises (maxRaises), smaller stacks or larger blinds"
+        + ("" if game.limit or game.bets else "; or fewer bets, as poker(file=..., bets=[0.5, 1, allin])")
     )
 
 

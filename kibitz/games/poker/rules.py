@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
-from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from math import comb, isinf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,10 +48,15 @@ class Hand(NamedTuple):
 
 @dataclass(frozen=True)
 class Poker:
-    """Poker by a definition. spec: how to call it again; a definition that is in no file has none."""
+    """Poker by a definition.
+
+    spec   how to call it again; a definition that is in no file has none
+    full   of a game of fewer bets: the definition that has all of them
+    """
 
     definition: Definition
     spec: str = field(default="", compare=False)
+    full: Definition | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         name = self.definition.name
@@ -66,6 +71,27 @@ class Poker:
     def form(self) -> str:
         """What solvers take: betting times cards, for two with hands of one card or two; else the tree."""
         return "poker" if self.players == 2 and self.definition.hole <= 2 else "tree"
+
+    @property
+    def whole(self) -> Poker:
+        """The game with every bet that its definition allows; itself where none was taken out."""
+        if self.full is None and not self.definition.bets:
+            return self
+        return Poker(self.full or replace(self.definition, bets=()), self._without(FEWER))
+
+    def fewer(self, said: str) -> Poker | None:
+        """The game of fewer bets that a spec names, if all but its bets is this game; no file is opened for it."""
+        try:
+            spec = specs.parse(said)
+        except SpecError:
+            return None
+        dropped = {key: value for key, value in spec.args.items() if key in FEWER}
+        if not self.spec or not dropped or str(_spec_without(spec, FEWER)) != self.spec:
+            return None
+        return _fewer(self.definition, specs.call(_dropped, specs.Spec(spec.name, dropped)), str(spec))
+
+    def _without(self, keys: tuple[str, ...]) -> str:
+        return str(_spec_without(specs.parse(self.spec), keys)) if self.spec else ""
 
     @cached_property
     def betting(self) -> BettingTree:
@@ -242,16 +268,60 @@ class Poker:
         return PokerMachine(self, rounds_of(self.definition))
 
 
-def poker(file: str, ranks: int = 0, suits: int = 0) -> Poker:
-    """The game of a .game file, or one that comes with kibitz: poker(file=holdem.limit.2p), perhaps with a smaller
-    deck: the highest ranks, the first suits."""
+FEWER = ("bets", "raises")  # parameters that take bets out
+
+
+def poker(
+    file: str,
+    ranks: int = 0,
+    suits: int = 0,
+    stack: int = 0,
+    bets: Sequence[float | str] = (),
+    raises: int = 0,
+) -> Poker:
+    """The game of a .game file, or one that comes with kibitz: poker(file=holdem.limit.2p).
+
+    ranks, suits   a smaller deck: the highest ranks, the first suits
+    stack          the chips of every seat
+    bets           without limit, the only sizes of bets, in pots: [0.5, 1, allin]
+    raises         at most so many bets and raises in a round
+    A strategy of the game of fewer bets plays in the game with all of them too (kibitz.poker.translation).
+    """
     if not isinstance(file, str):
         raise SpecError(f"poker: file={specs.show(file)} should be a path that ends in .game, or a name")
     read = acpc.read(file)
-    smaller = {key: value for key, value in (("ranks", ranks), ("suits", suits)) if value}
-    if smaller:
-        read = replace(read, ranks=ranks or read.ranks, suits=suits or read.suits)
-    return Poker(read, str(specs.Spec("poker", {"file": file, **smaller})))
+    changed = {key: value for key, value in (("ranks", ranks), ("suits", suits), ("stack", stack)) if value}
+    if changed:
+        stacks = (stack,) * read.players if stack else read.stacks
+        read = replace(read, ranks=ranks or read.ranks, suits=suits or read.suits, stacks=stacks)
+    given = {"file": file, **changed}
+    if not bets and not raises:
+        return Poker(read, str(specs.Spec("poker", given)))
+    dropped = _dropped(bets, raises)
+    return _fewer(read, dropped, str(specs.Spec("poker", {**given, **dropped})))
+
+
+def _dropped(bets: Sequence[float | str] = (), raises: int = 0) -> dict[str, Any]:
+    """The parameters of fewer bets that are given, in the one way of writing them."""
+    try:
+        sizes = acpc.sizes_of(bets)
+    except ValueError as error:
+        raise SpecError(f"poker: bets={specs.brief(bets)}: {error}") from None
+    if not 0 <= raises <= acpc.NO_CAP:
+        raise SpecError(f"poker: raises={raises} should be 1 to {acpc.NO_CAP}")
+    words = [acpc.ALL_IN if isinf(size) else int(size) if size == int(size) else size for size in sizes]
+    return {key: value for key, value in (("bets", words), ("raises", raises)) if value}
+
+
+def _fewer(full: Definition, dropped: dict[str, Any], spec: str) -> Poker:
+    """The game of a definition without some of its bets."""
+    bets, raises = acpc.sizes_of(dropped.get("bets", ())) or full.bets, dropped.get("raises", acpc.NO_CAP)
+    made = replace(full, bets=bets, max_raises=tuple(min(raises, most) for most in full.max_raises))
+    return Poker(made, spec, full)
+
+
+def _spec_without(spec: specs.Spec, keys: Sequence[str]) -> specs.Spec:
+    return specs.Spec(spec.name, {key: value for key, value in spec.args.items() if key not in keys})
 
 
 def rhode_island(ranks: int = 13, suits: int = 4) -> Poker:

@@ -34,6 +34,7 @@ from kibitz.play.acpc.seats import Door, Local, Remote, poker_game, poker_machin
 from kibitz.play.acpc.states import Played, ProtocolError, noted, parse_names, told, written_played
 from kibitz.play.acpc.wire import listening
 from kibitz.play.agents import agent as agent_of
+from kibitz.play.fallback import Silence, silence_of
 
 HOST = "127.0.0.1"
 TIMEOUT, WAIT, LATE = 10.0, 300.0, 5  # seconds for an answer, seconds for all to come, answers that may be late
@@ -52,12 +53,14 @@ class Outcome:
     invalid: dict[str, int]
     gone: dict[str, str]  # who gave up its seat, and why
     seconds: float
+    silence: dict[str, Silence] = field(default_factory=dict)  # of agents here, how often they had no row
 
     def data(self) -> dict[str, Any]:
         """As plain values."""
         by_player = [
             {"name": name, "total": total, "per_hand": total / self.hands, "late": self.late.get(name, 0),
-             "invalid": self.invalid.get(name, 0), "gone": self.gone.get(name)}
+             "invalid": self.invalid.get(name, 0), "gone": self.gone.get(name),
+             "silence": self.silence[name].data() if name in self.silence else None}
             for name, total in zip(self.players, self.totals, strict=True)
         ]  # fmt: skip
         return {"hands": self.hands, "resumed": self.resumed, "players": by_player, "seconds": self.seconds}
@@ -175,6 +178,7 @@ class Dealer:
         return Outcome(
             plan.players, tuple(record.totals), record.hands, before, late or record.late, self._invalid,
             gone or record.gone, time.monotonic() - began,
+            {name: found for name, each in self._local.items() if (found := silence_of(each.agent)) is not None},
         )  # fmt: skip
 
     def _table(self) -> list[Local | Remote]:

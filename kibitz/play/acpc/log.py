@@ -14,15 +14,20 @@
 
 Whatever follows the last whole line of a hand belongs to a hand that was not finished: it is cut off, and that hand is
 played again.
+
+Whoever writes a log holds a lock on it (flock), from before its first hand is read until it is closed: a second dealer
+is refused. The lock goes with its process, however that ends.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from kibitz.evaluate.match import seatings_of
 from kibitz.play.acpc.seats import RULES
@@ -122,6 +127,8 @@ class Log:
         if self._file is not None:
             self._file.flush()
             os.fsync(self._file.fileno())
+            with suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_UN)  # closing is not enough if a forked child holds it open
             self._file.close()
             self._file = None
 
@@ -137,7 +144,13 @@ def begun(path: Path | None, plan: Plan) -> Log:
     if path is None:
         return Log(None)
     path.parent.mkdir(parents=True, exist_ok=True)
-    log = Log(open(path, "xb"))  # noqa: SIM115
+    try:
+        file = open(path, "xb")  # noqa: SIM115
+    except FileExistsError:  # another dealer was quicker
+        check_new(path)
+        raise
+    _lock(file, path)
+    log = Log(file)
     log.line("\n".join(plan.heading()))
     return log
 
@@ -154,37 +167,60 @@ def seed_of(path: Path) -> int:
 
 def resumed(path: Path, plan: Plan, rules: PokerRules, heard: Callable[[Played], None]) -> tuple[Log, Record]:
     """A log to go on with, and what it says. heard: is given each hand in order, and raises where one is wrong."""
+    file = _opened(path, "r+b")
+    try:
+        _lock(file, path)
+        record, end = _record(file, path, plan, rules, heard)
+        file.truncate(end)
+        file.seek(end)
+    except BaseException:
+        file.close()
+        raise
+    return Log(file), record
+
+
+def _record(
+    file: BinaryIO, path: Path, plan: Plan, rules: PokerRules, heard: Callable[[Played], None]
+) -> tuple[Record, int]:
+    """(what a log says, where its last whole hand ends)."""
     record = Record(totals=[0.0] * len(plan.players))
-    with _opened(path) as file:
-        for number, wanted in enumerate(plan.heading(), 1):
-            found = _line(file, path, number) or ""
-            if found != wanted:
-                raise ProtocolError(
-                    f"{path}, line {number}, is of another match: there it reads {found[:80]!a}, for this one "
-                    f"it would be {wanted[:80]!r}; repeat the options that it was begun with"
-                )
-        end = file.tell()
-        faults: list[list[str]] = []
-        while (text := _line(file, path, number := number + 1)) is not None:
-            try:
-                if text.startswith("# "):
-                    faults.append(text.split(" ", 4)[1:])
-                elif text.startswith("SCORE:"):
-                    _ended(text, plan, record)
-                    record.score, end = True, file.tell()
-                elif record.score:
-                    raise ProtocolError("there is more after the score")
-                else:
-                    _again(parse_played(rules, text), plan, record, heard)
-                    _count(faults, record)
-                    faults, end = [], file.tell()
-            except ProtocolError as error:
-                raise ProtocolError(f"{path}, line {number}: {error}") from None
-    log = Log(open(path, "r+b"))  # noqa: SIM115
-    assert log._file is not None
-    log._file.truncate(end)
-    log._file.seek(end)
-    return log, record
+    for number, wanted in enumerate(plan.heading(), 1):
+        found = _line(file, path, number) or ""
+        if found != wanted:
+            raise ProtocolError(
+                f"{path}, line {number}, is of another match: there it reads {found[:80]!a}, for this one "
+                f"it would be {wanted[:80]!r}; repeat the options that it was begun with"
+            )
+    end = file.tell()
+    faults: list[list[str]] = []
+    while (text := _line(file, path, number := number + 1)) is not None:
+        try:
+            if text.startswith("# "):
+                faults.append(text.split(" ", 4)[1:])
+            elif text.startswith("SCORE:"):
+                _ended(text, plan, record)
+                record.score, end = True, file.tell()
+            elif record.score:
+                raise ProtocolError("there is more after the score")
+            else:
+                _again(parse_played(rules, text), plan, record, heard)
+                _count(faults, record)
+                faults, end = [], file.tell()
+        except ProtocolError as error:
+            raise ProtocolError(f"{path}, line {number}: {error}") from None
+    return record, end
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    """Refuse a log that another dealer writes. Where files cannot be locked, two dealers are the user's to avoid."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ProtocolError(
+            f"{path} is written by another dealer, which still runs: wait until it has ended, or choose another --log"
+        ) from None
+    except OSError:
+        pass
 
 
 def _again(played: Played, plan: Plan, record: Record, heard: Callable[[Played], None]) -> None:
@@ -216,10 +252,10 @@ def _ended(text: str, plan: Plan, record: Record) -> None:
         raise ProtocolError(f"the score after {record.hands:,} hands should be {wanted!r}")
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path, mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
     if not path.is_file():
         raise ProtocolError(f"{path} is no log: leave out --resume to begin a match")
-    return open(path, "rb")
+    return open(path, mode)
 
 
 def _line(file: BinaryIO, path: Path, number: int) -> str | None:

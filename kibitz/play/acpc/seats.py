@@ -15,14 +15,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from kibitz.errors import GameError, KibitzError
+from kibitz.errors import KibitzError
 from kibitz.evaluate.match import Agent, checked, chosen
 from kibitz.games import game as make_game
 from kibitz.games.machine import Machine
 from kibitz.games.views import View, view_of
-from kibitz.machine import machine_of
+from kibitz.machine import playable
 from kibitz.play.acpc.states import VERSION, MatchState, PokerRules, ProtocolError, parse_action, written
 from kibitz.play.acpc.wire import Closed, Connection, Late
+from kibitz.play.fallback import call_of, fold_of
 
 MOST_PENDING = 8  # connections to one port that have not shaken hands
 MOST_CONNECTIONS = 64  # to one port in all: more are refused
@@ -55,10 +56,7 @@ def poker_game(source: Any) -> PokerRules:
 
 def poker_machine(rules: PokerRules) -> Machine:
     """What deals and what agents play on; without limit, where no machine holds the betting, the rules themselves."""
-    try:
-        return machine_of(rules)
-    except GameError:
-        return machine_of(rules, how="plain")
+    return playable(rules)
 
 
 class Once:
@@ -81,16 +79,6 @@ def choose(agent: Agent, view: View, draw: float, note: Callable[[str], None]) -
         why = " ".join(str(error).split())[:300] or type(error).__name__
         note(f"{agent.name} has no answer and calls, here and wherever that happens again: {why}")
         return call_of(view.actions)
-
-
-def call_of(actions: Sequence[str]) -> str:
-    """What is said for one who said nothing that can be."""
-    return next((word for word in ("call", "fold") if word in actions), actions[0])
-
-
-def fold_of(actions: Sequence[str]) -> str:
-    """What is said for one who is gone."""
-    return next((word for word in ("fold", "call") if word in actions), actions[0])
 
 
 class Local:

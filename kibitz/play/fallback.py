@@ -1,0 +1,72 @@
+"""What is played where a strategy is silent, in one place.
+
+A strategy is *silent* in an infoset for which it has no row, or a row that nothing was ever added to: training never
+came there, or a table was full. The rules:
+
+    rows (`Compiled`)     every action is as likely as the others. `act` and compiled matches do the same
+    fewer bets            a strategy of a game of fewer bets checks or calls (`kibitz.poker.translation`): in the game
+                          with all bets nothing compiled plays it, and a random bet of all chips is no fallback
+    the ACPC protocol     an agent that raises an error in place of an answer calls, or folds where it cannot
+                          (`kibitz.play.acpc.seats.choose`)
+
+How often that happened is counted by the agents (`asked`, `unanswered`), where they are asked in Python. Rows by place
+(`RowBlueprint`) are played from bytes, in which a row without anything is uniform: there it is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kibitz.evaluate.match import Agent, play
+from kibitz.games.machine import Machine
+
+SAMPLED = 50  # deals of a compiled match that are played again to count
+
+
+def call_of(actions: Sequence[str]) -> str:
+    """What is said for one who said nothing that can be."""
+    return next((word for word in ("call", "fold") if word in actions), actions[0])
+
+
+def fold_of(actions: Sequence[str]) -> str:
+    """What is said for one who is gone."""
+    return next((word for word in ("fold", "call") if word in actions), actions[0])
+
+
+@dataclass(frozen=True)
+class Silence:
+    """How often a strategy was asked, and how often it was silent then."""
+
+    asked: int
+    unanswered: int
+
+    def __str__(self) -> str:
+        return f"silent in {self.unanswered:,} of {self.asked:,} decisions"
+
+    def data(self) -> dict[str, int]:
+        return {"asked": self.asked, "unanswered": self.unanswered}
+
+
+def silence_of(agent: Any) -> Silence | None:
+    """Of an agent that counts."""
+    asked = getattr(agent, "asked", None)
+    return Silence(asked, agent.unanswered) if isinstance(asked, int) else None
+
+
+def sampled_silence(machine: Machine, agents: Sequence[Agent], seed: int, deals: int) -> list[Silence | None]:
+    """The same for a compiled match, which counts nothing: its first deals are played again in Python."""
+    count = len(agents)
+    before = [silence_of(agent) for agent in agents]
+    for number in range(min(deals, SAMPLED)):
+        for turned in range(count):
+            seating = [agents[(seat + turned) % count] for seat in range(count)]
+            play(machine.rules, seating, machine.hand(seed, number))
+    found: list[Silence | None] = []
+    for agent, old in zip(agents, before, strict=True):
+        new = silence_of(agent)
+        found.append(
+            None if new is None or old is None else Silence(new.asked - old.asked, new.unanswered - old.unanswered)
+        )
+    return found
