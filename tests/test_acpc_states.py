@@ -131,7 +131,7 @@ def mutations(count: int, seed: int) -> None:
 
 
 def test_lines_of_random_histories() -> None:
-    round_trips(20_000, 1)
+    round_trips(4_000, 1)
 
 
 @pytest.mark.slow

@@ -188,11 +188,11 @@ def hands(count, seed):
 
 
 def test_hands_are_those_of_pokerkit():
-    happened = hands(150, seed=1)
+    happened = hands(60, seed=1)
     for name, counts in happened.items():
-        assert counts.get("showdown", 0) > 10, (name, counts)
-    assert happened["leduc"]["tie"] > 5 and happened["no limit, five"]["tie"] > 2
-    assert happened["no limit, three"]["side pot"] > 5 and happened["no limit, five"]["side pot"] > 5
+        assert counts.get("showdown", 0) > 4, (name, counts)
+    assert happened["leduc"]["tie"] > 1 and happened["no limit, five"]["tie"] > 0
+    assert happened["no limit, three"]["side pot"] > 1 and happened["no limit, five"]["side pot"] > 1
 
 
 @pytest.mark.slow
