@@ -14,8 +14,9 @@ import kibitz
 
 ROOT = Path(kibitz.__file__).parent
 # What games build on the rooms above them, reached by a name that is put together and never by an import.
-OWN = tuple(
-    f"games.toepen.{name}" for name in ("agents", "search", "exploit", "gains", "endgame_bound", "strength", "teller")
+OWN = (
+    *(f"games.toepen.{name}" for name in ("agents", "search", "exploit", "gains", "endgame_bound", "strength", "teller")),
+    "games.poker.search",
 )
 # Layers, lowest first: a module may import from its own layer's package and from lower layers.
 LAYERS = (

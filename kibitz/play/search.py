@@ -33,7 +33,6 @@ from kibitz.play.compiled import Compiled
 from kibitz.run import solve_through
 
 FLOOR = 0.02  # share of uniform play in the strategy that leads to a subgame, so that nothing in it is unreachable
-KEPT = 16  # solutions that are remembered
 MOST_HISTORIES = 300_000  # of a game whose public histories are read off its rules
 Floats = NDArray[np.float64]
 
@@ -52,6 +51,8 @@ class Search:
 
     from        0: half of the longest public history; iterations, if given, instead of seconds: the same everywhere
     """
+
+    kept = 16  # solutions that are remembered
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class Search:
         found = self._kept.get(root)
         if found is None:
             found = self._kept[root] = self.subgames.solve(root)
-            while len(self._kept) > KEPT:
+            while len(self._kept) > self.kept:
                 self._kept.popitem(last=False)
         return found
 

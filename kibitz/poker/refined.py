@@ -4,7 +4,7 @@
     better = refined(game, profile, 2, safe=True)
 
 For games whose poker form fits: there the whole profile can be measured. At the table only the endgames that come up
-are solved (`kibitz.poker.table_search`), from the same ranges.
+are solved (`kibitz.games.poker.search`), from the same ranges.
 """
 
 from __future__ import annotations

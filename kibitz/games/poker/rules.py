@@ -13,9 +13,10 @@ a round ended.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from importlib import import_module
 from itertools import combinations
 from math import comb, isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -246,6 +247,13 @@ class Poker:
             values = [_value((*cards, *board)) for cards in state.hole]
         won = winnings(paid, folded, values)
         return [took - gave for took, gave in zip(won, paid, strict=True)]
+
+    def agents(self) -> Mapping[str, Any]:
+        """Players that need a strategy to play from, by name."""
+        if self.players != 2 or self.definition.hole > 2 or self.definition.rounds < 2:
+            return {}
+        found: Mapping[str, Any] = import_module(f"{__package__}.search").AGENTS  # built on all that is above games
+        return found
 
     def machine(self) -> Machine:
         """The compiled rules, for walks and matches. Betting that is too large for a tree is kept by rounds, in limit
