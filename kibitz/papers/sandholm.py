@@ -15,6 +15,7 @@ from kibitz.papers import (
     sandholm_abstraction,
     sandholm_egt,
     sandholm_gameshrink,
+    sandholm_gs2,
     sandholm_gs3,
     sandholm_phases,
     sandholm_rhode_island,
@@ -28,6 +29,7 @@ QUICK = Plan(starts=1, iterations=40, until=1.0)
 PARTS: dict[str, Experiment[Any]] = {
     "gameshrink": sandholm_gameshrink.PART,
     "rhode-island": sandholm_rhode_island.PART,
+    "gs2": sandholm_gs2.PART,
     "gs3": sandholm_gs3.PART,
     "egt": sandholm_egt.PART,
     "abstraction": sandholm_abstraction.PART,

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.abstractions.buckets import hand_buckets
+from kibitz.abstractions.compact import form_of_profile
 from kibitz.errors import GameError, SolverError
 from kibitz.form.choice import compact_form
 from kibitz.form.poker.deal import Round
@@ -63,6 +65,19 @@ def refined(
     told = {"endgames_from": begin, "safe": safe, "iterations": iterations, "tremble": tremble, "base": profile.sha256}
     kept = {name: profile.meta[name] for name in ("game", "tree") if name in profile.meta}
     return Profile(profile.infosets, form._columns(found), {**kept, **told})
+
+
+def with_all_hands(game: Any, profile: Profile) -> Profile:
+    """A profile within buckets that name their path, as one of the game as it is: hands play as their buckets do."""
+    rules = poker_of(game)
+    form, small = compact_form(rules), form_of_profile(rules, profile)
+    if small is None:
+        return profile
+    assert isinstance(form, PokerForm)
+    of_class = hand_buckets(rules.definition, small.abstraction).classes(form.cards)
+    weights = form.lift(small, small.to_strategy(profile.probabilities), (of_class, of_class))
+    meta = {**profile.meta, "tree": form.tree_digest}
+    return Profile(form.infosets, form.to_probabilities(weights), meta)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ then played from its solution; what was solved does not depend on the cards that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import comb
 from typing import Any
@@ -22,12 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.errors import SpecError
+from kibitz.evaluate.match import chosen, draws
+from kibitz.evaluate.score import Score, scored
 from kibitz.form.poker.endgame import Endgame, betting_below
 from kibitz.games.poker import betting
 from kibitz.games.poker.cards import cards_of
 from kibitz.games.poker.rules import Poker
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.games.views import View
+from kibitz.games.views import View, view_of
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search
 from kibitz.poker.endgames import Safe, Solved, solved
@@ -210,6 +213,58 @@ class PokerSolution:
         row = self.solution(view.seat).row(view.seat, node, [*first, *shown[len(first) :]], hand)
         found: list[float] = (row / row.sum()).tolist()
         return found
+
+
+# What it is worth
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What search wins from the strategy that it stands on, in chips a hand."""
+
+    score: Score
+    endgames: int  # that hands came to
+    seconds: float  # of solving, in all
+
+
+def gain(search: PokerSearch, hands: int, seed: int = 0) -> Gain:
+    """What search wins from its own strategy, the luck of cards left out.
+
+    Hands are played by the strategy alone until an endgame begins. There all hands that both may hold are weighed: what
+    either seat wins with its solution against the strategy, less what it would win with the strategy. A match between
+    the two has the same mean, up to the tremble.
+    """
+    of, base = search.subgames, search.base
+    assert isinstance(of, PokerSubgames)
+    rules, machine, found, endgames, seconds = of.rules, base.machine, [], 0, 0.0
+    for number in range(hands):
+        hand = machine.hand(seed, number)
+        state, numbers, root = hand.start(), draws(hand.after), None
+        while root is None and (turn := rules.turn(state)) != TERMINAL:
+            if turn == CHANCE:
+                state = hand.draw(state)
+                continue
+            view = view_of(rules, state, turn)
+            root = of.root(view.public)
+            if root is None:
+                state = rules.after(state, view.choices[chosen(base.act(view), next(numbers))])
+        if root is None:
+            found.append(0.0)
+            continue
+        endgames += 1
+        solution = of.solve(root)
+        endgame, cut = solution.endgame, solution.endgame.seat_sequence
+        before = np.empty(endgame.sequences)
+        for seat in (0, 1):
+            before[cut[seat] : cut[seat + 1]] = of.within(endgame, seat)[cut[seat] : cut[seat + 1]]
+        value, won = endgame.measure_weights(before).value, 0.0
+        for seat in (0, 1):
+            answer, after = solution.solution(seat), before.copy()
+            seconds += answer.seconds / (1 if of.safe else 2)
+            after[cut[seat] : cut[seat + 1]] = answer.strategy[cut[seat] : cut[seat + 1]]
+            won += float(endgame.measure_weights(after).value[seat] - value[seat]) / 2
+        found.append(won / endgame.mass)
+    return Gain(scored(hands, sum(found), sum(each * each for each in found)), endgames, seconds)
 
 
 AGENTS = {"search": (PokerSearch, "the strategy, and from a round on solutions of what is left, with all hands")}

@@ -1,0 +1,221 @@
+"""GS2: the first rounds by themselves, and what is left solved at the table for the cards that came.
+
+On Rhode Island hold'em every endgame is solved, so that what a choice is worth is known exactly, in the real game. In
+hold'em with a small deck strategies meet in duplicate matches, and in hold'em as it is a strategy within buckets meets
+itself with its last rounds solved at the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kibitz.abstractions.buckets import hand_buckets
+from kibitz.form.bucket.build import bucket_form
+from kibitz.form.choice import compact_form
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.figures import Sheet
+from kibitz.papers.runs import Answers, Run
+from kibitz.poker.experts import poker_of
+from kibitz.poker.phases import ROLLOUT, phase_one
+from kibitz.poker.refined import refined, with_all_hands
+from kibitz.profile import Profile
+from kibitz.run import solve_through
+
+SLIDES, LEARNED, WHOLE = "slides", "learned", "no phases"
+EXACT = (("leduc", "poker(file=leduc)", "percentile(2)"), ("Rhode Island", "rhode_island(ranks=6)", "percentile(3)"))
+DECK, DECK_BUCKETS = "poker(file=holdem.limit.2p, ranks=5)", "percentile(3)"
+FULL, FULL_BUCKETS, FULL_ITERATIONS = "poker(file=holdem.limit.2p)", "percentile(5)", 300
+DEALS, FULL_DEALS, WEIGHED = 4_000, 6_000, 400
+SOLVED, AT_TABLE = 300, 60  # iterations of an endgame: where it is measured, and at the table
+BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
+FEW = 100  # iterations below which it is a quick look
+
+
+def first_phases(game: str, buckets: str, until: float) -> dict[str, Profile]:
+    """What is played before endgames: all rounds at once, or phase I of some rounds with something behind it."""
+    rules = poker_of(game)
+    form = bucket_form(rules, hand_buckets(rules.definition, buckets))
+    whole = solve_through(form, "dcfr+", until=until)
+    found = {WHOLE: whole}
+    for rounds in range(1, rules.definition.rounds):
+        for leaves, given in ((ROLLOUT, ROLLOUT), (LEARNED, whole)):
+            found[f"{rounds} {leaves}"] = phase_one(rules, buckets, rounds, given, until=until)
+    return found
+
+
+def exactly(name: str, game: str, buckets: str, until: float, iterations: int) -> list[dict[str, Any]]:
+    """Every way: what it loses to best responses in the real game, before and after endgames are solved."""
+    rules = poker_of(game)
+    form, found = compact_form(rules), []
+    for way, profile in first_phases(game, buckets, until).items():
+        played = with_all_hands(rules, profile)
+        before = float(form.measure(played.probabilities).nash_conv) / 2
+        last = int(way.split()[0]) if way != WHOLE else rules.definition.rounds
+        for begin in range(2, min(rules.definition.rounds, last + 1) + 1):
+            after = {
+                how: float(form.measure(refined(rules, played, begin, safe=how == SAFE,
+                                                iterations=iterations).probabilities).nash_conv) / 2
+                for how in (PLAIN, SAFE)
+            }  # fmt: skip
+            found.append({"name": name, "game": game, "buckets": buckets, "way": way, "begin": begin,
+                          BEFORE: before, **after})  # fmt: skip
+    return found
+
+
+def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> list[dict[str, Any]]:
+    """Phase I with endgames at the table, against all rounds solved at once within the same buckets."""
+    from kibitz.evaluate.match import match
+    from kibitz.games.poker.search import PokerSearch
+    from kibitz.machine import machine_of
+    from kibitz.play.agents import profile_agent
+
+    machine, found = machine_of(game), []
+    unit = 1000.0 / float(max(poker_of(game).definition.blinds))
+    profiles = first_phases(game, buckets, until)
+    agents = {way: profile_agent(profile, machine, way) for way, profile in profiles.items()}
+    for way, agent in agents.items():
+        begin = 3 if way == WHOLE else min(poker_of(game).definition.rounds, int(way.split()[0]) + 1)
+        for how, player in ((BEFORE, agent), (PLAIN, PokerSearch(agent, from_round=begin, iterations=iterations))):
+            if way == WHOLE and how == BEFORE:
+                continue
+            score = match(machine, player, agents[WHOLE], deals=deals, seed=1).scores[0]
+            found.append({"way": way, "begin": begin, "how": how, "mean": unit * score.mean,
+                          "error": unit * (score.interval[1] - score.mean)})  # fmt: skip
+    return found
+
+
+def full_size(game: str, buckets: str, trained: int, deals: int, weighed: int, folder: str) -> dict[str, Any]:
+    """A strategy of hold'em by sampled boards, against itself with its river solved at the table."""
+    import kibitz
+    from kibitz.evaluate.match import match
+    from kibitz.games.poker.search import PokerSearch, gain
+    from kibitz.machine import machine_of
+    from kibitz.play.agents import profile_agent
+
+    path = Path(folder) / f"gs2-{trained}.profile"
+    if not (path / "manifest.json").exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kibitz.solve(game, "pcs", abstraction=buckets, iterations=trained).save(path)
+    machine = machine_of(game)
+    agent = profile_agent(Profile.load(path), machine, "strategy")
+    search = PokerSearch(agent, iterations=AT_TABLE)
+    unit = 1000.0 / float(max(poker_of(game).definition.blinds))
+    worth = gain(search, weighed, seed=2)
+    score = match(machine, search, agent, deals=deals, seed=1).scores[0]
+    return {
+        "game": game, "buckets": buckets, "iterations": trained, "deals": deals, "mean": unit * score.mean,
+        "error": unit * (score.interval[1] - score.mean), "gain": unit * worth.score.mean,
+        "gain_error": unit * (worth.score.interval[1] - worth.score.mean), "hands": weighed,
+        "endgames": worth.endgames, "seconds": worth.seconds / max(1, worth.endgames),
+    }  # fmt: skip
+
+
+def runs(plan: Plan) -> list[Run]:
+    quick = plan.iterations < FEW
+    until = 0.3 if quick else 0.02
+    exact = [(*each, until, 30 if quick else SOLVED) for each in (EXACT[:1] if quick else EXACT)]
+    found = [Run("exactly", exactly, exact)]
+    if not quick:
+        found.append(Run("matches", met, [(DECK, DECK_BUCKETS, until, DEALS, AT_TABLE)]))
+        found.append(Run("hold'em", full_size, [(FULL, FULL_BUCKETS, FULL_ITERATIONS, FULL_DEALS, WEIGHED,
+                                                 str(Path(plan.folder) / "gs2"))]))  # fmt: skip
+    return found
+
+
+@dataclass(frozen=True)
+class Results:
+    exactly: list[dict[str, Any]]
+    matches: list[dict[str, Any]]
+    full: dict[str, Any] | None
+
+
+def gather(plan: Plan, found: Answers) -> Results:
+    exact = [each for of_game in found["exactly"] for each in of_game]
+    return Results(exact, found["matches"][0] if "matches" in found else [], found.get("hold'em", [None])[0])
+
+
+def claims(r: Results) -> Iterator[Claim]:
+    def over(text: str, source: str, pairs: Sequence[tuple[float, float]]) -> Claim:
+        return Claim(text, source, tuple(a < b for a, b in pairs), unit="way")
+
+    yield over("solved at the table, endgames make a strategy harder to exploit", SLIDES,
+               [(each[PLAIN], each[BEFORE]) for each in r.exactly])  # fmt: skip
+    yield over("so do safe endgames", OURS, [(each[SAFE], each[BEFORE] + 1e-3) for each in r.exactly])
+    by = {(each["game"], each["way"], each["begin"]): each for each in r.exactly}
+    pairs = [(each[PLAIN], by[each["game"], each["way"].replace(LEARNED, ROLLOUT), each["begin"]][PLAIN])
+             for each in r.exactly if LEARNED in each["way"]]  # fmt: skip
+    yield over("what was learned behind phase I is better than roll-outs", SLIDES, pairs)
+    pairs = [(each[PLAIN], by[each["game"], each["way"], each["begin"] + 1][PLAIN])
+             for each in r.exactly if (each["game"], each["way"], each["begin"] + 1) in by]  # fmt: skip
+    if pairs:
+        yield over("endgames that begin a round earlier are better", SLIDES, pairs)
+    if r.full is not None:
+        yield Claim("in hold'em a strategy with its river solved at the table beats itself", SLIDES,
+                    (r.full["mean"] > r.full["error"],),
+                    exactly=f"{r.full['mean']:.1f} ± {r.full['error']:.1f} mbb/h in duplicate deals")  # fmt: skip
+
+
+def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
+    rows: list[tuple[str, ...]] = [
+        (f"{each['name']}, {each['buckets']}", told(each["way"]), str(each["begin"]), f"{each[BEFORE]:.4f}",
+         f"{each[PLAIN]:.4f}", f"{each[SAFE]:.4f}")
+        for each in r.exactly
+    ]  # fmt: skip
+    sheets = [
+        Sheet(
+            "Exploitability in the real game, chips a hand",
+            ("game", "before endgames", "endgames begin in round", "as it is", "solved, plain", "solved, safe"), rows,
+            "Exactly: all endgames are solved with all hands, and best responses see every card. As it is: phase I, "
+            "and behind it what it took for granted; or all rounds at once, within the buckets. Plain endgames take "
+            "the ranges for granted; in safe ones the opponent may leave at what its hand wins from the strategy.",
+        )
+    ]  # fmt: skip
+    if r.matches:
+        sheets.append(Sheet(
+            "Against all rounds solved at once within the buckets, mbb/h",
+            ("who", "endgames", "wins"),
+            [(told(each["way"]), f"from round {each['begin']}" if each["how"] == PLAIN else "none",
+              f"{each['mean']:.1f} ± {each['error']:.1f}") for each in r.matches],
+            f"{DECK}, {DECK_BUCKETS}: {DEALS:,} duplicate deals, plain endgames of {AT_TABLE} iterations at the table.",
+        ))  # fmt: skip
+    if r.full is not None:
+        f = r.full
+        sheets.append(Sheet(
+            "Hold'em: the river at the table, against the strategy itself",
+            ("how it was measured", "mbb/h"),
+            [(f"{f['deals']:,} duplicate deals", f"{f['mean']:.1f} ± {f['error']:.1f}"),
+             (f"all hands weighed, {f['hands']:,} hands, {f['endgames']:,} endgames",
+              f"{f['gain']:.1f} ± {f['gain_error']:.1f}")],
+            f"{f['game']}, {f['buckets']}, {f['iterations']:,} iterations on sampled boards. An endgame took "
+            f"{1e3 * f['seconds']:.0f} ms for {AT_TABLE} iterations.",
+        ))  # fmt: skip
+    held, tried = sum(sum(c.held) for c in given), sum(len(c.held) for c in given)
+    return Page(
+        about=(
+            "GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
+            "play led to. Here phase I is within buckets, with roll-outs behind it or with what an equilibrium within "
+            "the buckets was seen to do (learned), and endgames are solved with all hands, without buckets."
+        ),
+        departs=(
+            "GS2 solved its endgames within buckets, by linear programmes; its opponents were other programs. Here "
+            "they are best responses, and the equilibrium within the same buckets.",
+        ),
+        sheets=tuple(sheets), pictures=(),
+        figures={"exactly": r.exactly, "matches": r.matches, "full": r.full},
+        summary=f"What is said of endgames at the table holds in {held} of {tried} comparisons.",
+    )  # fmt: skip
+
+
+def told(way: str) -> str:
+    """A way in words."""
+    if way == WHOLE:
+        return "all rounds at once"
+    rounds, leaves = way.split()
+    return f"round{'s' * (rounds != '1')} 1{f' to {rounds}' * (rounds != '1')}, {leaves} behind"
+
+
+PART = Experiment("gs2", "Endgames at the table", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)
