@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -35,24 +36,39 @@ class Compiled:
 
     def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]:
         """What it does in an infoset."""
+        found: list[float] = self.strategies(seat, [infoset], actions)[0].tolist()
+        return found
+
+    def strategies(self, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> NDArray[np.float64]:
+        """[n, actions]  what it does in some infosets of a seat that offer the same actions."""
         from kibitz.kernels.walk.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
 
-        kind, width = int(self.player.kind), len(actions)
+        kind, width, count = int(self.player.kind), len(actions), len(infosets)
         if kind == UNIFORM:
-            return [1.0 / width] * width
+            return np.full((count, width), 1.0 / width)
         if kind == RULE:
-            best = self.machine.advice(seat, infoset, actions)
-            return [float(a == best) for a in range(width)]
+            best = [self.machine.advice(seat, infoset, actions) for infoset in infosets]
+            return (np.arange(width) == np.array(best, np.int64).reshape(-1, 1)).astype(np.float64)
         if kind != AVERAGE or self.view is None:
             raise GameError(f"{self.name} plays in compiled matches alone")
-        view, rows = self.view, self.player.store
-        if int(self.player.part) != ALL_PARTS and self.machine.part_of(seat, infoset) != int(self.player.part):
-            assert self.base is not None
-            view, rows = self.base, self.player.base_store
-        keys = self.machine.keys_of(view, seat, [infoset], [width])
-        found = looked_up(rows, keys, np.array([width], np.int64), self.machine.actions)
-        result: list[float] = found[0, :width].tolist()
-        return result
+        part = int(self.player.part)
+        if part == ALL_PARTS:
+            return self._read(self.view, self.player.store, seat, infosets, width)
+        own = np.array([self.machine.part_of(seat, infoset) == part for infoset in infosets], np.bool_)
+        found = np.zeros((count, width))
+        for where, view, rows in ((own, self.view, self.player.store), (~own, self.base, self.player.base_store)):
+            some = [infosets[k] for k in np.flatnonzero(where)]
+            if some:
+                assert view is not None
+                found[where] = self._read(view, rows, seat, some, width)
+        return found
+
+    def _read(
+        self, view: RowKeys, rows: Any, seat: int, infosets: Sequence[str], width: int
+    ) -> NDArray[np.float64]:
+        keys = self.machine.keys_of(view, seat, infosets, [width] * len(infosets))
+        found = looked_up(rows, keys, np.full(len(infosets), width, np.int64), self.machine.actions)
+        return found[:, :width]
 
     def probabilities(self, infosets: Any) -> NDArray[np.float64]:
         """What it does in all infosets of a tree, by column."""
