@@ -1,7 +1,8 @@
-"""Pictures of the page of `kibitz serve`, for docs/serve.md: python -m kibitz.report.screens [FOLDER]
+"""Pictures of the page of `kibitz serve`, for docs/serve.md: python -m kibitz.report.screens [FOLDER [MADE]]
 
 A server is started as a process of its own, on strategies that are made for this, and a browser (Chromium, through
-Playwright) is led through all views, wide and on a phone, light and dark. Both are needed: pip install -e '.[test]'.
+Playwright) is led through all views, wide and on a phone, light and dark. Both are needed: pip install -e '.[test]'. What is
+in a folder MADE already is not made again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MADE = (
     "stitch leduc --base J.QK --partition prefix(r,cr) --inside null --iterations 300 --out stitched.profile",
     "crosstable leduc.profile coarse.profile stitched.profile --json",
     "match leduc.profile coarse.profile --deals 3000 --json",
-    "solve poker(file=holdem.limit.2p,ranks=5) --abstraction percentile([20,6,6,6]) --iterations 60 --out holdem.profile",
+    "train poker(file=holdem.limit.2p) --abstraction isomorphic --memory 200MB --iterations 20000 --out holdem.blueprint",
 )
 
 
@@ -62,11 +63,14 @@ def make(folder: Path) -> None:
     """What is shown."""
     for text in MADE:
         words = text.split(" ")
+        made = folder / (f"{words[0]}.json" if "--json" in words else words[words.index("--out") + 1])
+        if made.exists():
+            continue
         done = subprocess.run([sys.executable, "-m", "kibitz.cli", *words], cwd=folder, capture_output=True, text=True)
         if done.returncode:
             raise KibitzError(f"kibitz {text}: {done.stderr.strip()[-300:]}")
         if "--json" in words:
-            (folder / f"{words[0]}.json").write_text(done.stdout, encoding="utf-8")
+            made.write_text(done.stdout, encoding="utf-8")
 
 
 def shots(page: Any, address: str, out: Path, suffix: str) -> None:
@@ -106,7 +110,7 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
     while page.locator("#next").count() == 0:
         before = page.locator(".log li").count()
         page.keyboard.press("c")
-        page.wait_for_function(f"document.querySelectorAll('.log li').length > {before}")
+        page.locator(".log li").nth(before).wait_for()
     page.wait_for_selector(".review .cell")
     shot("review")
     page.goto(f"{base}/play?game={'poker(file=holdem.limit.3p)'}")
@@ -133,9 +137,10 @@ def main(arguments: Sequence[str]) -> int:
         raise KibitzError(f"no browser is installed: one of {', '.join(BROWSERS)} is needed")
     out = Path(arguments[0]) if arguments else FOLDER
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        make(Path(folder))
-        with served(Path(folder)) as address, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(arguments[1] if len(arguments) > 1 else temporary)
+        make(folder)
+        with served(folder) as address, sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
             for suffix, size, scheme in (
                 ("", WIDE, "light"), ("-dark", WIDE, "dark"), ("-phone", PHONE, "light"), ("-phone-dark", PHONE, "dark"),
