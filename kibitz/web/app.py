@@ -31,7 +31,7 @@ from starlette.routing import Route
 from kibitz import __version__
 from kibitz.errors import KibitzError
 from kibitz.web import look, runs
-from kibitz.web.guard import Guard, TooLong
+from kibitz.web.guard import MOST_BODY, Guard, TooLong
 from kibitz.web.library import Library, Missing
 from kibitz.web.tables import Busy, Stale, Tables
 
@@ -117,6 +117,8 @@ def told(answer: Answer) -> Answer:
             return refused(503, str(error))
         except KibitzError as error:
             return refused(400, str(error))
+        except TooLong:
+            return refused(413, f"a message has at most {MOST_BODY:,} bytes")
         except MemoryError:
             return refused(507, "that does not fit into memory")
 
@@ -262,8 +264,6 @@ async def message(request: Request) -> dict[str, Any]:
     """The JSON object that a client sent."""
     try:
         found = json.loads(await request.body())
-    except TooLong:
-        raise
     except (ValueError, RecursionError):
         raise Wrong("the message is no JSON") from None
     if not isinstance(found, dict):
