@@ -30,7 +30,7 @@ from kibitz.solvers import SOLVERS
 COMMANDS = [
     "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
     "evaluate", "crosstable",
-    "match", "dealer", "acpc-client", "play", "show", "export", "import", "icm", "pushfold", "tournament", "paper",
+    "match", "dealer", "acpc-client", "play", "serve", "show", "export", "import", "icm", "pushfold", "tournament", "paper",
     "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"

@@ -59,7 +59,7 @@ def app_of(
     seeds: Callable[[], int | None] = lambda: None, tables: Tables | None = None,
 ) -> Guard:  # fmt: skip
     """The whole server as an ASGI app. seeds: what tables are dealt from, for tests; by chance else."""
-    held, static = Server(library, tables or Tables(library), seeds), files()
+    held, static = Server(library, Tables(library) if tables is None else tables, seeds), files()
 
     async def page(request: Request) -> Response:
         body, kind = static["index.html"]

@@ -201,7 +201,7 @@ class Library:
                     yield self._entry(here, kind, meta)
             else:
                 for name in sorted(files):
-                    if name.endswith(FILES) and not name.startswith("."):
+                    if name.endswith(FILES) and not name.startswith(".") and not (here / name).is_symlink():
                         found += 1
                         yield self._entry(here / name, Path(name).suffix, {})
             if found > MOST_FOUND:

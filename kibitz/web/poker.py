@@ -193,13 +193,15 @@ class PokerTeller:
             return np.stack([reach[0] * self._free(reach[1]), reach[1] * self._free(reach[0])])
         if len(reach) != 3:
             return reach
-        apart = (self.holds @ self.holds.T == 0).astype(np.float32)
-        found = np.empty_like(reach)
-        small = reach.astype(np.float32)
-        for seat in range(3):
-            one, two = (k for k in range(3) if k != seat)
-            both = (apart * small[two]) @ apart  # hands of the third that are apart from two hands
-            found[seat] = reach[seat] * ((apart * both) @ small[one])
+        some = np.flatnonzero(reach.max(axis=0) > 0.0)
+        holds, small = self.holds[some].astype(np.float32), reach[:, some].astype(np.float32)
+        apart = (holds @ holds.T == 0).astype(np.float32)
+        found = np.zeros_like(reach)
+        for third, seats in ((2, (0, 1)), (1, (2,))):
+            both = apart * ((apart * small[third]) @ apart)  # [hands, hands]  what the third may hold beside two hands
+            for seat in seats:
+                other = 3 - third - seat
+                found[seat, some] = reach[seat, some] * (both @ small[other])
         return found
 
     def _free(self, other: Floats) -> Floats:
