@@ -198,7 +198,7 @@ def kind_at(path: AnyPath) -> str | None:
 
 
 def said_at(path: AnyPath) -> tuple[str, dict[str, Any]] | None:
-    """(kind, meta) of the artefact that lies there, by its manifest alone: nothing of its arrays is read or verified."""
+    """(kind, meta) of the artefact that lies there, by its manifest alone: its arrays are not read."""
     unreadable = contextlib.suppress(_Damage, OSError, ValueError, RecursionError)
     with unreadable, _regular(os.path.join(path, "manifest.json")) as file:
         manifest = _parse(file)

@@ -20,8 +20,9 @@ TOKEN = "a-token-of-tests"
 # Counts what moves without being asked to, from the first paint on.
 SHIFTS = """
 window.moved = 0;
-new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) window.moved += e.value; })
-  .observe({ type: 'layout-shift', buffered: true });
+new PerformanceObserver((list) => { 
+  for (const e of list.getEntries()) if (!e.hadRecentInput) window.moved += e.value;
+})  .observe({ type: 'layout-shift', buffered: true });
 """
 
 
@@ -179,7 +180,11 @@ def test_play_by_keys_alone(visit):
             page.locator(".log li").nth(before).wait_for()
         page.locator("#next").wait_for()
         page.locator(".review .cells").wait_for()
-        won = "win nothing" if data["payoff"] == 0 else f"{'win' if data['payoff'] > 0 else 'lose'} {abs(data['payoff']):g}"
+        won = (
+            "win nothing"
+            if data["payoff"] == 0
+            else f"{'win' if data['payoff'] > 0 else 'lose'} {abs(data['payoff']):g}"
+        )
         assert f"You {won}." in page.locator(".result").inner_text()
         review = visit.data(f"tables/{table}/review")
         assert page.locator(".review .decision").count() == len(review["would"])
@@ -194,7 +199,9 @@ def test_play_by_keys_alone(visit):
     visit.check()
 
 
-@pytest.mark.parametrize("game", ["poker(file=holdem.limit.3p)", "toepen", "rhode_island", "poker(file=holdem.nolimit.2p)"])
+@pytest.mark.parametrize(
+    "game", ["poker(file=holdem.limit.3p)", "toepen", "rhode_island", "poker(file=holdem.nolimit.2p)"]
+)
 def test_other_tables(chromium, site, game):
     visit = Visit(chromium, site, PHONE)
     page = visit.go(f"/play?game={game}")

@@ -38,7 +38,9 @@ def test_the_token_moves_from_the_address_into_a_cookie(door):
     assert door.ask("GET", "/api/library", token=None, query=[("token", TOKEN)]).status == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "127.0.0.1:9", "", "192.168.0.1:8000", "0.0.0.0"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example:8000", "127.0.0.1:9", "", "192.168.0.1:8000", "0.0.0.0"]
+)
 def test_other_hosts_get_nothing(door, host):
     assert door.ask("GET", "/api/library", headers={"host": host}).status == 421
 
@@ -48,7 +50,9 @@ def test_this_machine_by_its_names(door):
         assert door.ask("GET", "/api/library", headers={"host": host}).status == 200
 
 
-@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "https://127.0.0.1:8000", "http://127.0.0.1:8001"])
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "https://127.0.0.1:8000", "http://127.0.0.1:8001"]
+)
 def test_changes_come_from_our_page(door, origin):
     body = json.dumps({"opponents": ["uniform-leduc"]}).encode()
     assert door.ask("POST", "/api/tables", body, {"origin": origin}).status == 403
@@ -80,7 +84,12 @@ def test_too_many_at_once(door):
 
 
 def test_headers_on_every_answer(door):
-    for answer in (door.get("/"), door.get("/api/nothing"), door.ask("GET", "/", token=None), door.get("/static/app.js")):
+    for answer in (
+        door.get("/"),
+        door.get("/api/nothing"),
+        door.ask("GET", "/", token=None),
+        door.get("/static/app.js"),
+    ):
         assert answer.headers["content-security-policy"] == guard.POLICY
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
@@ -90,8 +99,8 @@ def test_headers_on_every_answer(door):
 
 @pytest.mark.parametrize(
     "path",
-    ["/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd", "/static/..", "/etc/passwd", "/api/look/../../x",
-     "/api/look/%2fetc%2fpasswd", "/api/runs/..%2f..%2fx", "/api/nothing", "/kibitz/web/app.py"],
+    ["/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd", "/static/..", "/etc/passwd",
+     "/api/look/../../x", "/api/look/%2fetc%2fpasswd", "/api/runs/..%2f..%2fx", "/api/nothing", "/kibitz/web/app.py"],
 )  # fmt: skip
 def test_paths_lead_nowhere(door, path):
     answer = door.get(path)
@@ -100,7 +109,8 @@ def test_paths_lead_nowhere(door, path):
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b'"x"', b"{}", b'{"opponents": 1}', b'{"opponents": [1]}',
                                   b'{"opponents": []}', b'{"opponents": ["/etc/passwd"]}', b'{"opponents": ["../x"]}',
-                                  b'{"opponents": ["uniform-leduc"], "seconds": 1e9}', b"[" * 9000, b"\xff\xfe"])  # fmt: skip
+                                  b'{"opponents": ["uniform-leduc"], "seconds": 1e9}', b"[" * 9000,
+                                  b"\xff\xfe"])  # fmt: skip
 def test_errors_are_sentences(door, body):
     answer = door.ask("POST", "/api/tables", body)
     assert answer.status in (400, 404) and set(answer.data) == {"error"}

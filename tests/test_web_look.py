@@ -91,8 +91,14 @@ def slow_weights(reach, hands):
     return found
 
 
-@pytest.mark.parametrize(("spec", "players"), [("poker(file=holdem.limit.2p, ranks=3, suits=3)", 2),
-                                                 ("poker(file=holdem.limit.3p, ranks=4, suits=3)", 3), ("poker(file=leduc)", 2)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "players"),
+    [
+        ("poker(file=holdem.limit.2p, ranks=3, suits=3)", 2),
+        ("poker(file=holdem.limit.3p, ranks=4, suits=3)", 3),
+        ("poker(file=leduc)", 2),
+    ],
+)
 def test_ranges_are_bayes(library, spec, players):
     from kibitz.web.library import Entry, Strategy
     from kibitz.web.poker import PokerTeller
@@ -183,7 +189,9 @@ def test_the_addresses_say_the_same(folder):
         id = next(each["id"] for each in shelf["strategies"] if each["name"] == "leduc")
         other = next(each["id"] for each in shelf["strategies"] if each["name"] == "base")
         held = made.library.strategy(id)
-        assert made.get(f"/api/look/{id}", step=["raise", "call"]).data == look.node(held, ["raise", "call"], made.library.pool)
+        assert made.get(f"/api/look/{id}", step=["raise", "call"]).data == look.node(
+            held, ["raise", "call"], made.library.pool
+        )
         both = made.get(f"/api/look/{id}", with_=other).data
         assert both["other"]["strategy"] == other and both["difference"]["mean"] > 0
         assert made.get(f"/api/look/{id}", step=["jump"]).status == 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from pathlib import Path
 
 import pytest
 from web_client import client
@@ -19,6 +20,7 @@ from kibitz.web import tables as module
 from kibitz.web.library import Library
 from kibitz.web.tables import Tables
 
+ROOT = Path(__file__).parents[1]
 HANDS = {"uniform-leduc": 420, "uniform-rhode-island": 200, "uniform-limit-2": 200, "uniform-limit-3": 100,
          "uniform-toepen": 80}  # fmt: skip
 
@@ -50,7 +52,10 @@ def hidden(table):
 def says(body, word):
     """Whether an answer has a card in it, alone or among others that came together."""
     cards = rb"(?:[2-9TJQKA][shdc])*"
-    return word.encode() in body and re.search(rb"(?<![A-Za-z0-9])" + cards + word.encode() + cards + rb"(?![A-Za-z0-9])", body) is not None
+    return (
+        word.encode() in body
+        and re.search(rb"(?<![A-Za-z0-9])" + cards + word.encode() + cards + rb"(?![A-Za-z0-9])", body) is not None
+    )
 
 
 def one_hand(made, id, choose, search=True):
@@ -232,7 +237,7 @@ def test_sizes_without_limit(made):
 
 
 def test_a_game_of_ones_own(tmp_path):
-    text = re.search(r"```python\n(.*?)```", open("docs/own_game.md", encoding="utf-8").read(), re.S)[1]
+    text = re.search(r"```python\n(.*?)```", (ROOT / "docs/own_game.md").read_text(encoding="utf-8"), re.S)[1]
     (tmp_path / "own.py").write_text(text, encoding="utf-8")
     name = re.search(r"class (\w+)", text)[1]
     library = Library(None, [f"{tmp_path}/own.py:{name}"])

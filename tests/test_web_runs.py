@@ -36,9 +36,11 @@ def folder(tmp_path_factory):
     for name, text in {"other.json": "[1, 2]", "bad.json": "{", "deep.json": "[" * 100_000, "bad.log": "hello",
                        "bad.jsonl": "\x00\n[]\n"}.items():  # fmt: skip
         (made / name).write_text(text, encoding="utf-8")
-    store.save(made / "odd.checkpoint", "checkpoint", {"x": np.zeros(1)}, {"looks": [[1], "x", [1, 2, None]], "stop": 3})
-    store.save(made / "cup", "tournament", {"x": np.zeros(1)},
-               {"tournament": "tournament(players=2)", "algorithm": "vi", "steps": [[2, 1, 0.5, 3, 0.1]], "tolerance": 0.01})  # fmt: skip
+    store.save(
+        made / "odd.checkpoint", "checkpoint", {"x": np.zeros(1)}, {"looks": [[1], "x", [1, 2, None]], "stop": 3}
+    )
+    cup = {"tournament": "tournament(players=2)", "algorithm": "vi", "steps": [[2, 1, 0.5, 3, 0.1]], "tolerance": 0.01}
+    store.save(made / "cup", "tournament", {"x": np.zeros(1)}, cup)
     return made, report, (one, other)
 
 
@@ -56,7 +58,9 @@ def test_all_that_is_one_is_listed(folder):
         match = made.get(f"/api/runs/{listed['match.json']['id']}").data
         assert match["kind"] == "match" and len(match["rows"]) == 2 and match["deals"] == 50
         dealt = made.get(f"/api/runs/{listed['dealer.log']['id']}").data
-        assert {row["name"]: row["mean"] for row in dealt["rows"]} == {"alice": -1.0, "bob": 1.0} and dealt["deals"] == 2
+        assert {row["name"]: row["mean"] for row in dealt["rows"]} == {"alice": -1.0, "bob": 1.0} and dealt[
+            "deals"
+        ] == 2
         assert made.get("/api/runs/nothing").status == 404
 
 

@@ -47,8 +47,9 @@ class Client:
         given |= headers or {}
         scope = {
             "type": kind, "method": method, "path": path, "raw_path": quote(path).encode(), "scheme": "http",
-            "query_string": urlencode(query).encode(), "http_version": "1.1", "client": ("127.0.0.1", 5), "root_path": "",
-            "headers": [(k.encode(), v.encode()) for k, v in given.items() if v is not None], "server": ("127.0.0.1", 8000),
+            "query_string": urlencode(query).encode(), "http_version": "1.1", "client": ("127.0.0.1", 5),
+            "headers": [(k.encode(), v.encode()) for k, v in given.items() if v is not None], "root_path": "",
+            "server": ("127.0.0.1", 8000),
         }  # fmt: skip
         sent: list[Any] = []
         pieces = [body[k : k + 4096] for k in range(0, len(body), 4096)] or [b""]

@@ -48,7 +48,8 @@ class Compiled:
             return np.full((count, width), 1.0 / width)
         if kind == RULE:
             best = [self.machine.advice(seat, infoset, actions) for infoset in infosets]
-            return (np.arange(width) == np.array(best, np.int64).reshape(-1, 1)).astype(np.float64)
+            chosen: NDArray[np.float64] = (np.arange(width) == np.reshape(best, (-1, 1))).astype(np.float64)
+            return chosen
         if kind != AVERAGE or self.view is None:
             raise GameError(f"{self.name} plays in compiled matches alone")
         part = int(self.player.part)
@@ -57,15 +58,13 @@ class Compiled:
         own = np.array([self.machine.part_of(seat, infoset) == part for infoset in infosets], np.bool_)
         found = np.zeros((count, width))
         for where, view, rows in ((own, self.view, self.player.store), (~own, self.base, self.player.base_store)):
-            some = [infosets[k] for k in np.flatnonzero(where)]
+            some = [infosets[k] for k in np.flatnonzero(where).tolist()]
             if some:
                 assert view is not None
                 found[where] = self._read(view, rows, seat, some, width)
         return found
 
-    def _read(
-        self, view: RowKeys, rows: Any, seat: int, infosets: Sequence[str], width: int
-    ) -> NDArray[np.float64]:
+    def _read(self, view: RowKeys, rows: Any, seat: int, infosets: Sequence[str], width: int) -> NDArray[np.float64]:
         keys = self.machine.keys_of(view, seat, infosets, [width] * len(infosets))
         found = looked_up(rows, keys, np.full(len(infosets), width, np.int64), self.machine.actions)
         return found[:, :width]

@@ -18,7 +18,14 @@ from urllib.parse import urlparse
 from kibitz.report.screens import served
 
 TABLES, SECONDS = 50, 60.0
-OPPONENTS = ("uniform-leduc", "made-leduc", "uniform-rhode-island", "uniform-limit-2", "uniform-limit-3", "uniform-toepen")
+OPPONENTS = (
+    "uniform-leduc",
+    "made-leduc",
+    "uniform-rhode-island",
+    "uniform-limit-2",
+    "uniform-limit-3",
+    "uniform-toepen",
+)
 THOUGHT = 0.5  # seconds that a person thinks at most, drawn evenly from 0
 
 
@@ -36,7 +43,7 @@ class Person:
     async def ask(self, what: str, method: str, path: str, data: Any = None) -> Any:
         body = b"" if data is None else json.dumps(data).encode()
         head = (
-            f"{method} {path}{'&' if '?' in path else '?'}token={self.token} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
+            f"{method} {path}?token={self.token} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
             f"Origin: http://{self.host}:{self.port}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
@@ -99,7 +106,8 @@ def load(address: str, tables: int, seconds: float, thought: float = THOUGHT) ->
                        "most": max(times, default=0.0)}  # fmt: skip
     errors = [error for person in people for error in person.errors]
     return {"tables": tables, "seconds": seconds, "hands": sum(person.hands for person in people), "asked": found,
-            "requests": sum(each["count"] for each in found.values()), "errors": len(errors), "first_error": errors[:1]}  # fmt: skip
+            "requests": sum(each["count"] for each in found.values()), "errors": len(errors),
+            "first_error": errors[:1]}  # fmt: skip
 
 
 def serve_figure(quick: bool) -> dict[str, Any]:
@@ -110,15 +118,15 @@ def serve_figure(quick: bool) -> dict[str, Any]:
 
 def serve_markdown(figure: dict[str, Any]) -> list[str]:
     rows = [
-        f"| {what} | {each['count']:,} | {1000 * each['p50']:.1f} | {1000 * each['p95']:.1f} | {1000 * each['p99']:.1f} | "
-        f"{1000 * each['most']:.0f} |"
+        f"| {what} | {each['count']:,} | {1000 * each['p50']:.1f} | {1000 * each['p95']:.1f} | "
+        f"{1000 * each['p99']:.1f} | {1000 * each['most']:.0f} |"
         for what, each in figure["asked"].items()
     ]
     return [
         "## The page", "",
-        f"`kibitz serve` with {figure['tables']} tables at once for {figure['seconds']:.0f} s (Leduc, Rhode Island, limit "
-        f"hold'em for two and three, Toepen; a person thinks up to {THOUGHT:g} s): {figure['hands']:,} hands, "
-        f"{figure['requests']:,} requests, {figure['errors']} errors. Milliseconds until the whole answer is there, with "
-        "server and clients on this machine:", "",
+        f"`kibitz serve` with {figure['tables']} tables at once for {figure['seconds']:.0f} s (Leduc, Rhode Island, "
+        f"limit hold'em for two and three, Toepen; a person thinks up to {THOUGHT:g} s): {figure['hands']:,} hands, "
+        f"{figure['requests']:,} requests, {figure['errors']} errors. Milliseconds until the whole answer is there, "
+        "with server and clients on this machine:", "",
         "| request | count | p50 | p95 | p99 | most |", "|---|---:|---:|---:|---:|---:|", *rows, "",
     ]  # fmt: skip

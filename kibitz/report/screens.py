@@ -1,8 +1,8 @@
 """Pictures of the page of `kibitz serve`, for docs/serve.md: python -m kibitz.report.screens [FOLDER [MADE]]
 
 A server is started as a process of its own, on strategies that are made for this, and a browser (Chromium, through
-Playwright) is led through all views, wide and on a phone, light and dark. Both are needed: pip install -e '.[test]'. What is
-in a folder MADE already is not made again.
+Playwright) is led through all views, wide and on a phone, light and dark. Both are needed:
+pip install -e '.[test]'. What is in a folder MADE already is not made again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ MADE = (
     "stitch leduc --base J.QK --partition prefix(r,cr) --inside null --iterations 300 --out stitched.profile",
     "crosstable leduc.profile coarse.profile stitched.profile --json",
     "match leduc.profile coarse.profile --deals 3000 --json",
-    "train poker(file=holdem.limit.2p) --abstraction isomorphic --memory 200MB --iterations 20000 --out holdem.blueprint",
+    "train poker(file=holdem.limit.2p) --abstraction isomorphic --memory 200MB --iterations 20000 "
+    "--out holdem.blueprint",
 )
 
 
@@ -143,10 +144,14 @@ def main(arguments: Sequence[str]) -> int:
         with served(folder) as address, sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
             for suffix, size, scheme in (
-                ("", WIDE, "light"), ("-dark", WIDE, "dark"), ("-phone", PHONE, "light"), ("-phone-dark", PHONE, "dark"),
-            ):  # fmt: skip
+                ("", WIDE, "light"),
+                ("-dark", WIDE, "dark"),
+                ("-phone", PHONE, "light"),
+                ("-phone-dark", PHONE, "dark"),
+            ):
                 context = chromium.new_context(
-                    viewport={"width": size[0], "height": size[1]}, color_scheme=scheme  # type: ignore[arg-type]
+                    viewport={"width": size[0], "height": size[1]},
+                    color_scheme=scheme,  # type: ignore[arg-type]
                 )
                 shots(context.new_page(), address, out, suffix)
                 context.close()

@@ -1,16 +1,16 @@
 """The server: addresses, and what is answered there. Everything under /api/ is JSON; the rest is one page.
 
-    GET    /api/library                        strategies, and games that can be played
-    GET    /api/look/ID?step=..&with=ID&deal=N a strategy after some public steps, perhaps beside another
-    GET    /api/infosets/ID?seat=&text=&page=  its infosets as a list
-    POST   /api/tables                         {"opponents": [ID, ...]}: sit down
-    GET    /api/tables/T                       how the table stands
-    POST   /api/tables/T/act                   {"hand": 0, "decision": 0, "action": "call"}
-    POST   /api/tables/T/next                  {"hand": 0}
-    GET    /api/tables/T/review                after a hand: what the profile would have done, and what it believed
-    DELETE /api/tables/T                       leave
-    GET    /api/runs, /api/runs/ID             runs, matches and crosstables
-    GET    /api/crosstable?id=..&id=..         an exact round robin of saved profiles
+GET    /api/library                        strategies, and games that can be played
+GET    /api/look/ID?step=..&with=ID&deal=N a strategy after some public steps, perhaps beside another
+GET    /api/infosets/ID?seat=&text=&page=  its infosets as a list
+POST   /api/tables                         {"opponents": [ID, ...]}: sit down
+GET    /api/tables/T                       how the table stands
+POST   /api/tables/T/act                   {"hand": 0, "decision": 0, "action": "call"}
+POST   /api/tables/T/next                  {"hand": 0}
+GET    /api/tables/T/review                after a hand: what the profile would have done, and what it believed
+DELETE /api/tables/T                       leave
+GET    /api/runs, /api/runs/ID             runs, matches and crosstables
+GET    /api/crosstable?id=..&id=..         an exact round robin of saved profiles
 """
 
 from __future__ import annotations
@@ -199,7 +199,11 @@ class Server:
     async def sit(self, request: Request) -> Response:
         given = await message(request)
         opponents = given.get("opponents")
-        if not isinstance(opponents, list) or not all(isinstance(each, str) for each in opponents) or len(opponents) > 9:
+        if (
+            not isinstance(opponents, list)
+            or not all(isinstance(each, str) for each in opponents)
+            or len(opponents) > 9
+        ):
             raise Wrong("name opponents by their ids")
         seconds = given.get("seconds", 1.0)
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.05 <= seconds <= 10:

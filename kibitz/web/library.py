@@ -184,9 +184,8 @@ class Library:
     def _scan(self) -> Iterator[Entry]:
         if self.folder is None or not self.folder.is_dir():
             return
-        found = seen = 0
-        for top, folders, files in os.walk(self.folder):
-            seen += 1
+        found = 0
+        for seen, (top, folders, files) in enumerate(os.walk(self.folder)):
             here = Path(top)
             below = here.relative_to(self.folder)
             said = store.said_at(here) if "manifest.json" in files else None

@@ -416,7 +416,7 @@ def _by_force(name: str) -> int:
 
 
 def difference(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """How far two strategies are from each other at a node, holding by holding: half the sum of absolute differences."""
+    """How far two strategies are from each other at a node, by holding: half the sum of absolute differences."""
     if one["game"] != other["game"]:
         raise GameError(f"{one['name']} plays {one['game']}, {other['name']} plays {other['game']}")
     theirs = {cell["name"]: cell for cell in other["cells"]}

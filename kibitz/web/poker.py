@@ -65,7 +65,7 @@ def teller_of(strategy: Strategy) -> PokerTeller | None:
     held = strategy.__dict__.get("_poker")
     if held is None:
         held = strategy.__dict__["_poker"] = PokerTeller(strategy, rules)
-    return held  # type: ignore[no-any-return]
+    return held
 
 
 def label_of(action: str, facing: bool) -> str:
@@ -153,7 +153,9 @@ class PokerTeller:
         cards = [NUMBERS.get(name, -1) for name in names]
         left = set(self.definition.deck) - {card for group in board for card in group}
         if len(cards) != due or len(set(cards) & left) != due:
-            raise GameError(f"{text:.40}: {due} different cards of the deck come there, as in {text_of(sorted(left)[:due])}")
+            raise GameError(
+                f"{text:.40}: {due} different cards of the deck come there, as in {text_of(sorted(left)[:due])}"
+            )
         return tuple(sorted(cards, reverse=True))
 
     # Rows and ranges

@@ -88,8 +88,13 @@ def _checkpoint(entry: Entry) -> dict[str, Any]:
     meta = entry.meta
     looks = meta.get("looks")
     stop = meta.get("stop")
-    rows = [(*look[:3],) for look in looks if isinstance(look, list) and len(look) >= 3] if isinstance(looks, list) else []
-    return {"about": str(meta.get("solver", ""))[:200], **_curve(rows, stop.get("until") if isinstance(stop, dict) else None)}
+    rows = (
+        [(*look[:3],) for look in looks if isinstance(look, list) and len(look) >= 3] if isinstance(looks, list) else []
+    )
+    return {
+        "about": str(meta.get("solver", ""))[:200],
+        **_curve(rows, stop.get("until") if isinstance(stop, dict) else None),
+    }
 
 
 def _log(text: str) -> dict[str, Any]:
@@ -108,7 +113,8 @@ def _log(text: str) -> dict[str, Any]:
 
 def _tournament(entry: Entry) -> dict[str, Any]:
     """How much values still change, iteration by iteration."""
-    meta, points = entry.meta, []
+    meta = entry.meta
+    points: list[list[float]] = []
     steps = meta.get("steps")
     for step in steps if isinstance(steps, list) else []:
         if isinstance(step, list) and len(step) == 5:
@@ -197,7 +203,14 @@ def _dealt(text: str) -> dict[str, Any]:
     for name, (count, total, squares) in list(sums.items())[:MOST_NAMES]:
         score = scored(int(count), total, squares).data()
         rows.append({"name": name, "mean": score["mean"], "interval": score["interval"]})
-    return {"kind": "match", "about": f"match of {hands:,} hands", "rows": rows, "deals": hands, "last": None, "game": game}
+    return {
+        "kind": "match",
+        "about": f"match of {hands:,} hands",
+        "rows": rows,
+        "deals": hands,
+        "last": None,
+        "game": game,
+    }
 
 
 # Crosstables of what is saved

@@ -33,9 +33,7 @@ def bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def serve(
-    folder: Path, host: str, port: int, show: bool, games: Sequence[str], tell: Callable[[str], None]
-) -> None:
+def serve(folder: Path, host: str, port: int, show: bool, games: Sequence[str], tell: Callable[[str], None]) -> None:
     """Serve until Ctrl-C. show: open the page in a browser; games: that the user names."""
     import uvicorn
 

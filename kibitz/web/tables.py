@@ -251,7 +251,7 @@ class Table:
         found = []
         for seat, notes in now.notes.items():
             private = view_of(self.rules, now.state, seat).private
-            if not private or f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now):
+            if not private or (f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now)):
                 continue
             rows = [{"actions": [self.teller.action(a) for a in view.actions], "p": p}
                     for view, p in notes if len(view.actions) <= MOST_LISTED]  # fmt: skip
@@ -334,5 +334,3 @@ class Tables:
     def close(self, id: str) -> None:
         with self._lock:
             self._tables.pop(id, None)
-
-
