@@ -20,9 +20,9 @@ TOKEN = "a-token-of-tests"
 # Counts what moves without being asked to, from the first paint on.
 SHIFTS = """
 window.moved = 0;
-new PerformanceObserver((list) => { 
+new PerformanceObserver((list) => {
   for (const e of list.getEntries()) if (!e.hadRecentInput) window.moved += e.value;
-})  .observe({ type: 'layout-shift', buffered: true });
+}).observe({ type: 'layout-shift', buffered: true });
 """
 
 

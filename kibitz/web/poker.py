@@ -24,7 +24,7 @@ from kibitz.games.poker.cards import text_of
 from kibitz.games.poker.rules import Poker
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.web.library import Strategy
-from kibitz.web.look import MOST_ACTIONS, MOST_STEPS, Experts, Valued, finish, mean_value, rows_of
+from kibitz.web.nodes import MOST_ACTIONS, MOST_STEPS, Experts, Valued, finish, mean_value, rows_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

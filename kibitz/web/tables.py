@@ -24,6 +24,8 @@ from kibitz.games.views import View, view_of
 from kibitz.play.teller import teller_of
 from kibitz.web import look
 from kibitz.web.library import Library, Missing, Strategy
+from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of
+from kibitz.web.poker import naming
 
 MOST_TABLES = 200
 IDLE = 1800.0  # seconds after which a table that nobody touches may go
@@ -120,7 +122,7 @@ class Table:
         return now
 
     def _take(self, now: Played, turn: int, action: Action) -> None:
-        calm = look.calm_words(now.state, turn)
+        calm = calm_words(now.state, turn)
         now.state = self.rules.after(now.state, action)
         self._hear(now, turn, calm)
 
@@ -153,7 +155,7 @@ class Table:
         if action not in view.actions:
             raise GameError(f"{action!r:.60} is none of the actions")
         at = view.actions.index(action)
-        now.choices.append(Choice(view, at, len(now.events), look.calm_words(now.state, now.seat)))
+        now.choices.append(Choice(view, at, len(now.events), calm_words(now.state, now.seat)))
         next(now.numbers)  # a match draws for each decision
         self._take(now, now.seat, view.choices[at])
         self._run(now)
@@ -181,7 +183,7 @@ class Table:
             "id": self.id, "game": self.spec, "hand": now.number, "decision": len(now.choices),
             "seat": now.seat, "players": self.players, "names": self.names(now.number), "private": list(view.private),
             "events": now.events,
-            "facts": look.facts_of(now.state), "paid": look.paid_of(now.state), "over": over,
+            "facts": facts_of(now.state), "paid": paid_of(now.state), "over": over,
             "actions": [] if over else self._offered(view), "sizes": None if over else sizes_of(view),
             "payoff": now.payoffs[now.seat] if now.payoffs is not None else None,
             "score": {"hands": self.hands, "total": self.score, **tally.data()},
@@ -196,7 +198,7 @@ class Table:
     def _offered(self, view: View) -> list[dict[str, str]]:
         many = len(view.actions) > MOST_LISTED
         listed = [name for name in view.actions if not (many and SIZED.fullmatch(name))]
-        calm = look.calm_words(self.now.state, self.now.seat)
+        calm = calm_words(self.now.state, self.now.seat)
         return [{"name": name, "label": calm.get(name, self._said(name))} for name in listed]
 
     # After a hand
@@ -222,7 +224,7 @@ class Table:
             view = choice.view
             if len(view.actions) > MOST_LISTED:
                 continue
-            p = look.rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
+            p = rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
             said = [event["text"] for event in now.events[: choice.said]]
             found.append({"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in view.actions],
                           "names": list(view.actions), "p": p, "chosen": choice.action})  # fmt: skip
@@ -261,8 +263,6 @@ class Table:
 
 def _namings(own: Sequence[str]) -> set[str]:
     """How ranges may call a holding."""
-    from kibitz.web.poker import naming
-
     return {" ".join(own), "".join(own), *naming(own)}
 
 
