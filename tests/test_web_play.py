@@ -15,7 +15,7 @@ from kibitz.evaluate.match import play
 from kibitz.evaluate.score import scored
 from kibitz.games.poker.cards import text_of
 from kibitz.games.poker.machine import PokerMachine
-from kibitz.games.views import View, view_of
+from kibitz.games.views import view_of
 from kibitz.web import tables as module
 from kibitz.web.library import Library
 from kibitz.web.tables import Tables
@@ -65,7 +65,7 @@ def one_hand(made, id, choose, search=True):
     while True:
         table = made.tables.table(id)
         if search:
-            rules = json.dumps(table.teller.help(View(0, (), (), ("a",)))).encode()  # which name cards of their own
+            rules = json.dumps(table.help).encode()  # which name cards of their own
             assert rules in answer.body or not table.spec.startswith("toepen")
             body = answer.body.replace(rules, b"")
             for word in hidden(table):

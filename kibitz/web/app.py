@@ -162,7 +162,7 @@ class Server:
 
     def _shelf(self) -> dict[str, Any]:
         entries = self.library.strategies()
-        found = [entry.data() for entry in entries]
+        found = [{**entry.data(), "searches": self.library.searches(entry)} for entry in entries]
         games = list(dict.fromkeys(entry.game for entry in entries if entry.game))
         folder = self.library.folder
         return {"version": __version__, "strategies": found, "games": games,

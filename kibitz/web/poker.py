@@ -195,16 +195,27 @@ class PokerTeller:
             return np.stack([reach[0] * self._free(reach[1]), reach[1] * self._free(reach[0])])
         if len(reach) != 3:
             return reach
-        some = np.flatnonzero(reach.max(axis=0) > 0.0)
-        holds, small = self.holds[some].astype(np.float32), reach[:, some].astype(np.float32)
-        apart = (holds @ holds.T == 0).astype(np.float32)
-        found = np.zeros_like(reach)
-        for third, seats in ((2, (0, 1)), (1, (2,))):
-            both = apart * ((apart * small[third]) @ apart)  # [hands, hands]  what the third may hold beside two hands
-            for seat in seats:
-                other = 3 - third - seat
-                found[seat, some] = reach[seat, some] * (both @ small[other])
-        return found
+        return np.stack([reach[0] * self._both(reach[1], reach[2]), reach[1] * self._both(reach[0], reach[2]),
+                         reach[2] * self._both(reach[0], reach[1])])  # fmt: skip
+
+    def _both(self, one: Floats, two: Floats) -> Floats:
+        """[hands]  the sum over hands of two others, none of which meet. Those of the two that share a card are
+        counted card by card among what a hand leaves, and those that are the same hand were counted twice so."""
+        hands, every = self.hands, np.arange(len(self.hands))
+        if self.definition.hole == 1:
+            found: Floats = (one.sum() - one) * (two.sum() - two) - ((one * two).sum() - one * two)
+            return np.maximum(found, 0.0)
+        a, b = hands.T
+        left, totals = [], []
+        for weight in (one, two, one * two):
+            pair = np.zeros((52, 52))
+            pair[a, b] = pair[b, a] = weight
+            by_card = pair.sum(axis=1)
+            totals.append(weight.sum() - by_card[a] - by_card[b] + weight)
+            rest = by_card[None, :] - pair[a] - pair[b]  # [hands, cards]  with a card, and none of the hand's
+            rest[every, a] = rest[every, b] = 0.0
+            left.append(rest)
+        return np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0)
 
     def _free(self, other: Floats) -> Floats:
         """[hands]  the sum over hands of another that do not meet a hand: all, less those with a card of it."""

@@ -83,6 +83,7 @@ class Table:
         self.hands, self.score, self.squares = 0, 0.0, 0.0
         self.reviewed: tuple[int, dict[str, Any]] | None = None
         self.touched = 0.0
+        self.help = self.teller.help(View(0, (), (), ("call",)))
         self.now = self._dealt()
 
     # A hand
@@ -187,7 +188,7 @@ class Table:
             "actions": [] if over else self._offered(view), "sizes": None if over else sizes_of(view),
             "payoff": now.payoffs[now.seat] if now.payoffs is not None else None,
             "score": {"hands": self.hands, "total": self.score, **tally.data()},
-            "help": self.teller.help(view), "strategies": [held.entry.id for held in self.strategies],
+            "help": self.help, "strategies": [held.entry.id for held in self.strategies],
         }  # fmt: skip
 
     def _said(self, word: str) -> str:

@@ -8,6 +8,7 @@ const VIEWS = { look, play, runs };
 const main = document.getElementById("main");
 let leave = null;
 let current = "";
+let before = "";
 
 async function show() {
   const parts = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
@@ -18,6 +19,9 @@ async function show() {
   }
   if (leave && current !== name) { leave(); leave = null; main.replaceChildren(); }
   current = name;
+  const place = parts.slice(0, 2).join("/");
+  if (place !== before) window.scrollTo(0, 0);
+  before = place;
   document.body.dataset.view = name;
   try {
     leave = (await VIEWS[name](main, parts.slice(1), new URLSearchParams(location.search))) || leave;

@@ -69,7 +69,7 @@ export const chips = (x) => `${x < 0 ? "−" : x > 0 ? "+" : ""}${Math.abs(x).to
 const GAMES = { leduc: "Leduc hold'em", kuhn: "Kuhn poker", rhode_island: "Rhode Island hold'em", toepen: "Toepen", liars_dice: "Liar's Dice",
   "poker(file=holdem.limit.2p)": "Limit hold'em, 2 seats", "poker(file=holdem.limit.3p)": "Limit hold'em, 3 seats",
   "poker(file=holdem.nolimit.2p)": "No-limit hold'em, 2 seats", "poker(file=leduc)": "Leduc (definition)", "poker(file=kuhn)": "Kuhn (definition)" };
-export const gameName = (spec) => GAMES[spec] || spec || "a game without a name";
+export const gameName = (spec) => GAMES[spec] || spec;
 
 // Cards
 

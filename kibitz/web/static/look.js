@@ -191,8 +191,8 @@ function body(node, id, other, deal) {
   if (node.kind === "decision") {
     made.append(actions(node, id, other, deal));
     if (node.why && node.value === null) made.append(h("p", { class: "hint why" }, `Expected value ${node.why}.`));
-    const panels = h("div", { class: `panels${node.other ? " compare" : ""}` }, strategyPanel(node, node.other ? node.name : `What seat ${node.seat} does`, "one"));
-    if (node.other) panels.append(strategyPanel(node.other, node.other.name, "two"), differencePanel(node));
+    const panels = h("div", { class: `panels${node.other ? " compare" : ""}` }, strategyPanel(node, node.other ? node.name : `What seat ${node.seat} does`, "first"));
+    if (node.other) panels.append(strategyPanel(node.other, node.other.name, "second"), differencePanel(node));
     made.append(panels);
   } else if (node.kind === "chance") made.append(board(node, id, other));
   const ranges = (title, of) => h("section", { class: "panel ranges", "aria-label": title }, h("h2", {}, title), h("div", { class: "rangerow" }, of.ranges.map((range) => rangePanel(range, node.players))));

@@ -219,8 +219,8 @@ function draw() {
   const others = Array.from({ length: table.players - 1 }, (_, k) => (table.seat + 1 + k) % table.players);
   host.replaceChildren(h("div", { class: "table" },
     h("div", { class: "tablehead" }, h("h1", {}, gameName(table.game)), score()),
-    h("div", { class: "felt" }, h("div", { class: "others" }, others.map(seatBox)), middle(), seatBox(table.seat)),
-    moves(), h("div", { class: "beside" }, log(), reviewPanel()),
+    h("div", { class: "tablemain" }, h("div", { class: "felt" }, h("div", { class: "others" }, others.map(seatBox)), middle(), seatBox(table.seat)), moves()),
+    h("div", { class: "beside" }, log(), reviewPanel()),
     h("details", { class: "panel rules" }, h("summary", {}, "Rules and keys"), h("p", { class: "pre" }, table.help), h("p", { class: "hint" }, "Keys: f fold, c check or call, r bet or raise, numbers for all actions in order, n for the next hand."),
       h("p", {}, h("button", { class: "quiet", type: "button", onclick: async () => { await api(`tables/${encodeURIComponent(table.id)}`, undefined, "DELETE"); table = null; go("/play"); } }, "Leave the table")))));
   if (held) { const again = document.getElementById(held); if (again) again.focus({ preventScroll: true }); }
