@@ -69,7 +69,7 @@ class Visit:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)
         self.page.goto(f"{site}/?token={TOKEN}")
 
     def go(self, path):
@@ -199,8 +199,17 @@ def test_play_by_keys_alone(visit):
     visit.check()
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
-    "game", ["poker(file=holdem.limit.3p)", "toepen", "rhode_island", "poker(file=holdem.nolimit.2p)"]
+    "game",
+    [
+        "poker(file=holdem.limit.3p)",
+        "toepen",
+        pytest.param("rhode_island", marks=SLOW),
+        pytest.param("poker(file=holdem.nolimit.2p)", marks=SLOW),
+    ],
 )
 def test_other_tables(chromium, site, game):
     visit = Visit(chromium, site, PHONE)

@@ -215,7 +215,9 @@ def test_what_the_profile_would_have_done_and_believed(made):
         assert cells[mine] == pytest.approx(weight / sum(wanted.values()), abs=1e-6)
 
 
-@pytest.mark.parametrize("id", ["rule-toepen", "uniform-no-limit-2", "uniform-liars-dice", "made-kuhn"])
+@pytest.mark.parametrize("id", ["rule-toepen", "uniform-no-limit-2",
+                                pytest.param("uniform-liars-dice", marks=pytest.mark.slow),
+                                "made-kuhn"])  # fmt: skip
 def test_other_games(made, id):
     opened = made.post("/api/tables", {"opponents": [id]}).data
     for _ in range(3):
