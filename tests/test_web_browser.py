@@ -103,6 +103,7 @@ def test_look(visit):
     id = visit.id("leduc")
     page.get_by_label("Strategy").select_option(id)
     page.wait_for_url(f"**/look/{id}")
+    page.locator(f'.action[href^="/look/{id}/"]').first.wait_for()  # what stood there before leads elsewhere
     for word in ("bet", "call"):
         page.locator(".action", has_text=word).first.click()
         page.locator(".crumbs li", has_text=word).wait_for()
@@ -237,7 +238,8 @@ def test_runs(visit):
     page.wait_for_url("**?x=seconds")
     visit.check()
     page.get_by_role("link", name="Crosstable of saved strategies").click()
-    page.get_by_label("Game").select_option("leduc")
+    page.get_by_role("button", name="Compute").wait_for()
+    assert page.get_by_label("Game").input_value() == "leduc"
     for name in ("leduc", "base"):
         page.get_by_label(name, exact=True).check()
     page.get_by_role("button", name="Compute").click()

@@ -94,7 +94,7 @@ async function exact(main, query) {
     event.preventDefault();
     const chosen = [...form.querySelectorAll("input:checked")].map((box) => box.value);
     go(`/runs/crosstable?${new URLSearchParams([["game", game], ...chosen.map((id) => ["id", id])])}`);
-  } }, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { onchange: (event) => go(`/runs/crosstable?game=${encodeURIComponent(event.target.value)}`) }, games.map((each) => h("option", { value: each, selected: each === game }, gameName(each))))),
+  } }, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { onchange: (event) => { if (event.target.value !== game) go(`/runs/crosstable?game=${encodeURIComponent(event.target.value)}`); } }, games.map((each) => h("option", { value: each, selected: each === game }, gameName(each))))),
     h("fieldset", {}, h("legend", {}, "Strategies"), strategies.filter((each) => each.game === game).map((each) => h("label", { class: "check" }, h("input", { type: "checkbox", value: each.id, checked: ids.includes(each.id) }), each.name))),
     h("p", {}, h("button", { class: "main", type: "submit" }, "Compute")));
   const place = h("section", { class: "panel", "aria-label": "Crosstable" }, h("p", { class: "hint" }, ids.length ? "Computing…" : "Every strategy against every other, exactly, over all seats."));
