@@ -193,11 +193,18 @@ def read_bytes(path: AnyPath, most: int) -> bytes:
 
 def kind_at(path: AnyPath) -> str | None:
     """Which kind of artefact lies there, by its manifest; None if there is none that can be read."""
+    found = said_at(path)
+    return None if found is None else found[0]
+
+
+def said_at(path: AnyPath) -> tuple[str, dict[str, Any]] | None:
+    """(kind, meta) of the artefact that lies there, by its manifest alone: its arrays are not read."""
     unreadable = contextlib.suppress(_Damage, OSError, ValueError, RecursionError)
     with unreadable, _regular(os.path.join(path, "manifest.json")) as file:
         manifest = _parse(file)
-        if manifest.get("format") == "kibitz" and isinstance(manifest.get("kind"), str):
-            return str(manifest["kind"])
+        kind, meta = manifest.get("kind"), manifest.get("meta")
+        if manifest.get("format") == "kibitz" and isinstance(kind, str):
+            return kind, meta if isinstance(meta, dict) else {}
     return None
 
 

@@ -31,6 +31,7 @@ FAMILIES = {
     "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem", "test_waugh2009_holdem",
                "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
                "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode"),
+    "web": ("test_web_",),
     "prox": ("test_prox", "test_egt"),
     "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
 }  # fmt: skip

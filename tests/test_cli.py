@@ -30,8 +30,8 @@ from kibitz.solvers import SOLVERS
 COMMANDS = [
     "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
     "evaluate", "crosstable",
-    "match", "dealer", "acpc-client", "play", "show", "export", "import", "icm", "pushfold", "tournament", "paper",
-    "bench", "cards",
+    "match", "dealer", "acpc-client", "play", "serve", "show", "export", "import", "icm", "pushfold", "tournament",
+    "paper", "bench", "cards",
 ]  # fmt: skip
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 

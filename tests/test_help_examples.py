@@ -48,8 +48,8 @@ SMALLER = [
     (r"holdem\.limit\.2p --limit 20M", "'poker(file=holdem.limit.2p, ranks=4)' --limit 20k"),
     (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
 ]
-# Those who wait for a partner: tests/test_acpc_dealer.py plays both sides.
-PARTNER = r"acpc-client|dealer .*--port"
+# Those who wait for a partner: tests/test_acpc_dealer.py and tests/test_web_*.py play both sides.
+PARTNER = r"acpc-client|dealer .*--port|serve"
 # With compiling, a minute.
 SLOW = r"paper|bench|dealer rhode_island|\w+ holdem.limit.3p|evaluate always|"
 SLOW += r"match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"

@@ -43,7 +43,8 @@ LAYERS = (
     (*OWN, "conformance"),
     ("papers",),
     ("report",),
-    ("cli", "web"),
+    ("web",),
+    ("cli",),
     ("__main__",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -81,6 +81,7 @@ BASE: dict[str, list[str]] = {
     "cards build": [], "cards info": [], "icm": ["--stacks", "3,2", "--prizes", "2,1"],
     "dealer": ["kuhn", "--hands", "2", "--players", "a,b", "--agent", "a=uniform", "--agent", "b=uniform"],
     "acpc-client": ["uniform", "127.0.0.1", "1", "--game", "kuhn"],  # where nobody listens
+    "serve": ["@folder", "--no-open", "--port", "0"],
     "pushfold": ["--stacks", "10,10"], "tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 
@@ -152,7 +153,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "play", cut)
     import kibitz.papers
     import kibitz.report.bench
+    import kibitz.web.serve
 
+    monkeypatch.setattr(kibitz.web.serve, "serve", cut)
     monkeypatch.setattr(kibitz.papers, "recompute", cut)
     monkeypatch.setattr(kibitz.report.bench, "bench", cut)
 

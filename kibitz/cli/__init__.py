@@ -31,6 +31,7 @@ from kibitz.cli.phases import phases
 from kibitz.cli.play import play
 from kibitz.cli.profiles import evaluate, show
 from kibitz.cli.pushfold import icm, pushfold
+from kibitz.cli.serve import serve
 from kibitz.cli.shrink import shrink
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
@@ -52,7 +53,7 @@ app = typer.Typer(
 )
 for command in (
     demo, games, solvers, info, check, shrink, abstract, solve, phases, stitch, train, evaluate,
-    crosstable, match, dealer, acpc_client, play, show, export, import_, icm, pushfold, tournament, paper, bench,
+    crosstable, match, dealer, acpc_client, play, serve, show, export, import_, icm, pushfold, tournament, paper, bench,
 ):  # fmt: skip
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 app.add_typer(cards, name="cards")

@@ -75,6 +75,7 @@ def demo(
     for command in (
         f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",
         f"kibitz evaluate {shlex.quote(str(profile_path))}",
+        "kibitz serve",
         "kibitz solve 'leduc(players=3, ranks=4)' --seconds 30",
         "kibitz games",
     ):

@@ -5,6 +5,7 @@ Where there is no row all actions are as likely (`kibitz.play.fallback`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -44,20 +45,41 @@ class Compiled:
 
     def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]:
         """What it does in an infoset."""
-        from kibitz.kernels.walk.players import AVERAGE, RULE, UNIFORM
+        found: list[float] = self.strategies(seat, [infoset], actions)[0].tolist()
+        return found
 
-        kind, width = int(self.player.kind), len(actions)
+    def strategies(self, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> NDArray[np.float64]:
+        """[n, actions]  what it does in some infosets of a seat that offer the same actions."""
+        from kibitz.kernels.walk.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
+
+        kind, width, count = int(self.player.kind), len(actions), len(infosets)
         if kind == UNIFORM:
-            return [1.0 / width] * width
+            return np.full((count, width), 1.0 / width)
         if kind == RULE:
-            best = self.machine.advice(seat, infoset, actions)
-            return [float(a == best) for a in range(width)]
+            best = [self.machine.advice(seat, infoset, actions) for infoset in infosets]
+            chosen: NDArray[np.float64] = (np.arange(width) == np.reshape(best, (-1, 1))).astype(np.float64)
+            return chosen
         if kind != AVERAGE or self.view is None:
             raise GameError(f"{self.name} plays in compiled matches alone")
-        rows, keys = self._row(seat, infoset, width)
-        found = looked_up(rows, keys, np.array([width], np.int64), self.machine.actions)
-        result: list[float] = found[0, :width].tolist()
-        return result
+        if count == 1:
+            rows, keys = self._row(seat, infosets[0], width)
+            return looked_up(rows, keys, np.array([width], np.int64), self.machine.actions)[:, :width]
+        part = int(self.player.part)
+        if part == ALL_PARTS:
+            return self._read(self.view, self.player.store, seat, infosets, width)
+        own = np.array([self.machine.part_of(seat, infoset) == part for infoset in infosets], np.bool_)
+        found = np.zeros((count, width))
+        for where, view, rows in ((own, self.view, self.player.store), (~own, self.base, self.player.base_store)):
+            some = [infosets[k] for k in np.flatnonzero(where).tolist()]
+            if some:
+                assert view is not None
+                found[where] = self._read(view, rows, seat, some, width)
+        return found
+
+    def _read(self, view: RowKeys, rows: Any, seat: int, infosets: Sequence[str], width: int) -> NDArray[np.float64]:
+        keys = self.machine.keys_of(view, seat, infosets, [width] * len(infosets))
+        found = looked_up(rows, keys, np.full(len(infosets), width, np.int64), self.machine.actions)
+        return found[:, :width]
 
     def silent(self, seat: int, infoset: str, actions: tuple[str, ...]) -> bool:
         """Whether the strategy has no row there; False where that cannot be told."""

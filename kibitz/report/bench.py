@@ -25,6 +25,7 @@ from kibitz.report.bench_cards import cards_figure, cards_markdown
 from kibitz.report.bench_holdem import holdem_figure, holdem_markdown
 from kibitz.report.bench_jam import jam_figure, jam_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
+from kibitz.report.bench_serve import serve_figure, serve_markdown
 from kibitz.report.bench_threads import threads_figure
 from kibitz.report.bench_three import three_figure, three_markdown
 from kibitz.report.peers import Work
@@ -51,6 +52,7 @@ ALONE = (
     "pcs",
     "three",
     "jam",
+    "serve",
 )  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
@@ -309,6 +311,9 @@ def bench(
     if only in (None, "jam"):
         result["jam"] = jam_figure(seconds, quick)
         tell(jam_markdown(result["jam"]))
+    if only in (None, "serve"):
+        result["serve"] = serve_figure(quick)
+        tell(serve_markdown(result["serve"]))
     held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, held)

@@ -18,6 +18,7 @@ from kibitz.report.bench_holdem import holdem_markdown
 from kibitz.report.bench_jam import GOAL as JAM_GOAL
 from kibitz.report.bench_jam import jam_markdown
 from kibitz.report.bench_poker import poker_markdown
+from kibitz.report.bench_serve import serve_markdown
 from kibitz.report.bench_threads import GOAL, GOAL_BUSY
 from kibitz.report.bench_three import three_markdown
 from kibitz.report.toepen import toepen_markdown
@@ -146,6 +147,7 @@ def _section(result: Result) -> list[str]:
         ("pcs", holdem_markdown),
         ("three", three_markdown),
         ("jam", jam_markdown),
+        ("serve", serve_markdown),
     ):
         if key in result:
             lines += ["#" + line if line.startswith("## ") else line for line in more(result[key])]

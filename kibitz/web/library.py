@@ -1,0 +1,288 @@
+"""What a server offers: the strategies and runs under one folder, and some strategies that it makes itself.
+
+Clients name things by id, never by path: an id is looked up among those that a scan of the folder found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kibitz import store
+from kibitz.errors import KibitzError, SpecError
+from kibitz.evaluate.match import Agent
+from kibitz.form.protocol import InfosetValues
+from kibitz.games import Game
+from kibitz.games import game as make_game
+from kibitz.games.machine import Machine
+from kibitz.machine import machine_of
+from kibitz.play.agents import agent as agent_of
+from kibitz.play.agents import agents_of
+from kibitz.play.table import Uniform, compiled
+from kibitz.profile import Profile
+from kibitz.recall import recalled
+
+STRATEGIES = ("profile", "blueprint")
+RUNS = ("checkpoint", "tournament")
+FILES = (".jsonl", ".json", ".log")
+DEEPEST, MOST_FOLDERS, MOST_FOUND = 5, 5_000, 1_000  # of a scan
+FRESH = 2.0  # seconds for which a scan is good
+OPEN = 6  # strategies that are held in memory
+MOST_COLUMNS = 30_000_000  # of a profile whose infosets are valued
+AT_ONCE = 300_000  # the same, for one that is valued while the page waits
+# What is there without any file: (id, name, game, player). Solved ones are solved when they are first asked for.
+MADE = (
+    ("made-leduc", "Leduc, solved here", "leduc", "solved"),
+    ("made-kuhn", "Kuhn, solved here", "kuhn", "solved"),
+    ("rule-toepen", "Toepen, a rule of thumb", "toepen", "rule"),
+    ("uniform-leduc", "Leduc, uniform", "leduc", "uniform"),
+    ("uniform-rhode-island", "Rhode Island, uniform", "rhode_island", "uniform"),
+    ("uniform-limit-2", "Limit hold'em for two, uniform", "poker(file=holdem.limit.2p)", "uniform"),
+    ("uniform-limit-3", "Limit hold'em for three, uniform", "poker(file=holdem.limit.3p)", "uniform"),
+    ("uniform-no-limit-2", "No-limit hold'em for two, uniform", "poker(file=holdem.nolimit.2p)", "uniform"),
+    ("uniform-toepen", "Toepen, uniform", "toepen", "uniform"),
+    ("uniform-liars-dice", "Liar's Dice, uniform", "liars_dice", "uniform"),
+)
+
+
+class Missing(KibitzError):
+    """There is nothing of that id."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that clients can name."""
+
+    id: str
+    name: str
+    kind: str  # a kind of artefact, the ending of a file, or "made"
+    game: str = ""
+    path: Path | None = field(default=None, repr=False)
+    player: str = ""  # of those that are made: solved, rule, uniform
+    meta: dict[str, Any] = field(default_factory=dict, repr=False)
+    changed: float = 0.0  # when it was last written
+
+    def data(self) -> dict[str, Any]:
+        """What a client may know of it; its path is not among that."""
+        said = {key: self.meta.get(key) for key in ("solver", "iterations", "nash_conv", "abstraction")}
+        stitched = isinstance(self.meta.get("stitch"), dict) or bool(_parts(self.meta))
+        return {"id": self.id, "name": self.name, "kind": self.kind, "game": self.game, "stitched": stitched, **said}
+
+
+def _parts(meta: dict[str, Any]) -> Sequence[str]:
+    rows = meta.get("rows")
+    found = rows.get("parts") if isinstance(rows, dict) else None
+    return found if isinstance(found, list) else []
+
+
+@dataclass
+class Strategy:
+    """A strategy that is ready to be asked."""
+
+    entry: Entry
+    rules: Game
+    machine: Machine | None  # none where the game is too large for one
+    agent: Agent
+    saved: Profile | None = None
+    _worth: Future[InfosetValues] | None = None
+
+    @property
+    def spec(self) -> str:
+        return getattr(self.rules, "spec", "") or self.entry.game
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """The strategy as a profile of the whole game, where that is one or can be made."""
+        if self.saved is not None:
+            return self.saved
+        tree, ask = getattr(self.machine, "tree", None), getattr(self.agent, "probabilities", None)
+        if tree is None or ask is None or tree.infosets.columns > AT_ONCE:
+            return None
+        return Profile(tree.infosets, ask(tree.infosets), {"game": self.spec, "tree": tree.digest})
+
+    def values(self, pool: ThreadPoolExecutor) -> tuple[InfosetValues | None, str]:
+        """(what infosets are worth, or None; why there is nothing)."""
+        profile = self.profile
+        if profile is None:
+            return None, "not computed: the game is too large to value each infoset"
+        compact = profile.infosets.compact
+        if compact is not None and not compact.of_game(self.rules):
+            return None, "not computed: the strategy knows buckets, not hands"
+        if profile.infosets.columns > MOST_COLUMNS:
+            return None, "not computed: the strategy is too large"
+        if self._worth is None:
+            from kibitz.evaluate.infosets import infoset_values
+
+            self._worth = pool.submit(infoset_values, self.rules, profile)
+        if not self._worth.done() and profile.infosets.columns > AT_ONCE:
+            return None, "being computed: look again in a moment"
+        try:
+            return self._worth.result(), ""
+        except KibitzError as error:
+            return None, f"not computed: {error}"
+
+    @property
+    def stitching(self) -> str:
+        """The partition of a stitched strategy, as prefix(...) or private(...); empty for others."""
+        meta = self.entry.meta
+        how = meta.get("stitch")
+        if isinstance(how, dict):
+            return str(how.get("partition", ""))
+        return f"prefix({', '.join(map(str, parts))})" if (parts := _parts(meta)) else ""
+
+
+class Library:
+    """All that is offered. games: that the user names beside the built-in ones, such as my_game.py:MyGame."""
+
+    def __init__(
+        self, folder: Path | None, games: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.folder = None if folder is None else folder.resolve()
+        self.clock, self.pool = clock, ThreadPoolExecutor(1, "kibitz-values")
+        self._own = {text: make_game(text) for text in games}
+        self._lock, self._opening = threading.Lock(), threading.RLock()
+        self._found: dict[str, Entry] = {}
+        self._until = -1.0
+        self._open: OrderedDict[str, Strategy] = OrderedDict()
+        self._games: dict[str, tuple[Game, Machine | None]] = {}
+        self._made = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
+        for number, text in enumerate(games):
+            self._made.append(Entry(f"own-{number}", f"{text}, uniform", "made", text, player="uniform"))
+
+    # What there is
+
+    def entries(self) -> dict[str, Entry]:
+        """Everything by id; the folder is looked at again once a scan is old."""
+        with self._lock:
+            if self.clock() >= self._until:
+                self._found = {entry.id: entry for entry in self._scan()}
+                self._until = self.clock() + FRESH
+            return {**self._found, **{entry.id: entry for entry in self._made}}
+
+    def strategies(self) -> list[Entry]:
+        """Saved ones first."""
+        return [entry for entry in self.entries().values() if entry.kind in (*STRATEGIES, "made")]
+
+    def runs(self) -> list[Entry]:
+        return [entry for entry in self.entries().values() if entry.kind in (*RUNS, *FILES)]
+
+    def entry(self, id: str) -> Entry:
+        found = self.entries().get(id)
+        if found is None:
+            raise Missing("there is nothing of that id any more; reload the page")
+        return found
+
+    def _scan(self) -> Iterator[Entry]:
+        if self.folder is None or not self.folder.is_dir():
+            return
+        found = 0
+        for seen, (top, folders, files) in enumerate(os.walk(self.folder)):
+            here = Path(top)
+            below = here.relative_to(self.folder)
+            said = store.said_at(here) if "manifest.json" in files else None
+            if said is not None or len(below.parts) >= DEEPEST or seen > MOST_FOLDERS:
+                folders.clear()
+            else:
+                folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+            if said is not None:
+                kind, meta = said
+                if kind in (*STRATEGIES, *RUNS):
+                    found += 1
+                    yield self._entry(here, kind, meta)
+            else:
+                for name in sorted(files):
+                    if name.endswith(FILES) and not name.startswith(".") and not (here / name).is_symlink():
+                        found += 1
+                        yield self._entry(here / name, Path(name).suffix, {})
+            if found > MOST_FOUND:
+                return
+
+    def _entry(self, path: Path, kind: str, meta: dict[str, Any]) -> Entry:
+        assert self.folder is not None
+        below = path.relative_to(self.folder)
+        name = str(below) if below.parts else path.name
+        for ending in (".profile", ".blueprint", ".checkpoint"):
+            name = name.removesuffix(ending)
+        said = meta.get("game")
+        try:
+            changed = (path / "manifest.json" if path.is_dir() else path).stat().st_mtime
+        except OSError:
+            changed = 0.0
+        id = hashlib.sha256(f"{kind}\0{below}".encode()).hexdigest()[:12]
+        return Entry(id, name, kind, said if isinstance(said, str) else "", path, meta=meta, changed=changed)
+
+    # Games and strategies
+
+    def game(self, spec: str) -> tuple[Game, Machine | None]:
+        """The rules and the machine of a game that an entry names."""
+        with self._opening:
+            if spec not in self._games:
+                own = next((g for t, g in self._own.items() if spec in (t, getattr(g, "spec", ""))), None)
+                rules = own if own is not None else make_game(recalled(spec, "the strategy", "--game GAME"))
+                machine = compiled(rules)
+                if machine is None and not hasattr(rules, "machine"):
+                    machine = machine_of(rules)
+                self._games[spec] = rules, machine
+            return self._games[spec]
+
+    def strategy(self, id: str) -> Strategy:
+        """The strategy of an id, ready to be asked; the last few stay open."""
+        entry = self.entry(id)
+        with self._opening:
+            held = self._open.get(id)
+            if held is None or held.entry.changed != entry.changed:
+                if entry.kind not in (*STRATEGIES, "made"):
+                    raise Missing("that is no strategy")
+                held = self._opened(entry)
+                self._open[id] = held
+                while len(self._open) > OPEN:
+                    self._open.popitem(last=False)
+            self._open.move_to_end(id)
+            return held
+
+    def _opened(self, entry: Entry) -> Strategy:
+        rules, machine = self.game(entry.game)
+        if entry.path is None:
+            if machine is None:
+                if entry.player != "uniform":
+                    raise SpecError(f"{entry.game} is too large for that player")
+                return Strategy(entry, rules, None, Uniform())
+            if entry.player != "solved":
+                return Strategy(entry, rules, machine, agent_of(entry.player, machine))
+            from kibitz.run import solve_through
+
+            profile = solve_through(rules, "cfr+", until=1e-3)
+            return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
+        if machine is None:
+            raise SpecError(f"{entry.game} is too large to be played from a saved strategy")
+        if entry.kind == "profile":
+            profile = Profile.load(entry.path)
+            return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
+        return Strategy(entry, rules, machine, _named(agent_of(str(entry.path), machine), entry.name))
+
+    def searches(self, entry: Entry) -> bool:
+        """Whether a strategy can also be played with search."""
+        machine = self._games.get(entry.game, (None, None))[1]
+        return entry.path is not None and machine is not None and "search" in agents_of(machine)
+
+    def searcher(self, id: str, seconds: float) -> Agent:
+        """A player of its own, for one table, that searches from a saved strategy."""
+        held = self.strategy(id)
+        if held.machine is None or held.entry.path is None or "search" not in agents_of(held.machine):
+            raise SpecError("search is not offered for that strategy")
+        build = agents_of(held.machine)["search"][0]
+        return build(base=held.agent, name=f"search from {held.entry.name}", seconds=seconds)
+
+
+def _named(agent: Any, name: str) -> Agent:
+    agent.name = name
+    return agent  # type: ignore[no-any-return]

@@ -1,0 +1,307 @@
+"""What the page shows of a strategy at one public history: rows, ranges, reach and values, as plain data.
+
+A public history is a list of *steps*: words that all seats see, actions and cards alike. `node` walks there and tells
+what the seat to move does with each of its holdings, how likely all seats hold what (by Bayes' rule, from what they
+did), and where the steps lead from there. Poker by a definition is told by `kibitz.web.poker`, which asks for all hands
+at once; every other game is walked by its rules here, for all deals that lead to the history, or, where these are too
+many, for one deal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kibitz.errors import GameError
+from kibitz.games.machine import Hand
+from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.games.views import View, view_of
+from kibitz.web import poker
+from kibitz.web.library import Strategy
+from kibitz.web.nodes import (
+    MOST_ACTIONS,
+    MOST_LISTED,
+    MOST_STEPS,
+    Experts,
+    Floats,
+    TooMany,
+    Valued,
+    calm_words,
+    facts_of,
+    finish,
+    mean_value,
+    order_of,
+    rows_of,
+)
+
+MOST_WAYS = 20_000  # deals that are followed at once
+PAGE = 40  # infosets on a page
+
+
+# Any game, by its rules
+
+
+@dataclass
+class Way:
+    """One history that leads to the public one."""
+
+    state: Any
+    chance: float
+    reach: list[float]  # by seat: how likely it does what it did
+    public: tuple[str, ...]
+
+    @property
+    def weight(self) -> float:
+        return self.chance * math.prod(self.reach)
+
+
+class Walker:
+    """Follows all deals of a game, or one, along public steps."""
+
+    def __init__(self, strategy: Strategy, deal: int | None, seed: int = 0) -> None:
+        self.strategy, self.rules, self.deal = strategy, strategy.rules, deal
+        self.players = int(self.rules.players)
+        self.rows: dict[tuple[int, str], Floats] = {}
+        self.hand: Hand | None = None
+        self._drawn: tuple[Any, Any] | None = None
+        state = self.rules.root()
+        if deal is not None:
+            machine = strategy.machine
+            self.hand = Hand(self.rules, seed, deal) if machine is None else machine.hand(seed, deal)
+            state = self.hand.start()
+        self.ways = self._spread([Way(state, 1.0, [1.0] * self.players, self._public(state))])
+        self.movers: list[int] = []  # of the steps so far
+        self.words: list[str] = []  # the same as players say them
+
+    def _public(self, state: Any) -> tuple[str, ...]:
+        return view_of(self.rules, state, 0).public
+
+    def _after(self, way: Way) -> list[tuple[Way, int]]:
+        """What can follow a history: (the way, the seat that moved or CHANCE)."""
+        turn = self.rules.turn(way.state)
+        if turn == TERMINAL:
+            return []
+        if turn == CHANCE:
+            if self.hand is not None:
+                if self._drawn is None or self._drawn[0] is not way.state:  # luck is drawn once
+                    self._drawn = way.state, self.hand.draw(way.state)
+                nexts = [(self._drawn[1], 1.0)]
+            else:
+                try:
+                    listed = self.rules.chance(way.state)
+                except GameError as error:
+                    raise TooMany(str(error)) from None
+                if len(listed) > MOST_WAYS:
+                    raise TooMany("too many outcomes of chance")
+                nexts = [(self.rules.after(way.state, outcome), float(p)) for outcome, p in listed]
+            return [(Way(s, way.chance * p, way.reach, self._public(s)), CHANCE) for s, p in nexts]
+        view = view_of(self.rules, way.state, turn)
+        row = self._row(turn, view)
+        found = []
+        for action, p in zip(view.choices, row.tolist(), strict=True):
+            state = self.rules.after(way.state, action)
+            reach = [*way.reach[:turn], way.reach[turn] * p, *way.reach[turn + 1 :]]
+            found.append((Way(state, way.chance, reach, self._public(state)), turn))
+        return found
+
+    def _row(self, seat: int, view: View) -> Floats:
+        key = seat, view.infoset
+        if key not in self.rows:
+            if len(view.actions) > MOST_ACTIONS:
+                raise GameError(f"{len(view.actions):,} actions are too many to draw")
+            self.rows[key] = rows_of(self.strategy, seat, [view.infoset], view.actions)[0]
+        return self.rows[key]
+
+    def _spread(self, ways: list[Way]) -> list[Way]:
+        """Go on over all that nobody else sees, until something public can happen."""
+        done: list[Way] = []
+        todo = ways
+        while todo:
+            following: list[Way] = []
+            for way in todo:
+                nexts = self._after(way)
+                if nexts and all(each.public == way.public for each, _ in nexts):
+                    following += [each for each, _ in nexts]
+                else:
+                    done.append(way)
+            if len(done) + len(following) > MOST_WAYS:
+                raise TooMany("too many deals lead there")
+            todo = following
+        return done
+
+    def step(self, word: str) -> None:
+        """Take a public step."""
+        found, mover = [], CHANCE
+        calm = calm_words(self.ways[0].state, self.rules.turn(self.ways[0].state))
+        for way in self.ways:
+            for each, by in self._after(way):
+                if len(each.public) > len(way.public) and each.public[len(way.public)] == word:
+                    found.append(each)
+                    mover = by
+        if not found:
+            raise GameError(f"{word:.40} cannot follow there")
+        self.movers.append(mover)
+        self.words.append(word if mover == CHANCE else calm.get(word, word))
+        self.ways = self._spread(found)
+
+
+def walked(strategy: Strategy, steps: Sequence[str], deal: int | None) -> Walker:
+    """All deals after some public steps; one deal where they are too many."""
+    if len(steps) > MOST_STEPS:
+        raise GameError("so many steps lead nowhere")
+    try:
+        walker = Walker(strategy, deal)
+        for word in steps:
+            walker.step(word)
+    except TooMany:
+        if deal is not None:
+            raise
+        return walked(strategy, steps, 0)
+    return walker
+
+
+def node(strategy: Strategy, steps: Sequence[str], pool: ThreadPoolExecutor, deal: int | None = None) -> dict[str, Any]:
+    """What there is to see of a strategy after some public steps."""
+    told = poker.teller_of(strategy)
+    if told is not None and deal is None:
+        return told.node(steps, pool)
+    walker = walked(strategy, steps, deal)
+    rules, ways, players = walker.rules, walker.ways, walker.players
+    turns = {rules.turn(way.state) for way in ways}
+    turn = turns.pop() if len(turns) == 1 else max(turns)  # histories that end beside some that go on
+    ways = [way for way in ways if rules.turn(way.state) == turn]
+    weight = np.array([way.weight for way in ways])
+    chance = sum(way.chance for way in walker.ways)
+    experts, acted = Experts(strategy), [w for w, m in zip(steps, walker.movers, strict=True) if m != CHANCE]
+    found: dict[str, Any] = {
+        "game": strategy.spec, "strategy": strategy.entry.id, "name": strategy.entry.name, "path": list(steps),
+        "steps": [{"word": w, "seat": m} for w, m in zip(walker.words, walker.movers, strict=True)],
+        "players": players,
+        "kind": "end" if turn == TERMINAL else "chance" if turn == CHANCE else "decision", "seat": max(turn, -1),
+        "layout": "row", "board": [w for w, m in zip(steps, walker.movers, strict=True) if m == CHANCE],
+        "deal": walker.deal, "facts": facts_of(ways[0].state), "expert": experts.after(acted), "actions": [],
+        "cells": [], "value": None, "why": "", "choices": None,
+        "reach": float(weight.sum() / chance) if chance > 0 else 0.0, "reach_all": float(weight.sum()),
+    }  # fmt: skip
+    found["ranges"] = [_range(walker, ways, weight, seat) for seat in range(players)]
+    if turn == TERMINAL:
+        shares = weight if weight.sum() > 0 else np.array([way.chance for way in ways])
+        payoffs = np.array([[float(x) for x in rules.payoff(way.state)] for way in ways])
+        found["payoffs"] = (shares @ payoffs / shares.sum()).tolist()
+        return found
+    if turn == CHANCE:
+        found["choices"] = {"words": _words_after(walker, ways[0])}
+        return found
+    _decision(found, walker, ways, weight, Valued(strategy, pool), experts, acted)
+    return found
+
+
+def ranges(strategy: Strategy, steps: Sequence[str]) -> list[dict[str, Any]]:
+    """How likely each seat holds what after some public steps, by what it did; refused where all deals are too many."""
+    told = poker.teller_of(strategy)
+    if told is not None:
+        return told.ranges(steps)
+    if len(steps) > MOST_STEPS:
+        raise TooMany("so many steps lead nowhere")
+    walker = Walker(strategy, None)
+    for word in steps:
+        walker.step(word)
+    weight = np.array([way.weight for way in walker.ways])
+    return [_range(walker, walker.ways, weight, seat) for seat in range(walker.players)]
+
+
+def _range(walker: Walker, ways: Sequence[Way], weight: Floats, seat: int) -> dict[str, Any]:
+    """How likely a seat holds what."""
+    total: dict[str, float] = {}
+    for way, share in zip(ways, weight.tolist(), strict=True):
+        name = " ".join(view_of(walker.rules, way.state, seat).private)
+        total[name] = total.get(name, 0.0) + share
+    whole = sum(total.values())
+    cells = [
+        {"name": name, "weight": x / whole if whole > 0 else 0.0} for name, x in sorted(total.items(), key=order_of)
+    ]
+    return {"seat": seat, "layout": "row", "cells": cells[:MOST_LISTED]}
+
+
+def _words_after(walker: Walker, way: Way) -> list[str]:
+    nexts = (each for w in walker.ways for each, _ in walker._after(w))
+    words = {each.public[len(way.public)] for each in nexts if len(each.public) > len(way.public)}
+    return sorted(words, key=lambda word: order_of((word, None)))
+
+
+def _decision(
+    found: dict[str, Any], walker: Walker, ways: Sequence[Way], weight: Floats, valued: Valued, experts: Experts,
+    acted: Sequence[str],
+) -> None:  # fmt: skip
+    """Add what the seat to move does."""
+    seat = int(found["seat"])
+    cells: dict[str, dict[str, Any]] = {}
+    order: dict[str, None] = {}
+    for way, share in zip(ways, weight.tolist(), strict=True):
+        view = view_of(walker.rules, way.state, seat)
+        if view.infoset not in cells:
+            p = walker._row(seat, view)
+            values = valued.at(seat, view.infoset)
+            cells[view.infoset] = {
+                "name": " ".join(view.private) or view.infoset, "infoset": view.infoset, "weight": 0.0, "count": 1,
+                "p": dict(zip(view.actions, p.tolist(), strict=True)), "expert": experts.holding(view.infoset),
+                "values": None if values is None else dict(zip(view.actions, values, strict=True)),
+                "value": mean_value(p.tolist(), values),
+            }  # fmt: skip
+            order.update(dict.fromkeys(view.actions))
+        cells[view.infoset]["weight"] += share
+    listed = sorted(cells.values(), key=lambda cell: order_of((cell["name"], None)))[:MOST_LISTED]
+    finish(found, listed, list(order), valued.why, experts, acted, calm_words(ways[0].state, seat))
+
+
+# Two strategies
+
+
+def difference(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """How far two strategies are from each other at a node, by holding: half the sum of absolute differences."""
+    if one["game"] != other["game"]:
+        raise GameError(f"{one['name']} plays {one['game']}, {other['name']} plays {other['game']}")
+    theirs = {cell["name"]: cell for cell in other["cells"]}
+    cells = []
+    for cell in one["cells"]:
+        match = theirs.get(cell["name"])
+        if match is not None:
+            moved = [(b or 0.0) - (a or 0.0) for a, b in zip(cell["p"], match["p"], strict=True)]
+            cells.append({"name": cell["name"], "moved": moved, "distance": sum(map(abs, moved)) / 2,
+                          "weight": (cell["weight"] + match["weight"]) / 2})  # fmt: skip
+    weight = sum(cell["weight"] for cell in cells)
+    mean = sum(cell["weight"] * cell["distance"] for cell in cells) / weight if weight > 0 else None
+    return {"cells": cells, "mean": mean}
+
+
+# Infosets as a list
+
+
+def infosets(strategy: Strategy, pool: ThreadPoolExecutor, seat: int, text: str, page: int) -> dict[str, Any]:
+    """A page of the infosets of a seat whose labels contain a text."""
+    profile = strategy.profile
+    if profile is None:
+        raise GameError("the infosets of this strategy are not listed: it is too large")
+    if not 0 <= seat < profile.seats:
+        raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
+    held, valued = profile.infosets, Valued(strategy, pool)
+    begin, end = (int(x) for x in held.seat_start[seat : seat + 2])
+    found: list[int] = []
+    for number in range(begin, min(end, begin + 200_000)):
+        if not text or text in held.labels[number]:
+            found.append(number)
+            if len(found) > (page + 1) * PAGE:
+                break
+    some = found[page * PAGE : (page + 1) * PAGE]
+    rows = []
+    for number in some:
+        label, p = held.labels[number], profile.at(number)
+        values = valued.at(seat, label)
+        rows.append({"infoset": label, "actions": list(map(str, p)), "p": list(p.values()), "values": values,
+                     "reach": None if valued.found is None else float(valued.found.reach[number])})  # fmt: skip
+    return {"seat": seat, "seats": profile.seats, "rows": rows, "page": page, "more": len(found) > (page + 1) * PAGE}

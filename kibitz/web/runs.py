@@ -1,0 +1,233 @@
+"""Runs as the page shows them: how gaps fall, what players won from each other, how tournaments converge.
+
+Checkpoints and tournaments are read by their manifests, logs of looks (`kibitz solve --log`) and results
+(`kibitz crosstable --json`, `kibitz match --json`, `kibitz dealer --log`) as text, with sizes that are checked first.
+Whoever wrote these files may have written anything: what is no number is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from kibitz import store
+from kibitz.errors import ArtefactError, GameError, KibitzError
+from kibitz.evaluate.score import scored
+from kibitz.web.library import Entry, Library
+
+MOST_BYTES = 20_000_000  # of a file
+MOST_POINTS = 600  # of a curve
+MOST_NAMES = 40  # of a crosstable
+DEALER = "# kibitz dealer"
+
+
+def number(value: Any) -> float | None:
+    """A finite number, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def listed(library: Library) -> list[dict[str, Any]]:
+    """All runs with a line each, the latest first. Files that are none of ours are left out."""
+    found = []
+    for entry in library.runs():
+        try:
+            read = run(entry)
+        except KibitzError:
+            continue
+        found.append({key: read[key] for key in ("id", "name", "kind", "game", "about", "last", "changed")})
+    return sorted(found, key=lambda each: -each["changed"])
+
+
+def run(entry: Entry) -> dict[str, Any]:
+    """One run, with its points or its table."""
+    head = {"id": entry.id, "name": entry.name, "game": entry.game, "changed": entry.changed, "about": "", "last": None}
+    if entry.kind == "checkpoint":
+        return head | _checkpoint(entry)
+    if entry.kind == "tournament":
+        return head | _tournament(entry)
+    assert entry.path is not None
+    text = store.read_bytes(entry.path, MOST_BYTES).decode("utf-8", "replace")
+    if entry.kind == ".jsonl":
+        return head | _log(text)
+    if entry.kind == ".log":
+        return head | _dealt(text)
+    return head | _result(text)
+
+
+# Curves
+
+
+def thinned(points: list[list[float]]) -> list[list[float]]:
+    """So many points that a curve can show them; the first and the last stay."""
+    if len(points) <= MOST_POINTS:
+        return points
+    step = (len(points) - 1) / (MOST_POINTS - 1)
+    return [points[round(k * step)] for k in range(MOST_POINTS)]
+
+
+def _curve(looks: Iterable[tuple[Any, Any, Any]], until: Any = None) -> dict[str, Any]:
+    """Points (iteration, seconds, gap) of a run."""
+    points = []
+    for look in looks:
+        iteration, seconds, gap = map(number, look)
+        if iteration is not None and seconds is not None and gap is not None and gap >= 0.0:
+            points.append([iteration, seconds, gap])
+    last = points[-1] if points else None
+    return {
+        "kind": "curve", "points": thinned(points), "goal": number(until),
+        "axes": ["iterations", "seconds", "gap"],
+        "last": None if last is None else {"iteration": last[0], "seconds": last[1], "gap": last[2]},
+    }  # fmt: skip
+
+
+def _checkpoint(entry: Entry) -> dict[str, Any]:
+    meta = entry.meta
+    looks = meta.get("looks")
+    stop = meta.get("stop")
+    rows = (
+        [(*look[:3],) for look in looks if isinstance(look, list) and len(look) >= 3] if isinstance(looks, list) else []
+    )
+    return {
+        "about": str(meta.get("solver", ""))[:200],
+        **_curve(rows, stop.get("until") if isinstance(stop, dict) else None),
+    }
+
+
+def _log(text: str) -> dict[str, Any]:
+    looks = []
+    for line in text.splitlines():
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            continue  # a line that is being written
+        if isinstance(said, dict) and {"iteration", "seconds", "gap"} <= said.keys():
+            looks.append((said["iteration"], said["seconds"], said["gap"]))
+    if not looks:
+        raise ArtefactError("this file is no log of a run")
+    return {"about": "log", **_curve(looks)}
+
+
+def _tournament(entry: Entry) -> dict[str, Any]:
+    """How much values still change, iteration by iteration."""
+    meta = entry.meta
+    points: list[list[float]] = []
+    steps = meta.get("steps")
+    for step in steps if isinstance(steps, list) else []:
+        if isinstance(step, list) and len(step) == 5:
+            change, seconds = number(step[2]), number(step[4])
+            if change is not None and seconds is not None:
+                points.append([float(len(points) + 1), seconds, change])
+    last = points[-1] if points else None
+    return {
+        "kind": "curve", "points": thinned(points), "goal": number(meta.get("tolerance")),
+        "axes": ["iterations", "seconds", "change"], "about": str(meta.get("algorithm", ""))[:200],
+        "game": str(meta.get("tournament", ""))[:200],
+        "last": None if last is None else {"iteration": last[0], "seconds": last[1], "gap": last[2]},
+    }  # fmt: skip
+
+
+# Tables
+
+
+def _result(text: str) -> dict[str, Any]:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ArtefactError("this file is no result of kibitz") from None
+    if isinstance(said, dict) and isinstance(said.get("matrix"), list) and isinstance(said.get("names"), list):
+        return _crosstable(said)
+    if isinstance(said, dict) and isinstance(said.get("players"), list) and number(said.get("deals")) is not None:
+        return _match(said)
+    raise ArtefactError("this file is no result of kibitz")
+
+
+def _crosstable(said: dict[str, Any]) -> dict[str, Any]:
+    names = [str(name)[:80] for name in said["names"][:MOST_NAMES]]
+    matrix = [[number(x) for x in row[: len(names)]] for row in said["matrix"][: len(names)] if isinstance(row, list)]
+    if len(matrix) != len(names) or any(len(row) != len(names) for row in matrix):
+        raise ArtefactError("this crosstable is damaged")
+
+    def column(name: str) -> list[float | None]:
+        given = said.get(name)
+        return [number(x) for x in given[: len(names)]] if isinstance(given, list) else [None] * len(names)
+
+    return {
+        "kind": "crosstable", "about": f"crosstable of {len(names)}", "game": str(said.get("game", ""))[:200],
+        "names": names, "matrix": matrix, "average": column("average"), "exploitability": column("exploitability"),
+        "unit": str(said.get("unit", "chips"))[:40], "last": None,
+    }  # fmt: skip
+
+
+def _match(said: dict[str, Any]) -> dict[str, Any]:
+    rows = []
+    for player in said["players"][:MOST_NAMES]:
+        if isinstance(player, dict):
+            interval = player.get("interval")
+            rows.append({
+                "name": str(player.get("name", ""))[:80], "mean": number(player.get("mean")),
+                "interval": [number(x) for x in interval[:2]] if isinstance(interval, list) else [None, None],
+            })  # fmt: skip
+    deals = int(number(said.get("deals")) or 0)
+    return {"kind": "match", "about": f"match of {deals:,} deals", "rows": rows, "deals": deals, "last": None}
+
+
+def _dealt(text: str) -> dict[str, Any]:
+    """The log of a dealer: what each name won, hand by hand."""
+    lines = text.splitlines()
+    if not lines or not lines[0].startswith(DEALER):
+        raise ArtefactError("this file is no log of a dealer")
+    sums: dict[str, list[float]] = {}
+    hands, game = 0, ""
+    for line in lines:
+        if line.startswith("# game "):
+            game = line.removeprefix("# game ")[:200]
+        parts = line.split(":")
+        if len(parts) < 6 or parts[0] != "STATE":
+            continue
+        won, names = parts[-2].split("|"), parts[-1].split("|")
+        try:
+            values = [float(x) for x in won]
+        except ValueError:
+            continue
+        if len(values) != len(names) or not all(map(math.isfinite, values)):
+            continue
+        hands += 1
+        for name, x in zip(names, values, strict=True):
+            held = sums.setdefault(name[:80], [0.0, 0.0, 0.0])
+            held[0], held[1], held[2] = held[0] + 1, held[1] + x, held[2] + x * x
+    rows = []
+    for name, (count, total, squares) in list(sums.items())[:MOST_NAMES]:
+        score = scored(int(count), total, squares).data()
+        rows.append({"name": name, "mean": score["mean"], "interval": score["interval"]})
+    return {
+        "kind": "match",
+        "about": f"match of {hands:,} hands",
+        "rows": rows,
+        "deals": hands,
+        "last": None,
+        "game": game,
+    }
+
+
+# Crosstables of what is saved
+
+
+def crosstable(library: Library, ids: list[str]) -> dict[str, Any]:
+    """An exact round robin of some saved profiles of one game."""
+    from kibitz.evaluate.crosstable import crosstable as play
+
+    if not 2 <= len(ids) <= 8 or len(set(ids)) < len(ids):
+        raise GameError("choose from two to eight different strategies")
+    held = [library.strategy(id) for id in ids]
+    if len({each.spec for each in held}) > 1:
+        raise GameError("the strategies play different games")
+    profiles = [each.profile for each in held]
+    if any(profile is None or profile.infosets.columns > 2_000_000 for profile in profiles):
+        raise GameError("not computed: one of the strategies is too large for an exact crosstable; use kibitz match")
+    names = [f"{k + 1}. {each.entry.name}" for k, each in enumerate(held)]
+    table = play(held[0].rules, {name: p for name, p in zip(names, profiles, strict=True) if p is not None})
+    return {"id": "", "name": "crosstable", "changed": 0.0, **_crosstable({**table.data(), "unit": "chips"})}

@@ -1,0 +1,337 @@
+"""A seat for a person, step by step: a table stands still until the person acts, and nothing waits in a thread.
+
+Hands are those of the game's machine (`machine.hand(seed, number)`), and the numbers that agents draw with are those of
+a match, so a table can be dealt and replayed anywhere. What a client is told (`Table.data`) is made from what the
+person's seat knows alone: its `View`, the payoff, and what is public.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kibitz.errors import GameError, KibitzError
+from kibitz.evaluate.match import Agent, checked, chosen, draws
+from kibitz.evaluate.score import scored
+from kibitz.games.machine import Hand
+from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.views import View, view_of
+from kibitz.play.teller import teller_of
+from kibitz.web import look
+from kibitz.web.library import Library, Missing, Strategy
+from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of
+from kibitz.web.poker import naming
+
+MOST_TABLES = 200
+IDLE = 1800.0  # seconds after which a table that nobody touches may go
+MOST_LISTED = 60  # actions that are listed one by one
+MOST_HANDS = 100_000  # of a table
+TOP = 8  # holdings of a belief that are named
+SIZED = re.compile(r"r(\d+)")
+
+
+class Busy(KibitzError):
+    """There is no room for another table."""
+
+
+class Stale(KibitzError):
+    """The client does not know how the table stands."""
+
+
+@dataclass
+class Choice:
+    """A decision of the person."""
+
+    view: View
+    action: int
+    said: int  # events before it
+    calm: dict[str, str]  # what call and raise are called there
+
+
+@dataclass
+class Played:
+    """The hand at a table."""
+
+    number: int
+    seat: int  # of the person
+    deal: Hand
+    state: Any
+    numbers: Iterator[float]
+    events: list[dict[str, Any]] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    notes: dict[int, list[tuple[View, list[float]]]] = field(default_factory=dict)  # by seat, of the others
+    public: tuple[str, ...] = ()
+    payoffs: list[float] | None = None
+
+
+class Table:
+    """A person and agents. The person is in seat 0 in the first hand, and a seat further in each next."""
+
+    def __init__(self, id: str, strategies: Sequence[Strategy], opponents: Sequence[Agent], seed: int) -> None:
+        self.id, self.seed, self.strategies, self.opponents = id, seed, list(strategies), list(opponents)
+        first = strategies[0]
+        self.rules: Any = first.rules
+        self.spec, self.machine = first.spec, first.machine
+        self.players = int(self.rules.players)
+        self.teller = teller_of(self.rules, signs=True)
+        self.lock = threading.Lock()
+        self.hands, self.score, self.squares = 0, 0.0, 0.0
+        self.reviewed: tuple[int, dict[str, Any]] | None = None
+        self.touched = 0.0
+        self.help = self.teller.help(View(0, (), (), ("call",)))
+        self.now = self._dealt()
+
+    # A hand
+
+    def seating(self, number: int) -> list[int]:
+        """Who sits in each seat in a hand: 0 is the person, the others follow in order."""
+        return [(seat - number) % self.players for seat in range(self.players)]
+
+    def _dealt(self) -> Played:
+        """A new hand, played up to the person's first decision."""
+        number = self.hands
+        seat = self.seating(number).index(0)
+        deal = Hand(self.rules, self.seed, number) if self.machine is None else self.machine.hand(self.seed, number)
+        now = Played(number, seat, deal, deal.start(), draws(deal.after))
+        for at, player in enumerate(self.seating(number)):
+            if player:
+                now.notes[at] = []
+                self.opponents[player - 1].begin(at)
+        self._hear(now, CHANCE)
+        return self._run(now)
+
+    def _run(self, now: Played) -> Played:
+        """Go on until the person is to decide, or the hand is over."""
+        seating = self.seating(now.number)
+        while (turn := self.rules.turn(now.state)) != TERMINAL:
+            if turn == CHANCE:
+                now.state = now.deal.draw(now.state)
+                self._hear(now, CHANCE)
+                continue
+            if turn == now.seat:
+                return now
+            agent, view = self.opponents[seating[turn] - 1], view_of(self.rules, now.state, turn)
+            probabilities = checked(agent, view)
+            now.notes[turn].append((view, probabilities))
+            self._take(now, turn, view.choices[chosen(probabilities, next(now.numbers))])
+        self._over(now, seating)
+        return now
+
+    def _take(self, now: Played, turn: int, action: Action) -> None:
+        calm = calm_words(now.state, turn)
+        now.state = self.rules.after(now.state, action)
+        self._hear(now, turn, calm)
+
+    def _hear(self, now: Played, mover: int, calm: dict[str, str] | None = None) -> None:
+        """Write down what is new to all: the first word is the mover's, what comes with it is nobody's."""
+        public = view_of(self.rules, now.state, now.seat).public
+        for k, word in enumerate(public[len(now.public) :]):
+            text = (calm or {}).get(word, self._said(word))
+            now.events.append({"seat": mover if k == 0 else CHANCE, "word": word, "text": text})
+        now.public = public
+
+    def _over(self, now: Played, seating: Sequence[int]) -> None:
+        now.payoffs = [float(x) for x in self.rules.payoff(now.state)]
+        for at, player in enumerate(seating):
+            if player:
+                self.opponents[player - 1].end(view_of(self.rules, now.state, at), now.payoffs[at])
+        won = now.payoffs[now.seat]
+        self.hands += 1
+        self.score += won
+        self.squares += won * won
+
+    # What the person does
+
+    def act(self, hand: int, decision: int, action: str) -> None:
+        """Take an action. hand, decision: where the client thinks that the table stands."""
+        now = self.now
+        if now.payoffs is not None or hand != now.number or decision != len(now.choices):
+            raise Stale("that decision was taken already")
+        view = view_of(self.rules, now.state, now.seat)
+        if action not in view.actions:
+            raise GameError(f"{action!r:.60} is none of the actions")
+        at = view.actions.index(action)
+        now.choices.append(Choice(view, at, len(now.events), calm_words(now.state, now.seat)))
+        next(now.numbers)  # a match draws for each decision
+        self._take(now, now.seat, view.choices[at])
+        self._run(now)
+
+    def next(self, hand: int) -> None:
+        """Deal the next hand. hand: the one that is over."""
+        if self.now.payoffs is None or hand != self.now.number:
+            raise Stale("that hand is not over, or the next one is dealt already")
+        if self.hands >= MOST_HANDS:
+            raise GameError("this table has had its hands: open another")
+        self.now = self._dealt()
+
+    # What the person is told
+
+    def names(self, number: int) -> list[str]:
+        return ["you" if p == 0 else self.opponents[p - 1].name for p in self.seating(number)]
+
+    def data(self) -> dict[str, Any]:
+        """All that the person's seat knows, as plain data."""
+        now = self.now
+        over = now.payoffs is not None
+        view = view_of(self.rules, now.state, now.seat)
+        tally = scored(self.hands, self.score, self.squares)
+        return {
+            "id": self.id, "game": self.spec, "hand": now.number, "decision": len(now.choices),
+            "seat": now.seat, "players": self.players, "names": self.names(now.number), "private": list(view.private),
+            "events": now.events,
+            "facts": facts_of(now.state), "paid": paid_of(now.state), "over": over,
+            "actions": [] if over else self._offered(view), "sizes": None if over else sizes_of(view),
+            "payoff": now.payoffs[now.seat] if now.payoffs is not None else None,
+            "score": {"hands": self.hands, "total": self.score, **tally.data()},
+            "help": self.help, "strategies": [held.entry.id for held in self.strategies],
+        }  # fmt: skip
+
+    def _said(self, word: str) -> str:
+        """A public word as players say it."""
+        sized = SIZED.fullmatch(word)
+        return f"raise to {sized[1]}" if sized else self.teller.action(word)
+
+    def _offered(self, view: View) -> list[dict[str, str]]:
+        many = len(view.actions) > MOST_LISTED
+        listed = [name for name in view.actions if not (many and SIZED.fullmatch(name))]
+        calm = calm_words(self.now.state, self.now.seat)
+        return [{"name": name, "label": calm.get(name, self._said(name))} for name in listed]
+
+    # After a hand
+
+    def review(self) -> dict[str, Any]:
+        """What the profile would have done in the person's place, and what it believed of the person's hand."""
+        now = self.now
+        if now.payoffs is None:
+            raise Stale("the hand is not over")
+        if self.reviewed is not None and self.reviewed[0] == now.number:
+            return self.reviewed[1]
+        strategy = self.strategies[0]
+        found = {
+            "hand": now.number, "name": strategy.entry.name, "would": self._would(now, strategy),
+            "belief": self._belief(now, strategy), "shown": self._shown(now),
+        }  # fmt: skip
+        self.reviewed = now.number, found
+        return found
+
+    def _would(self, now: Played, strategy: Strategy) -> list[dict[str, Any]]:
+        found = []
+        for choice in now.choices:
+            view = choice.view
+            if len(view.actions) > MOST_LISTED:
+                continue
+            p = rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
+            said = [event["text"] for event in now.events[: choice.said]]
+            found.append({"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in view.actions],
+                          "names": list(view.actions), "p": p, "chosen": choice.action})  # fmt: skip
+        return found
+
+    def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
+        """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
+        hold is left out, as it may never be shown."""
+        steps = [event["word"] for event in now.events if not event["word"].startswith("seat ")]
+        own = view_of(self.rules, now.state, now.seat).private
+        try:
+            at = look.ranges(strategy, steps)
+        except GameError:  # more hands than can be listed
+            at = None
+        if at is None:
+            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps)))
+            return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
+        held = at[now.seat]
+        name = next((cell["name"] for cell in held["cells"] if cell["name"] in _namings(own)), " ".join(own))
+        top = sorted(held["cells"], key=lambda cell: -cell["weight"])[:TOP]
+        return {**held, "own": name, "top": top, "text": []}
+
+    def _shown(self, now: Played) -> list[dict[str, Any]]:
+        """The decisions of those whose cards were shown."""
+        public = " ".join(view_of(self.rules, now.state, now.seat).public)
+        found = []
+        for seat, notes in now.notes.items():
+            private = view_of(self.rules, now.state, seat).private
+            if not private or (f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now)):
+                continue
+            rows = [{"actions": [self.teller.action(a) for a in view.actions], "p": p}
+                    for view, p in notes if len(view.actions) <= MOST_LISTED]  # fmt: skip
+            found.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
+        return found
+
+
+def _namings(own: Sequence[str]) -> set[str]:
+    """How ranges may call a holding."""
+    return {" ".join(own), "".join(own), *naming(own)}
+
+
+def _all_out(private: Sequence[str], now: Played) -> bool:
+    """Whether all that a seat held was played openly, as cards of a trick are."""
+    return bool(private) and set(private) <= {event["word"] for event in now.events}
+
+
+def sizes_of(view: View) -> list[int] | None:
+    """The least and the most of a raise without limit, where the sizes are too many for buttons."""
+    if len(view.actions) <= MOST_LISTED:
+        return None
+    sizes = [int(found[1]) for name in view.actions if (found := SIZED.fullmatch(name))]
+    return [min(sizes), max(sizes)] if sizes else None
+
+
+class Tables:
+    """All tables of a server."""
+
+    def __init__(self, library: Library, most: int = MOST_TABLES, idle: float = IDLE,
+                 clock: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
+        self.library, self.most, self.idle, self.clock = library, most, idle, clock
+        self._tables: dict[str, Table] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def open(self, opponents: Sequence[str], seed: int | None = None, seconds: float = 1.0) -> Table:
+        """A new table. opponents: ids of strategies, one for all seats or one for each; search:ID searches from it."""
+        self._make_room()
+        held = [self.library.strategy(id.removeprefix("search:")) for id in opponents]
+        if not held:
+            raise GameError("name an opponent")
+        others = int(held[0].rules.players) - 1
+        if len({each.spec for each in held}) > 1:
+            raise GameError("the opponents play different games")
+        if len(held) not in (1, others):
+            raise GameError(f"{held[0].spec} has {others} seats for opponents: name one for all, or one for each")
+        named = list(opponents) * (others if len(opponents) == 1 else 1)
+        held = held * (others if len(held) == 1 else 1)
+        agents = [
+            self.library.searcher(id.removeprefix("search:"), seconds) if id.startswith("search:") else each.agent
+            for id, each in zip(named, held, strict=True)
+        ]
+        seed = secrets.randbelow(1 << 32) if seed is None else seed
+        table = Table(secrets.token_urlsafe(9), held, agents, seed)
+        table.touched = self.clock()
+        with self._lock:
+            self._tables[table.id] = table
+        return table
+
+    def _make_room(self) -> None:
+        with self._lock:
+            now = self.clock()
+            for id in [id for id, table in self._tables.items() if now - table.touched > self.idle]:
+                del self._tables[id]
+            if len(self._tables) >= self.most:
+                raise Busy(f"all {self.most} tables are taken: leave one, or come back later")
+
+    def table(self, id: str) -> Table:
+        with self._lock:
+            found = self._tables.get(id)
+            if found is None:
+                raise Missing("that table is gone; open another")
+            found.touched = self.clock()
+            return found
+
+    def close(self, id: str) -> None:
+        with self._lock:
+            self._tables.pop(id, None)
