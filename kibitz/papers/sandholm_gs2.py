@@ -26,7 +26,7 @@ from kibitz.profile import Profile
 from kibitz.run import solve_through
 
 SLIDES, LEARNED, WHOLE = "slides", "learned", "no phases"
-EXACT = (("leduc", "poker(file=leduc)", "percentile(2)"), ("Rhode Island", "rhode_island(ranks=6)", "percentile(3)"))
+EXACT = (("Leduc", "poker(file=leduc)", "percentile(2)"), ("Rhode Island", "rhode_island(ranks=5)", "percentile(3)"))
 DECK, DECK_BUCKETS = "poker(file=holdem.limit.2p, ranks=5)", "percentile(3)"
 FULL, FULL_BUCKETS, FULL_ITERATIONS = "poker(file=holdem.limit.2p)", "percentile(5)", 300
 DEALS, FULL_DEALS, WEIGHED = 4_000, 6_000, 400
