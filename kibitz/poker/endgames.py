@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+, which needs the fewest iterations
 FIRST_LOOK, LOOKS = 12, 1.5  # iterations before the first look at the gap, and their growth between looks
 MOST = 10_000  # iterations
-SMALL = 200_000  # sequences below which a second thread costs more than it brings
+SMALL = 100_000  # sequences below which a second thread costs more than it brings
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from kibitz import store
 from kibitz.errors import KibitzError
 from kibitz.report import peers, results
 from kibitz.report.bench_cards import cards_figure, cards_markdown
+from kibitz.report.bench_endgames import endgames_figure, endgames_markdown
 from kibitz.report.bench_holdem import holdem_figure, holdem_markdown
 from kibitz.report.bench_jam import jam_figure, jam_markdown
 from kibitz.report.bench_poker import poker_figure, poker_markdown
@@ -53,6 +54,7 @@ ALONE = (
     "three",
     "jam",
     "serve",
+    "endgames",
 )  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
@@ -314,6 +316,9 @@ def bench(
     if only in (None, "serve"):
         result["serve"] = serve_figure(quick)
         tell(serve_markdown(result["serve"]))
+    if only in (None, "endgames"):
+        result["endgames"] = endgames_figure(quick)
+        tell(endgames_markdown(result["endgames"]))
     held = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, held)

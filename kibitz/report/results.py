@@ -14,6 +14,7 @@ from kibitz import store
 from kibitz.errors import KibitzError
 from kibitz.report import peers
 from kibitz.report.bench_cards import cards_markdown
+from kibitz.report.bench_endgames import endgames_markdown
 from kibitz.report.bench_holdem import holdem_markdown
 from kibitz.report.bench_jam import GOAL as JAM_GOAL
 from kibitz.report.bench_jam import jam_markdown
@@ -148,6 +149,7 @@ def _section(result: Result) -> list[str]:
         ("three", three_markdown),
         ("jam", jam_markdown),
         ("serve", serve_markdown),
+        ("endgames", endgames_markdown),
     ):
         if key in result:
             lines += ["#" + line if line.startswith("## ") else line for line in more(result[key])]
@@ -189,6 +191,9 @@ def goals(result: Result) -> list[str]:
     if chart and not chart["deals"]:
         met = _met(chart["seconds"] <= JAM_GOAL)
         lines.append(("charts of jam or fold for three", f"{JAM_GOAL:g} s", f"{chart['seconds']:.2f} s", met))
+    for what, each in result.get("endgames", {}).items():
+        met, goal = _met(each["most"] <= each["goal"]), f"{1e3 * each['goal']:.0f} ms"
+        lines.append((f"endgames of hold'em to 1% of the pot, {what}", goal, f"{1e3 * each['most']:.0f} ms", met))
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)

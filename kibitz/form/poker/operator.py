@@ -21,6 +21,7 @@ from kibitz.host import cores
 from kibitz.threads import Crew
 
 Floats = NDArray[np.float64]
+ONE_THREAD = 100_000  # sequences that one thread goes through in less than a millisecond
 
 
 class PokerOperator(PokerLayout):
@@ -70,9 +71,9 @@ class PokerOperator(PokerLayout):
             self._share(normalise, seat, weights, strategy)
 
     def _share(self, kernel: Any, *arguments: Any) -> None:
-        """Call a kernel on the cores, each thread with room to work in."""
+        """Call a kernel on the cores, each thread with room to work in. A small form is done before threads meet."""
         self._crew.call(
-            kernel, cores(),
+            kernel, cores() if self.sequences > ONE_THREAD else 1,
             lambda thread, threads, gate: kernel(self.table, *arguments, self.room(), thread, threads, gate),
         )  # fmt: skip
 
