@@ -180,7 +180,7 @@ def test_what_is_refused():
     with pytest.raises(GameError, match="begins where a round does"):
         Endgame(rules, tree.text.index("cr"), [])
     node = tree.text.index("cc/")
-    with pytest.raises(GameError, match="1 different cards"):
+    with pytest.raises(GameError, match="has 1 of the deck"):
         Endgame(rules, node, [50, 51])
     endgame = Endgame(rules, node, [rules.definition.deck[0]])
     with pytest.raises(GameError, match="a weight, 0 or more"):

@@ -73,7 +73,7 @@ class Endgame(PokerForm):
         level = int(tree.round[node])
         left = rounds_left(game.definition, level)
         if len(board) != left.board[0] or len({*board} & {*left.deck}) != len(board):
-            raise GameError(f"round {level + 1} of {game.spec} has {left.board[0]} different cards on the board")
+            raise GameError(f"in round {level + 1} of {game.spec} the board has {left.board[0]} of the deck's cards")
         self.whole, self.root_node, self.first_round = game, node, level
         rules = Left(left, betting_below(tree, node), f"{game.spec} after {tree.text[node] or 'the deal'}")
         super().__init__(rules, cards=deal_on(left, board), most_bytes=NO_LIMIT_ON_BYTES)  # type: ignore[arg-type]
