@@ -53,6 +53,7 @@ GAME, LIMITS = "poker(file=holdem.limit.2p)", (2_000_000, 5_060_000, 24_000_000,
 TINY, TINY_LIMITS = "poker(file=holdem.limit.2p, ranks=4)", (60_000, 151_800, 150_000, 100_000)
 ITERATIONS, DEALS = 4_000, 5_000_000
 TRIED, COURSE = (100, 400, 1600), "grafts by iterations"
+COURSE_FROM = 50  # iterations from which all of them are tried; less is a quick look
 
 
 def setting_of(plan: Plan) -> Setting:
@@ -67,12 +68,12 @@ def runs(plan: Plan) -> list[Run]:
     setting = setting_of(plan)
     given, device = arguments(setting), best_device()
     single = sizes_of(setting.game, *setting.limits).single
-    whole = plan.iterations >= FEW
+    tried = TRIED if plan.iterations >= COURSE_FROM else TRIED[:1]
     return [
         Run(f"{SOLVING}: without grafts", made, [(name, *given) for name in NAMES if name != GRAFTED], "cores"),
         Run("grafts", grafted, [(k, *given) for k in range(GRAFTS)], "cores"),
         Run(f"{SOLVING}: grafted", made, [(GRAFTED, *given)]),
-        Run(COURSE, by_iterations, [(each, TINY, *TINY_LIMITS) for each in (TRIED if whole else TRIED[:1])], "cores"),
+        Run(COURSE, by_iterations, [(each, TINY, *TINY_LIMITS) for each in tried], "cores"),
         *measuring(plan, setting, FILES, TINY, device, {name: single[name] for name in (FOURTEEN, TWELVE)}),
     ]
 
