@@ -25,6 +25,8 @@ from kibitz.tournaments.saved import load, save
 
 SLIDES, SINGLE = "slides", "published chart"
 RULES, TINY = "tournament", "tournament(players=3, chips=1800)"
+# By all four algorithms: fictitious play of the whole tournament needs too many rounds for 946 states.
+SMALLER = "tournament(players=3, chips=4500)"
 HEADS_UP = "tournament(players=2, chips=8000, unit=100, prizes=1/0)"
 FEW, FEW_DEALS = 100, 1000  # iterations under which it is a quick look, and the deals of that
 # Stack in big blinds: the small blind jams, the big blind calls, of all hands in percent; the small blind wins.
@@ -34,6 +36,7 @@ THREE = (32.9, 57.6, 18.1, 36.6, 24.2, 13.3)  # three players with 10 big blinds
 EPSILON, ICM_MEAN, ICM_MOST = 0.0488, 0.37, 2.99  # of the papers
 LAST = (0.021, 0.197)  # big blind after two jams: in the tournament, in a single hand
 SLOWER = {"fp-pi": 8, "fp-vi": 8}  # their tolerance, times that of the others: mixing gets slower as it goes on
+QUICKEST = ALGORITHMS[:2]  # the slides' tournament is solved by these
 MIXED = 0.05  # a hand mixes if it is played more often than this, and less often than always less this
 
 
@@ -110,12 +113,14 @@ def runs(plan: Plan) -> list[Run]:
     quick = plan.iterations < FEW
     text, deals, until = (TINY, FEW_DEALS, 5e-3) if quick else (RULES, 0, 1e-4)
     folder = str(Path(plan.folder) / ("tournaments-quick" if quick else "tournaments"))
-    slower = {} if quick else SLOWER
+    slower, small = ({}, TINY) if quick else (SLOWER, SMALLER)
+    four = [(a, small, deals, f"{folder}-small", until * slower.get(a, 1)) for a in ALGORITHMS]
     return [
         Run("charts", charts, [(deals,)]),
         Run("heads up", heads_up, [(until,)]),
-        Run("tournaments", solved, [(a, text, deals, folder, until * slower.get(a, 1)) for a in ALGORITHMS]),
-        Run("strategies", played, [(ALGORITHMS[1], text, deals, folder)]),
+        Run("tournaments", solved, [(a, text, deals, folder, until) for a in QUICKEST]),
+        Run("strategies", played, [(QUICKEST[1], text, deals, folder)]),
+        Run("four algorithms", solved, four),
     ]
 
 
@@ -125,26 +130,34 @@ class Results:
     heads_up: dict[str, Any]
     solved: list[dict[str, Any]]
     played: dict[str, Any]
+    small: list[dict[str, Any]]  # the smaller one, by all four
 
     @property
     def rules(self) -> Any:
         return tournament(TINY if self.solved[0]["states"] < 900 else RULES)
 
     @property
+    def smaller(self) -> Any:
+        return tournament(TINY if self.solved[0]["states"] < 900 else SMALLER)
+
+    @property
     def apart(self) -> float:
         """How far values of the algorithms are from each other, at most."""
-        values = np.array([each["values"] for each in self.solved])
-        return float((values.max(axis=0) - values.min(axis=0)).max())
+        found = [np.array([each["values"] for each in of]) for of in (self.solved, self.small)]
+        return max(float((values.max(axis=0) - values.min(axis=0)).max()) for values in found)
 
 
 def gather(plan: Plan, found: Answers) -> Results:
-    return Results(found["charts"][0], found["heads up"][0], found["tournaments"], found["strategies"][0])
+    return Results(found["charts"][0], found["heads up"][0], found["tournaments"], found["strategies"][0],
+                   found["four algorithms"])  # fmt: skip
 
 
 def claims(r: Results) -> Iterator[Claim]:
     first = r.rules.prizes[0]
-    for each in r.solved:
-        yield Claim(f"{each['algorithm']}: nobody gains more than 0.1% of the highest prize", SLIDES,
+    slow = [each for each in r.small if each["algorithm"] not in QUICKEST]
+    for each in (*r.solved, *slow):
+        where = f", {each['states']:,} states"
+        yield Claim(f"{each['algorithm']}{where}: nobody gains more than 0.1% of the highest prize", SLIDES,
                     (each["epsilon"] < 1e-3 * first,), exactly=f"at most {each['epsilon']:.4f}")  # fmt: skip
     values = r.solved[1]
     yield Claim("the chip model is off", SLIDES, (values["icm_most"] > 10 * values["epsilon"],),
@@ -164,16 +177,17 @@ def claims(r: Results) -> Iterator[Claim]:
                 (r.heads_up["most_mixed"] <= 1,), exactly=f"{r.heads_up['most_mixed']} at most")  # fmt: skip
 
 
-def algorithms(r: Results) -> Sheet:
+def algorithms(r: Results, of: list[dict[str, Any]], rules: Any) -> Sheet:
     rows: list[tuple[str, ...]] = [
         (each["algorithm"], f"{each['states']:,}", str(each["iterations"]), f"{each['seconds']:.0f}",
-         f"{each['epsilon']:.5f}", f"{100 * each['epsilon'] / r.rules.prizes[0]:.4f}%", f"{each['icm_mean']:.3f}",
+         f"{each['epsilon']:.5f}", f"{100 * each['epsilon'] / rules.prizes[0]:.4f}%", f"{each['icm_mean']:.3f}",
          f"{each['icm_most']:.3f}")
-        for each in r.solved
+        for each in of
     ]  # fmt: skip
-    rows.append(("papers", "946", "-", "-", f"{EPSILON} at most", "below 0.1%", f"{ICM_MEAN}", f"{ICM_MOST}"))
+    if of is r.solved:
+        rows.append(("papers", "946", "-", "-", f"{EPSILON} at most", "below 0.1%", f"{ICM_MEAN}", f"{ICM_MOST}"))
     return Sheet(
-        f"{r.rules}", ("algorithm", "states", "iterations", "seconds", "epsilon", "of the first prize",
+        f"{rules}", ("algorithm", "states", "iterations", "seconds", "epsilon", "of the first prize",
                        "chip model off, mean", "at most"), rows,
         "Epsilon: what a player could win more in the whole tournament, from the worst state and seat for that, if the "
         "others stay with their strategies. The chip model is off by: the distance of its values from those of the "
@@ -220,11 +234,12 @@ def single(r: Results) -> Sheet:
 def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
     first, up = r.rules.prizes[0], r.heads_up
     lines = []
-    for each in r.solved:
+    for each in r.small:
         at = np.cumsum([seconds for seconds, _ in each["course"]])
         change = tuple(max(change / first, 1e-7) for _, change in each["course"])
         lines.append(Line(each["algorithm"], tuple(at.tolist()), change, (0.0,) * len(change)))
     held = sum(all(claim.held) for claim in given)
+    panel = Panel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
     return Page(
         about=(
             "Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
@@ -239,16 +254,18 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
         departs=(
             "Later rounds of fictitious play count more than early ones, and strategies go on from those of the last "
             "values: the papers' rounds count alike.",
+            "`fp-pi` and `fp-vi` solve a smaller tournament: they mix one whole best response an iteration, and each "
+            "iteration costs as much as a round of fictitious play at all states.",
             "What the papers do about who pays which blind after somebody is out, and about odd chips, is not in them.",
         ),
-        sheets=(algorithms(r), strategies(r), single(r)),
+        sheets=(algorithms(r, r.solved, r.rules), algorithms(r, r.small, r.smaller), strategies(r), single(r)),
         pictures=(
             Curves("tournaments", "Four algorithms: what moves, or could be won, by time", "share of the first prize",
-                   (Panel("three players", tuple(lines), (("0.1%", 1e-3),)),), log_x=True, log_y=True,
+                   (panel,), log_x=True, log_y=True,
                    across="seconds", floor=1e-7),
         ),
         figures={"charts": r.charts, "heads_up": up, "played": r.played,
-                 "solved": [{k: v for k, v in each.items() if k != "values"} for each in r.solved]},
+                 "solved": [{k: v for k, v in each.items() if k != "values"} for each in (*r.solved, *r.small)]},
         summary=f"{held} of {len(given)} claims hold.",
     )  # fmt: skip
 
