@@ -21,6 +21,7 @@ from kibitz.host import cores
 from kibitz.threads import Crew
 
 Floats = NDArray[np.float64]
+PAST = 16  # numbers of a vector, which may be read past the end
 ONE_THREAD = 100_000  # sequences that one thread goes through in less than a millisecond
 
 
@@ -101,9 +102,11 @@ class PokerOperator(PokerLayout):
         shape, lanes = (int(np.diff(table.group_node).max()), self._longest[0]), int(np.diff(table.group_lane).max())
         buckets = (int(table.width.max()), self._longest[1]) if self.buckets is not None else (0, 0)
         wide = shape if dtype == np.float64 else (0, 0)
+        classes = int(np.diff(table.board_class).max())
+        space = max(shape[1] + 54 * lanes, (2 * classes + 53) * PAST)
         return Room(
-            np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(wide, dtype),
-            np.zeros(shape[1] + 54 * lanes, dtype), np.zeros(buckets, dtype),
+            np.zeros((shape[0], shape[1] + PAST), dtype), np.zeros(shape, dtype), np.zeros(wide, dtype),
+            np.zeros(space, dtype), np.zeros(buckets, dtype),
             np.zeros((1, table.children.shape[1]), np.int32),
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.kernels.jit import ONE, U64, part
+from kibitz.kernels.vectors import LANES, add, constant, load, multiply, store, subtract
 
 CARDS = U64(52)
 FEW = U64(8)  # lanes; below, sums over hands of two cards are faster lane by lane
@@ -77,10 +78,10 @@ class PokerTable(NamedTuple):
 class Room(NamedTuple):
     """Working space of one thread: vectors over the classes of a board and lanes for all nodes of a group."""
 
-    reach: np.ndarray  # [nodes, classes x lanes]
+    reach: np.ndarray  # [nodes, classes x lanes + 16]  vectors of sixteen are read, which may go past the last lane
     value: np.ndarray  # [nodes, classes x lanes]
     total: np.ndarray  # [nodes, classes x lanes]  for gradients; else empty
-    space: np.ndarray  # [(classes + 54) x lanes]  running sums
+    space: np.ndarray  # [(classes + 54) x lanes, (2 classes + 53) x 16 or more]  running sums
     gathered: np.ndarray  # [actions of a seat, buckets x lanes]  with buckets
     lines: np.ndarray  # int32[1, most actions]
 
@@ -329,77 +330,97 @@ def shown_lane(lo, hi, lanes, x, hand_class, hand_card, hand_low, hand_high, sta
 
 
 @part
-def folded_two(lo, hi, lanes, hand_class, hand_card, stake, stakes, reach, slot, value, k, space):
-    """As `folded`, with hands of two cards, lo to hi - 1: the other holds neither. The hand itself holds both."""
+def folded_two(lo, hi, n, lanes, hand_class, hand_card, stake, stakes, reach, slot, value, k, space):
+    """As `folded`, with hands of two cards, lo to hi - 1: the other holds neither. The hand itself holds both.
+
+    n: classes of the board. Lanes go sixteen at a time, as vectors (`kernels/vectors.py`): a loop over lanes stays
+    scalar, for the compiler cannot rule out that sums overlap. What is read past the last lane is left out again.
+    """
     if lanes < FEW:
         for x in range(lanes):
             folded_lane(lo, hi, lanes, x, hand_class, hand_card, stake[stakes + x], reach, slot, value, k, space)
         return
-    kind = value.dtype.type
-    total = CARDS * lanes
-    for c in range(total + lanes):
-        space[c] = kind(0.0)
-    for h in range(lo, hi):
-        of = U64(hand_class[h]) * lanes
-        one = U64(hand_card[h, 0]) * lanes
-        two = U64(hand_card[h, 1]) * lanes
-        for x in range(lanes):
-            r = reach[slot, of + x]
-            space[total + x] += r
-            space[one + x] += r
-            space[two + x] += r
-    for h in range(lo, hi):
-        of = U64(hand_class[h]) * lanes
-        one = U64(hand_card[h, 0]) * lanes
-        two = U64(hand_card[h, 1]) * lanes
-        for x in range(lanes):
-            gone = space[one + x] + space[two + x] - reach[slot, of + x]
-            value[k, of + x] = kind(stake[stakes + x]) * (space[total + x] - gone)
+    comes, found = reach[slot], value[k]
+    none = constant(space, 0.0)
+    chips, values = CARDS * LANES, (CARDS + ONE) * LANES
+    for first in range(U64(0), lanes, LANES):
+        count = min(LANES, lanes - first)
+        put_stakes(space, chips, stake, stakes + first, count)
+        for c in range(CARDS):
+            store(space, c * LANES, none)
+        total = none
+        for h in range(lo, hi):
+            r = load(comes, U64(hand_class[h]) * lanes + first)
+            one = U64(hand_card[h, 0]) * LANES
+            two = U64(hand_card[h, 1]) * LANES
+            total = add(total, r)
+            store(space, one, add(load(space, one), r))
+            store(space, two, add(load(space, two), r))
+        for h in range(lo, hi):
+            c = U64(hand_class[h])
+            both = add(load(space, U64(hand_card[h, 0]) * LANES), load(space, U64(hand_card[h, 1]) * LANES))
+            gone = subtract(both, load(comes, c * lanes + first))
+            store(space, values + c * LANES, multiply(load(space, chips), subtract(total, gone)))
+        for c in range(n):
+            for x in range(count):
+                found[c * lanes + first + x] = space[values + c * LANES + x]
 
 
 @part
-def shown_two(lo, hi, lanes, hand_class, hand_card, hand_low, hand_high, stake, stakes, reach, slot, value, k, space):
+def put_stakes(space, at, stake, first, count):
+    """The stakes of some lanes, and 0 behind them."""
+    for x in range(LANES):
+        space[at + x] = stake[first + x] if x < count else 0.0
+
+
+@part
+def shown_two(lo, hi, n, lanes, hand_class, hand_card, hand_low, hand_high, stake, stakes, reach, slot, value, k,
+              space):  # fmt: skip
     """As `shown`, with hands of two cards in order of strength: running sums of all, and by card."""
     if lanes < FEW:
         for x in range(lanes):
             shown_lane(lo, hi, lanes, x, hand_class, hand_card, hand_low, hand_high, stake[stakes + x], reach, slot,
                        value, k, space)  # fmt: skip
         return
-    kind = value.dtype.type
+    comes, found = reach[slot], value[k]
+    none = constant(space, 0.0)
     m = hi - lo
-    total = CARDS * lanes
-    met = total + lanes
-    # What stronger hands take, from the strongest down; then what weaker ones give, from the weakest up.
-    for weaker in range(2):
-        for c in range(met):
-            space[c] = kind(0.0)
-        h = U64(0)
-        while h < m:
-            at = lo + h if weaker else hi - ONE - h
-            # Hands that tie are looked at together: first read, then counted.
-            ties = U64(hand_high[at] - hand_low[at])
-            for j in range(h, h + ties):
-                i = lo + j if weaker else hi - ONE - j
-                of = U64(hand_class[i]) * lanes
-                one = U64(hand_card[i, 0]) * lanes
-                two = U64(hand_card[i, 1]) * lanes
-                for x in range(lanes):
-                    found = space[total + x] - space[one + x] - space[two + x]
+    chips, met = CARDS * LANES, (CARDS + ONE) * LANES
+    values = met + n * LANES
+    for first in range(U64(0), lanes, LANES):
+        count = min(LANES, lanes - first)
+        put_stakes(space, chips, stake, stakes + first, count)
+        # What stronger hands take, from the strongest down; then what weaker ones give, from the weakest up.
+        for weaker in range(2):
+            for c in range(CARDS):
+                store(space, c * LANES, none)
+            total = none
+            h = U64(0)
+            while h < m:
+                at = lo + h if weaker else hi - ONE - h
+                # Hands that tie are looked at together: first read, then counted.
+                ties = U64(hand_high[at] - hand_low[at])
+                for j in range(h, h + ties):
+                    i = lo + j if weaker else hi - ONE - j
+                    c = U64(hand_class[i]) * LANES
+                    left = subtract(total, load(space, U64(hand_card[i, 0]) * LANES))
+                    left = subtract(left, load(space, U64(hand_card[i, 1]) * LANES))
                     if weaker:
-                        value[k, of + x] = kind(stake[stakes + x]) * (found - space[met + of + x])
+                        store(space, values + c, multiply(load(space, chips), subtract(left, load(space, met + c))))
                     else:
-                        space[met + of + x] = found
-            for j in range(h, h + ties):
-                i = lo + j if weaker else hi - ONE - j
-                of = U64(hand_class[i]) * lanes
-                one = U64(hand_card[i, 0]) * lanes
-                two = U64(hand_card[i, 1]) * lanes
-                for x in range(lanes):
-                    r = reach[slot, of + x]
-                    space[total + x] += r
-                    space[one + x] += r
-                    space[two + x] += r
-            h += ties
+                        store(space, met + c, left)
+                for j in range(h, h + ties):
+                    i = lo + j if weaker else hi - ONE - j
+                    r = load(comes, U64(hand_class[i]) * lanes + first)
+                    one = U64(hand_card[i, 0]) * LANES
+                    two = U64(hand_card[i, 1]) * LANES
+                    total = add(total, r)
+                    store(space, one, add(load(space, one), r))
+                    store(space, two, add(load(space, two), r))
+                h += ties
+        for c in range(n):
+            for x in range(count):
+                found[c * lanes + first + x] = space[values + c * LANES + x]
 
 
 @part
@@ -423,13 +444,13 @@ def ends(table, level, group, board, seat, reach, root_value, value, space):
         stakes = U64(table.node_lane[node + k])
         if kind == FOLD:
             if two:
-                folded_two(lo, hi, lanes, hand_class, hand_card, stake, stakes, reach, slot, value, U64(k), space)
+                folded_two(lo, hi, n, lanes, hand_class, hand_card, stake, stakes, reach, slot, value, U64(k), space)
             else:
                 folded(first, n, lanes, size, stake, stakes, reach, slot, value, U64(k), space)
         elif kind == SHOWDOWN:
             if two:
-                shown_two(lo, hi, lanes, hand_class, hand_card, hand_low, hand_high, stake, stakes, reach, slot, value,
-                          U64(k), space)  # fmt: skip
+                shown_two(lo, hi, n, lanes, hand_class, hand_card, hand_low, hand_high, stake, stakes, reach, slot,
+                          value, U64(k), space)  # fmt: skip
             else:
                 shown(first, n, lanes, size, tie_class, first_tie, ties, stake, stakes, reach, slot, value, U64(k),
                       space)  # fmt: skip
