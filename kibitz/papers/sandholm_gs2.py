@@ -26,11 +26,11 @@ from kibitz.profile import Profile
 from kibitz.run import solve_through
 
 SLIDES, LEARNED, WHOLE = "slides", "learned", "no phases"
-EXACT = (("Leduc", "poker(file=leduc)", "percentile(2)"), ("Rhode Island", "rhode_island(ranks=5)", "percentile(3)"))
-DECK, DECK_BUCKETS = "poker(file=holdem.limit.2p, ranks=5)", "percentile(3)"
+EXACT = (("Leduc", "poker(file=leduc)", "percentile(2)"), ("Rhode Island", "rhode_island(ranks=4)", "percentile(3)"))
+DECK, DECK_BUCKETS = "poker(file=holdem.limit.2p, ranks=4)", "percentile(3)"
 FULL, FULL_BUCKETS, FULL_ITERATIONS = "poker(file=holdem.limit.2p)", "percentile(5)", 300
-DEALS, FULL_DEALS, WEIGHED = 4_000, 6_000, 400
-SOLVED, AT_TABLE = 300, 60  # iterations of an endgame: where it is measured, and at the table
+DEALS, FULL_DEALS, WEIGHED = 2_000, 6_000, 300
+SOLVED, AT_TABLE = 100, 40  # iterations of an endgame: where it is measured, and at the table
 BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
 FEW = 100  # iterations below which it is a quick look
 
