@@ -32,6 +32,7 @@ IDLE = 1800.0  # seconds after which a table that nobody touches may go
 MOST_LISTED = 60  # actions that are listed one by one
 MOST_HANDS = 100_000  # of a table
 TOP = 8  # holdings of a belief that are named
+FAILED = "an opponent could not go on: leave the table, and open another"
 SIZED = re.compile(r"r(\d+)")
 
 
@@ -83,6 +84,7 @@ class Table:
         self.hands, self.score, self.squares = 0, 0.0, 0.0
         self.reviewed: tuple[int, dict[str, Any]] | None = None
         self.touched = 0.0
+        self.failed = False  # an opponent did not answer: whoever is to act there, it is not the person
         self.help = self.teller.help(View(0, (), (), ("call",)))
         self.now = self._dealt()
 
@@ -116,7 +118,11 @@ class Table:
             if turn == now.seat:
                 return now
             agent, view = self.opponents[seating[turn] - 1], view_of(self.rules, now.state, turn)
-            probabilities = checked(agent, view)
+            try:
+                probabilities = checked(agent, view)
+            except Exception:
+                self.failed = True
+                raise
             now.notes[turn].append((view, probabilities))
             self._take(now, turn, view.choices[chosen(probabilities, next(now.numbers))])
         self._over(now, seating)
@@ -150,6 +156,8 @@ class Table:
     def act(self, hand: int, decision: int, action: str) -> None:
         """Take an action. hand, decision: where the client thinks that the table stands."""
         now = self.now
+        if self.failed:
+            raise GameError(FAILED)
         if now.payoffs is not None or hand != now.number or decision != len(now.choices):
             raise Stale("that decision was taken already")
         view = view_of(self.rules, now.state, now.seat)
@@ -163,6 +171,8 @@ class Table:
 
     def next(self, hand: int) -> None:
         """Deal the next hand. hand: the one that is over."""
+        if self.failed:
+            raise GameError(FAILED)
         if self.now.payoffs is None or hand != self.now.number:
             raise Stale("that hand is not over, or the next one is dealt already")
         if self.hands >= MOST_HANDS:
@@ -178,6 +188,7 @@ class Table:
         """All that the person's seat knows, as plain data."""
         now = self.now
         over = now.payoffs is not None
+        done = over or self.failed
         view = view_of(self.rules, now.state, now.seat)
         tally = scored(self.hands, self.score, self.squares)
         return {
@@ -185,7 +196,7 @@ class Table:
             "seat": now.seat, "players": self.players, "names": self.names(now.number), "private": list(view.private),
             "events": now.events,
             "facts": facts_of(now.state), "paid": paid_of(now.state), "over": over,
-            "actions": [] if over else self._offered(view), "sizes": None if over else sizes_of(view),
+            "actions": [] if done else self._offered(view), "sizes": None if done else sizes_of(view),
             "payoff": now.payoffs[now.seat] if now.payoffs is not None else None,
             "score": {"hands": self.hands, "total": self.score, **tally.data()},
             "help": self.help, "strategies": [held.entry.id for held in self.strategies],
@@ -309,7 +320,8 @@ class Tables:
             self.library.searcher(id.removeprefix("search:"), seconds) if id.startswith("search:") else each.agent
             for id, each in zip(named, held, strict=True)
         ]
-        seed = secrets.randbelow(1 << 32) if seed is None else seed
+        # All 64 bits that deals come from: fewer could be tried one by one by who has seen a few hands.
+        seed = secrets.randbits(64) if seed is None else seed
         table = Table(secrets.token_urlsafe(9), held, agents, seed)
         table.touched = self.clock()
         with self._lock:
