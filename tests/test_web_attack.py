@@ -254,7 +254,7 @@ def test_a_decision_is_taken_once_whoever_comes_together():
                 return 1
 
         with ThreadPoolExecutor(8) as pool:
-            assert sum(pool.map(lambda _: act(), range(8))) == 1  # noqa: B023
+            assert sum(pool.map(lambda _: act(), range(8))) == 1
     library.pool.shutdown()
 
 

@@ -20,6 +20,9 @@ from kibitz.evaluate.match import Agent, checked, chosen, draws
 from kibitz.evaluate.score import scored
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.toepen.rules import NUMBERS, Toepen
+from kibitz.games.toepen.teller import VERBS
+from kibitz.games.toepen.teller import events as moves_of
 from kibitz.games.views import View, view_of
 from kibitz.play.teller import teller_of
 from kibitz.web import look
@@ -46,7 +49,7 @@ class Stale(KibitzError):
 
 @dataclass
 class Choice:
-    """A decision of the person."""
+    """A decision."""
 
     view: View
     action: int
@@ -65,7 +68,7 @@ class Played:
     numbers: Iterator[float]
     events: list[dict[str, Any]] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
-    notes: dict[int, list[tuple[View, list[float]]]] = field(default_factory=dict)  # by seat, of the others
+    notes: dict[int, list[tuple[Choice, list[float]]]] = field(default_factory=dict)  # by seat, of the others
     public: tuple[str, ...] = ()
     payoffs: list[float] | None = None
 
@@ -123,8 +126,10 @@ class Table:
             except Exception:
                 self.failed = True
                 raise
-            now.notes[turn].append((view, probabilities))
-            self._take(now, turn, view.choices[chosen(probabilities, next(now.numbers))])
+            at = chosen(probabilities, next(now.numbers))
+            choice = Choice(view, at, len(now.events), calm_words(now.state, turn))
+            now.notes[turn].append((choice, probabilities))
+            self._take(now, turn, view.choices[at])
         self._over(now, seating)
         return now
 
@@ -134,11 +139,15 @@ class Table:
         self._hear(now, turn, calm)
 
     def _hear(self, now: Played, mover: int, calm: dict[str, str] | None = None) -> None:
-        """Write down what is new to all: the first word is the mover's, what comes with it is nobody's."""
+        """Write down what is new to all: the first word is the mover's, what comes with it is nobody's, or, in
+        Toepen, where moves without a choice are made at once, his whose turn it was."""
         public = view_of(self.rules, now.state, now.seat).public
+        movers = [mover, *[CHANCE] * len(public)]
+        if isinstance(self.rules, Toepen) and all(word in VERBS or word in NUMBERS for word in public):
+            movers = [event.seat for event in moves_of(public)][len(now.public) :]
         for k, word in enumerate(public[len(now.public) :]):
             text = (calm or {}).get(word, self._said(word))
-            now.events.append({"seat": mover if k == 0 else CHANCE, "word": word, "text": text})
+            now.events.append({"seat": movers[k], "word": word, "text": text})
         now.public = public
 
     def _over(self, now: Played, seating: Sequence[int]) -> None:
@@ -237,10 +246,15 @@ class Table:
             if len(view.actions) > MOST_LISTED:
                 continue
             p = rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
-            said = [event["text"] for event in now.events[: choice.said]]
-            found.append({"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in view.actions],
-                          "names": list(view.actions), "p": p, "chosen": choice.action})  # fmt: skip
+            found.append(self._row(now, choice, p))
         return found
+
+    def _row(self, now: Played, choice: Choice, p: list[float]) -> dict[str, Any]:
+        """A decision as a review shows it."""
+        actions = choice.view.actions
+        said = [event["text"] for event in now.events[: choice.said]]
+        return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
+                "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
     def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
@@ -252,7 +266,9 @@ class Table:
         except GameError:  # more hands than can be listed
             at = None
         if at is None:
-            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps)))
+            # Of the person's last decision: at the end of a hand of tricks nothing is left to be believed.
+            before = len(now.choices[-1].view.public) if now.choices else len(steps)
+            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
             return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
         held = at[now.seat]
         name = next((cell["name"] for cell in held["cells"] if cell["name"] in _namings(own)), " ".join(own))
@@ -267,8 +283,7 @@ class Table:
             private = view_of(self.rules, now.state, seat).private
             if not private or (f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now)):
                 continue
-            rows = [{"actions": [self.teller.action(a) for a in view.actions], "p": p}
-                    for view, p in notes if len(view.actions) <= MOST_LISTED]  # fmt: skip
+            rows = [self._row(now, choice, p) for choice, p in notes if len(choice.view.actions) <= MOST_LISTED]
             found.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
         return found
 

@@ -211,6 +211,8 @@ function showWord(event) {
   return h("span", {}, `${Number(match[1]) === table.seat ? "you show" : `seat ${match[1]} shows`} `, wordNode(match[2]));
 }
 
+const after = (words) => h("p", { class: "hint" }, words.length ? ["after ", words.map((word, k) => [k ? " " : "", wordNode(word)])] : "at the beginning");
+
 function reviewPanel() {
   const box = h("section", { class: "panel review", "aria-label": "What the profile would have done" }, h("h2", {}, "In your place"));
   if (!table.over) { box.append(h("p", { class: "hint" }, "After the hand: what the profile would have done in your place, and what it believed.")); return box; }
@@ -218,7 +220,7 @@ function reviewPanel() {
   box.append(h("p", { class: "hint" }, `What ${review.name} would have done, with your cards.`));
   if (!review.would.length) box.append(h("p", {}, "You had nothing to decide."));
   for (const each of review.would) {
-    box.append(h("div", { class: "decision" }, h("p", { class: "hint" }, each.after.length ? ["after ", each.after.map((word, k) => [k ? " " : "", wordNode(word)])] : "at the beginning"),
+    box.append(h("div", { class: "decision" }, after(each.after),
       bars(each.actions, each.p, colours(each.names), { chosen: each.chosen })));
   }
   const belief = review.belief;
@@ -234,7 +236,9 @@ function reviewPanel() {
   for (const shown of review.shown) {
     if (!shown.rows.length) continue;
     box.append(h("h2", {}, `${shown.name} with `, h("span", {}, shown.held.map(cardText).join(" "))));
-    for (const row of shown.rows) box.append(bars(row.actions, row.p, colours(row.actions)));
+    for (const row of shown.rows) {
+      box.append(h("div", { class: "decision" }, after(row.after), bars(row.actions, row.p, colours(row.names), { chosen: row.chosen, who: "it" })));
+    }
   }
   return box;
 }
