@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from urllib.parse import urlparse
 
@@ -36,6 +37,9 @@ def site(tmp_path_factory):
     base = kibitz.solve(game, "cfr+", iterations=20, abstraction="J.QK")
     base.save(folder / "base.profile")
     kibitz.solve(game, "cfr+", iterations=60, checkpoint=folder / "leduc.checkpoint").save(folder / "leduc.profile")
+    log = '{"iteration": 1, "seconds": 1, "gap": 0.5}\n{"iteration": 20, "seconds": 2, "gap": 0.1}\n'
+    (folder / "<img src=x onerror=alert(1)>.jsonl").write_text(log, encoding="utf-8")
+    os.utime(folder / "<img src=x onerror=alert(1)>.jsonl", (1, 1))  # the oldest
     library, listening = Library(folder), bound("127.0.0.1", 0)
     port = listening.getsockname()[1]
     app = app_of(library, TOKEN, port, seeds=lambda: 3)
@@ -188,7 +192,8 @@ def test_play_by_keys_alone(visit):
         )
         assert f"You {won}." in page.locator(".result").inner_text()
         review = visit.data(f"tables/{table}/review")
-        assert page.locator(".review .decision").count() == len(review["would"])
+        shown = sum(len(each["rows"]) for each in review["shown"])
+        assert page.locator(".review .decision").count() == len(review["would"]) + shown
         own = page.locator(".review .cell.own").get_attribute("data-name")
         assert own == data["private"][0] == review["belief"]["own"]
         page.keyboard.press("n")
@@ -256,6 +261,67 @@ def test_errors_have_a_page(visit):
     page.get_by_role("alert").wait_for()
     page = visit.go("/play/table/gone")
     assert "gone" in page.get_by_role("alert").inner_text()
+
+
+def test_addresses_that_are_no_text(visit):
+    page = visit.go("/look/%E0%A4%A")
+    page.get_by_role("alert").wait_for()
+    assert all("404" in said for said in visit.wrong)
+
+
+def test_late_answers_change_nothing(chromium, site):
+    """Answers that come after another view was chosen: held back here until that view stands."""
+    visit = Visit(chromium, site)
+    page, held = visit.page, []
+    page.route("**/api/tables/*/review", lambda route: held.append(route))
+    visit.go("/play?game=leduc")
+    page.get_by_role("button", name="Sit down").click()
+    page.locator(".move").first.wait_for()
+    while not page.locator("#next").count():
+        before = page.locator(".log li").count()
+        page.locator(".move[data-action=call]").click()
+        page.locator(".log li").nth(before).wait_for()
+    page.get_by_text("Asking the profile").wait_for()
+    page.get_by_role("link", name="Look", exact=True).click()
+    page.locator(".look").wait_for()
+    with page.expect_response("**/review"):
+        held[0].continue_()
+    slow = []
+    page.route("**/api/look/**", lambda route: slow.append(route))
+    page.locator(".action").first.click()
+    page.wait_for_url("**/look/*/*")
+    page.get_by_role("link", name="Runs", exact=True).click()
+    page.locator(".runlist").wait_for()
+    assert page.locator(".table").count() == 0
+    with page.expect_response("**/api/look/**"):
+        slow[0].continue_()
+    page.get_by_role("link", name="seconds").click()
+    page.wait_for_url("**?x=seconds")
+    assert page.locator(".look").count() == 0 and page.locator(".runs").count() == 1
+    assert visit.wrong == []
+    visit.context.close()
+
+
+def test_a_key_that_is_held_acts_once(chromium, site):
+    visit = Visit(chromium, site)
+    page = visit.go("/play?game=leduc")
+    page.get_by_role("button", name="Sit down").click()
+    page.locator(".move").first.wait_for()
+    held = "new KeyboardEvent('keydown', { key: 'c', repeat: true, bubbles: true })"
+    sent = len([url for url in visit.asked if url.endswith("/act")])
+    page.evaluate(f"document.body.dispatchEvent({held})")
+    assert page.locator(".moves [aria-disabled]").count() == 0  # nothing was sent
+    assert len([url for url in visit.asked if url.endswith("/act")]) == sent
+    visit.context.close()
+
+
+def test_names_are_text_and_nothing_else(visit):
+    page = visit.go("/runs")
+    page.locator(".runlist").get_by_text("<img src=x onerror=alert(1)>").first.wait_for()
+    page.get_by_role("link", name="<img src=x").first.click()
+    page.locator(".keys").get_by_text("<img").wait_for()
+    assert page.locator("main img").count() == 0
+    visit.check()
 
 
 def test_light_and_dark(chromium, site):

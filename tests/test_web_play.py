@@ -226,6 +226,20 @@ def test_other_games(made, id):
         assert made.post(f"/api/tables/{opened['id']}/next", {"hand": data["hand"]}).status == 200
 
 
+def test_moves_without_a_choice_have_a_mover(made):
+    """In Toepen these are made at once: the log, the trick and the cards that are left go by who made them."""
+    drawn = random.Random(2)
+    for seed in range(12):
+        table = made.tables.open(["uniform-toepen"], seed=seed)
+        data, _ = one_hand(made, table.id, lambda actions: drawn.choice(actions))
+        dealt = [view_of(table.rules, table.now.state, seat).private for seat in (0, 1)]
+        for event in data["events"]:
+            assert event["seat"] in (0, 1)
+            assert event["word"] in ("check", "bet", "call", "fold") or event["word"] in dealt[event["seat"]]
+        review = made.get(f"/api/tables/{table.id}/review").data
+        assert not any("held none" in line for line in review["belief"]["text"])
+
+
 def test_sizes_without_limit(made):
     data = made.post("/api/tables", {"opponents": ["uniform-no-limit-2"]}).data
     path = f"/api/tables/{data['id']}/act"

@@ -48,7 +48,7 @@ class Client:
         scope = {
             "type": kind, "method": method, "path": path, "raw_path": quote(path).encode(), "scheme": "http",
             "query_string": urlencode(query).encode(), "http_version": "1.1", "client": ("127.0.0.1", 5),
-            "headers": [(k.encode(), v.encode()) for k, v in given.items() if v is not None], "root_path": "",
+            "headers": [(k.encode(), v.encode("latin-1")) for k, v in given.items() if v is not None], "root_path": "",
             "server": ("127.0.0.1", 8000),
         }  # fmt: skip
         sent: list[Any] = []

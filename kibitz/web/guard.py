@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -75,8 +75,8 @@ class Guard:
         rest = [(key, value) for key, value in query if key != "token"]
         if known and scope["method"] == "GET" and not scope["path"].startswith("/api/"):
             # The token goes out of the address, and so out of the history of the browser, into a cookie.
-            where = scope["path"] + (f"?{urlencode(rest)}" if rest else "")
-            where = where if not where.startswith("//") else "/"
+            # Two slashes would lead to another host, and so would the backslash that browsers take for one.
+            where = "/" + quote(scope["path"].lstrip("/\\")) + (f"?{urlencode(rest)}" if rest else "")
             cookie = f"{self.cookie}={self.token.decode()}; Path=/; HttpOnly; SameSite=Strict"
             await answer(send, 303, "", [(b"location", where.encode()), (b"set-cookie", cookie.encode())])
             return
@@ -117,15 +117,15 @@ class Guard:
     def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Why a request is not let in: (status, sentence)."""
         host = headers.get("host", "")
-        name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdigit() else (host, "", "")
-        if name not in self.hosts or (port and self.port is not None and int(port) != self.port):
+        name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdecimal() else (host, "", "")
+        if name not in self.hosts or (port and self.port is not None and port != str(self.port)):
             return 421, "this server answers on 127.0.0.1 and localhost alone"
         if scope["method"] not in METHODS:
             return 405, "this method is not answered"
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MOST_ADDRESS:
             return 414, "the address is too long"
         length = headers.get("content-length", "0")
-        if not length.isdigit() or len(length) > 9 or int(length) > MOST_BODY:
+        if not length.isdecimal() or len(length) > 9 or int(length) > MOST_BODY:
             return 413, f"a message has at most {MOST_BODY:,} bytes"
         changes = scope["method"] in ("POST", "DELETE")
         origin = headers.get("origin")

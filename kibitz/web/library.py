@@ -38,6 +38,7 @@ DEEPEST, MOST_FOLDERS, MOST_FOUND = 5, 5_000, 1_000  # of a scan
 FRESH = 2.0  # seconds for which a scan is good
 OPEN = 6  # strategies that are held in memory
 MOST_COLUMNS = 30_000_000  # of a profile whose infosets are valued
+MOST_SAID = 200  # characters of what a file says of itself
 AT_ONCE = 300_000  # the same, for one that is valued while the page waits
 # What is there without any file: (id, name, game, player). Solved ones are solved when they are first asked for.
 MADE = (
@@ -73,9 +74,17 @@ class Entry:
 
     def data(self) -> dict[str, Any]:
         """What a client may know of it; its path is not among that."""
-        said = {key: self.meta.get(key) for key in ("solver", "iterations", "nash_conv", "abstraction")}
+        known = {key: self.meta.get(key) for key in ("solver", "iterations", "nash_conv", "abstraction")}
+        said = {key: _short(value) for key, value in known.items()}
         stitched = isinstance(self.meta.get("stitch"), dict) or bool(_parts(self.meta))
         return {"id": self.id, "name": self.name, "kind": self.kind, "game": self.game, "stitched": stitched, **said}
+
+
+def _short(value: Any) -> Any:
+    """What a file says in a word or a number; whoever wrote it may have written anything."""
+    if isinstance(value, str):
+        return value[:MOST_SAID]
+    return value if isinstance(value, int | float) else None
 
 
 def _parts(meta: dict[str, Any]) -> Sequence[str]:
@@ -152,6 +161,7 @@ class Library:
         self._lock, self._opening = threading.Lock(), threading.RLock()
         self._found: dict[str, Entry] = {}
         self._until = -1.0
+        self.read: dict[str, tuple[Any, dict[str, Any] | None]] = {}  # runs by id, as `runs.listed` found them
         self._open: OrderedDict[str, Strategy] = OrderedDict()
         self._games: dict[str, tuple[Game, Machine | None]] = {}
         self._made = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
@@ -184,7 +194,7 @@ class Library:
     def _scan(self) -> Iterator[Entry]:
         if self.folder is None or not self.folder.is_dir():
             return
-        found = 0
+        found = read = 0  # files are counted apart: a folder of other people's JSON hides no strategy
         for seen, (top, folders, files) in enumerate(os.walk(self.folder)):
             here = Path(top)
             below = here.relative_to(self.folder)
@@ -199,17 +209,19 @@ class Library:
                     found += 1
                     yield self._entry(here, kind, meta)
             else:
-                for name in sorted(files):
+                for name in sorted(files) if read < MOST_FOUND else ():
                     if name.endswith(FILES) and not name.startswith(".") and not (here / name).is_symlink():
-                        found += 1
+                        read += 1
+                        if read > MOST_FOUND:
+                            break
                         yield self._entry(here / name, Path(name).suffix, {})
-            if found > MOST_FOUND:
+            if found >= MOST_FOUND:
                 return
 
     def _entry(self, path: Path, kind: str, meta: dict[str, Any]) -> Entry:
         assert self.folder is not None
         below = path.relative_to(self.folder)
-        name = str(below) if below.parts else path.name
+        name = os.fsencode(below if below.parts else path.name).decode("utf-8", "replace")  # a name may be any bytes
         for ending in (".profile", ".blueprint", ".checkpoint"):
             name = name.removesuffix(ending)
         said = meta.get("game")
@@ -217,7 +229,7 @@ class Library:
             changed = (path / "manifest.json" if path.is_dir() else path).stat().st_mtime
         except OSError:
             changed = 0.0
-        id = hashlib.sha256(f"{kind}\0{below}".encode()).hexdigest()[:12]
+        id = hashlib.sha256(kind.encode() + b"\0" + os.fsencode(below)).hexdigest()[:12]
         return Entry(id, name, kind, said if isinstance(said, str) else "", path, meta=meta, changed=changed)
 
     # Games and strategies

@@ -7,6 +7,7 @@ hand then follows by Bayes' rule from what all seats did, cards that meet left o
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +107,7 @@ class PokerTeller:
         self.class_number = np.array([place[name] for name in self.classes], np.int64)
         self.by_class = len(self.order) < len(self.classes)
         self._rows: OrderedDict[Decision, Floats] = OrderedDict()
+        self._lock = threading.Lock()
 
     # Where steps lead
 
@@ -162,17 +164,19 @@ class PokerTeller:
 
     def rows(self, decision: Decision) -> Floats:
         """[hands, actions]  what the seat does there; hands that meet the board have zeros."""
-        if decision in self._rows:
-            self._rows.move_to_end(decision)
-            return self._rows[decision]
+        with self._lock:
+            if decision in self._rows:
+                self._rows.move_to_end(decision)
+                return self._rows[decision]
         alive = np.flatnonzero(self.alive(decision.board))
         shown = "".join(f" {text_of(group)}" for group in decision.board)
         labels = [f"{self.texts[k]}{shown}:{decision.done}" for k in alive.tolist()]
         found = np.zeros((len(self.hands), len(decision.actions)))
         found[alive] = rows_of(self.strategy, decision.seat, labels, decision.actions)
-        self._rows[decision] = found
-        while len(self._rows) > KEPT:
-            self._rows.popitem(last=False)
+        with self._lock:
+            self._rows[decision] = found
+            while len(self._rows) > KEPT:
+                self._rows.popitem(last=False)
         return found
 
     def alive(self, board: tuple[tuple[int, ...], ...]) -> Bools:

@@ -15,7 +15,7 @@ from typing import Any
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError, KibitzError
 from kibitz.evaluate.score import scored
-from kibitz.web.library import Entry, Library
+from kibitz.web.library import FILES, Entry, Library
 
 MOST_BYTES = 20_000_000  # of a file
 MOST_POINTS = 600  # of a curve
@@ -25,21 +25,44 @@ DEALER = "# kibitz dealer"
 
 def number(value: Any) -> float | None:
     """A finite number, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value)
+    try:
+        found = float(value)
+    except OverflowError:  # a whole number that no float holds
+        return None
+    return found if math.isfinite(found) else None
 
 
 def listed(library: Library) -> list[dict[str, Any]]:
     """All runs with a line each, the latest first. Files that are none of ours are left out."""
     found = []
+    held, library.read = library.read, {}
     for entry in library.runs():
-        try:
-            read = run(entry)
-        except KibitzError:
+        key = _state(entry)
+        before = held.get(entry.id)
+        if before is None or before[0] != key:  # the page asks every other second: what has not changed is not read
+            try:
+                before = key, run(entry)
+            except KibitzError:
+                before = key, None
+        library.read[entry.id] = before
+        read = before[1]
+        if read is None:
             continue
         found.append({key: read[key] for key in ("id", "name", "kind", "game", "about", "last", "changed")})
     return sorted(found, key=lambda each: -each["changed"])
+
+
+def _state(entry: Entry) -> tuple[Any, ...]:
+    """What differs once a run has been written to."""
+    if entry.kind not in FILES or entry.path is None:
+        return (entry.changed, id(entry.meta))
+    try:
+        at = entry.path.stat()
+    except OSError:
+        return ()
+    return (at.st_mtime_ns, at.st_size)
 
 
 def run(entry: Entry) -> dict[str, Any]:

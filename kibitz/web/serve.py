@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from kibitz.errors import ArtefactError
 from kibitz.web.app import app_of
@@ -14,6 +16,7 @@ from kibitz.web.library import Library
 MOST_CONNECTIONS = 300
 WAITING = 64  # connections that wait to be taken
 IDLE = 30  # seconds that a connection may say nothing
+PATIENCE = 10.0  # seconds after which we look whether a client still owes us the rest of a request
 LAST = 3  # seconds that requests have when the server stops
 
 
@@ -33,6 +36,53 @@ def bound(host: str, port: int) -> socket.socket:
     return made
 
 
+def settings(app: Any) -> Any:
+    """How uvicorn serves an app: few connections, short waits, and no word of itself."""
+    import uvicorn
+
+    return uvicorn.Config(
+        app, log_level="warning", access_log=False, limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=LAST, server_header=False, date_header=False, ws="none", lifespan="off",
+        http=patient(), h11_max_incomplete_event_size=16 << 10, proxy_headers=False,
+    )  # fmt: skip
+
+
+def patient() -> Any:
+    """The protocol of uvicorn, which by itself waits for ever for the rest of a request."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Patient(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._seen: Any = self  # no request: a client that says nothing at all
+            self.loop.call_later(PATIENCE, self._look_after)
+
+        def _look_after(self) -> None:
+            """Hang up where a request has not become whole since the last time."""
+            if self.transport is None or self.transport.is_closing():
+                return
+            cycle = self.cycle
+            owing = cycle is None or cycle.response_complete or cycle.more_body
+            if owing and self._seen is (cycle or self):
+                self.transport.close()
+                return
+            self._seen = cycle if owing else None
+            self.loop.call_later(PATIENCE, self._look_after)
+
+    return Patient
+
+
+def _open(address: str, tell: Callable[[str], None]) -> None:
+    import webbrowser
+
+    try:
+        found = webbrowser.open(address)
+    except (webbrowser.Error, OSError):
+        found = False
+    if not found:
+        tell("No browser was found here: open the address in one.")
+
+
 def serve(folder: Path, host: str, port: int, show: bool, games: Sequence[str], tell: Callable[[str], None]) -> None:
     """Serve until Ctrl-C. show: open the page in a browser; games: that the user names."""
     import uvicorn
@@ -45,21 +95,16 @@ def serve(folder: Path, host: str, port: int, show: bool, games: Sequence[str], 
     address = f"http://{name}:{port}/?token={token}"
     app = app_of(library, token, port)
     count = sum(entry.path is not None for entry in library.strategies())
-    tell(f"{count} saved strateg{'y' if count == 1 else 'ies'} in {folder}.")
+    tell(f"{count} saved strateg{'y' if count == 1 else 'ies'} in {folder.resolve()}")
     tell(f"Open  {address}\nStop with Ctrl-C.")
     if show:
-        import webbrowser
-
-        webbrowser.open(address)
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=IDLE,
-        timeout_graceful_shutdown=LAST, server_header=False, date_header=False, ws="none", lifespan="off",
-        h11_max_incomplete_event_size=16 << 10, proxy_headers=False,
-    )  # fmt: skip
+        # A browser that runs in the terminal does not return until it is left: the server does not wait for it.
+        threading.Thread(target=_open, args=(address, tell), daemon=True).start()
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(settings(app)).run(sockets=[listening])
     except KeyboardInterrupt:  # uvicorn has closed what was open
         pass
     finally:
+        tell("Stopped.")
         listening.close()
         library.pool.shutdown(wait=False, cancel_futures=True)

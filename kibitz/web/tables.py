@@ -20,6 +20,9 @@ from kibitz.evaluate.match import Agent, checked, chosen, draws
 from kibitz.evaluate.score import scored
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.toepen.rules import NUMBERS, Toepen
+from kibitz.games.toepen.teller import VERBS
+from kibitz.games.toepen.teller import events as moves_of
 from kibitz.games.views import View, view_of
 from kibitz.play.teller import teller_of
 from kibitz.web import look
@@ -32,6 +35,7 @@ IDLE = 1800.0  # seconds after which a table that nobody touches may go
 MOST_LISTED = 60  # actions that are listed one by one
 MOST_HANDS = 100_000  # of a table
 TOP = 8  # holdings of a belief that are named
+FAILED = "an opponent could not go on: leave the table, and open another"
 SIZED = re.compile(r"r(\d+)")
 
 
@@ -45,7 +49,7 @@ class Stale(KibitzError):
 
 @dataclass
 class Choice:
-    """A decision of the person."""
+    """A decision."""
 
     view: View
     action: int
@@ -64,7 +68,7 @@ class Played:
     numbers: Iterator[float]
     events: list[dict[str, Any]] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
-    notes: dict[int, list[tuple[View, list[float]]]] = field(default_factory=dict)  # by seat, of the others
+    notes: dict[int, list[tuple[Choice, list[float]]]] = field(default_factory=dict)  # by seat, of the others
     public: tuple[str, ...] = ()
     payoffs: list[float] | None = None
 
@@ -83,6 +87,7 @@ class Table:
         self.hands, self.score, self.squares = 0, 0.0, 0.0
         self.reviewed: tuple[int, dict[str, Any]] | None = None
         self.touched = 0.0
+        self.failed = False  # an opponent did not answer: whoever is to act there, it is not the person
         self.help = self.teller.help(View(0, (), (), ("call",)))
         self.now = self._dealt()
 
@@ -116,9 +121,15 @@ class Table:
             if turn == now.seat:
                 return now
             agent, view = self.opponents[seating[turn] - 1], view_of(self.rules, now.state, turn)
-            probabilities = checked(agent, view)
-            now.notes[turn].append((view, probabilities))
-            self._take(now, turn, view.choices[chosen(probabilities, next(now.numbers))])
+            try:
+                probabilities = checked(agent, view)
+            except Exception:
+                self.failed = True
+                raise
+            at = chosen(probabilities, next(now.numbers))
+            choice = Choice(view, at, len(now.events), calm_words(now.state, turn))
+            now.notes[turn].append((choice, probabilities))
+            self._take(now, turn, view.choices[at])
         self._over(now, seating)
         return now
 
@@ -128,11 +139,15 @@ class Table:
         self._hear(now, turn, calm)
 
     def _hear(self, now: Played, mover: int, calm: dict[str, str] | None = None) -> None:
-        """Write down what is new to all: the first word is the mover's, what comes with it is nobody's."""
+        """Write down what is new to all: the first word is the mover's, what comes with it is nobody's, or, in
+        Toepen, where moves without a choice are made at once, his whose turn it was."""
         public = view_of(self.rules, now.state, now.seat).public
+        movers = [mover, *[CHANCE] * len(public)]
+        if isinstance(self.rules, Toepen) and all(word in VERBS or word in NUMBERS for word in public):
+            movers = [event.seat for event in moves_of(public)][len(now.public) :]
         for k, word in enumerate(public[len(now.public) :]):
             text = (calm or {}).get(word, self._said(word))
-            now.events.append({"seat": mover if k == 0 else CHANCE, "word": word, "text": text})
+            now.events.append({"seat": movers[k], "word": word, "text": text})
         now.public = public
 
     def _over(self, now: Played, seating: Sequence[int]) -> None:
@@ -150,6 +165,8 @@ class Table:
     def act(self, hand: int, decision: int, action: str) -> None:
         """Take an action. hand, decision: where the client thinks that the table stands."""
         now = self.now
+        if self.failed:
+            raise GameError(FAILED)
         if now.payoffs is not None or hand != now.number or decision != len(now.choices):
             raise Stale("that decision was taken already")
         view = view_of(self.rules, now.state, now.seat)
@@ -163,6 +180,8 @@ class Table:
 
     def next(self, hand: int) -> None:
         """Deal the next hand. hand: the one that is over."""
+        if self.failed:
+            raise GameError(FAILED)
         if self.now.payoffs is None or hand != self.now.number:
             raise Stale("that hand is not over, or the next one is dealt already")
         if self.hands >= MOST_HANDS:
@@ -178,6 +197,7 @@ class Table:
         """All that the person's seat knows, as plain data."""
         now = self.now
         over = now.payoffs is not None
+        done = over or self.failed
         view = view_of(self.rules, now.state, now.seat)
         tally = scored(self.hands, self.score, self.squares)
         return {
@@ -185,7 +205,7 @@ class Table:
             "seat": now.seat, "players": self.players, "names": self.names(now.number), "private": list(view.private),
             "events": now.events,
             "facts": facts_of(now.state), "paid": paid_of(now.state), "over": over,
-            "actions": [] if over else self._offered(view), "sizes": None if over else sizes_of(view),
+            "actions": [] if done else self._offered(view), "sizes": None if done else sizes_of(view),
             "payoff": now.payoffs[now.seat] if now.payoffs is not None else None,
             "score": {"hands": self.hands, "total": self.score, **tally.data()},
             "help": self.help, "strategies": [held.entry.id for held in self.strategies],
@@ -226,10 +246,15 @@ class Table:
             if len(view.actions) > MOST_LISTED:
                 continue
             p = rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
-            said = [event["text"] for event in now.events[: choice.said]]
-            found.append({"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in view.actions],
-                          "names": list(view.actions), "p": p, "chosen": choice.action})  # fmt: skip
+            found.append(self._row(now, choice, p))
         return found
+
+    def _row(self, now: Played, choice: Choice, p: list[float]) -> dict[str, Any]:
+        """A decision as a review shows it."""
+        actions = choice.view.actions
+        said = [event["text"] for event in now.events[: choice.said]]
+        return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
+                "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
     def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
@@ -241,7 +266,9 @@ class Table:
         except GameError:  # more hands than can be listed
             at = None
         if at is None:
-            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps)))
+            # Of the person's last decision: at the end of a hand of tricks nothing is left to be believed.
+            before = len(now.choices[-1].view.public) if now.choices else len(steps)
+            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
             return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
         held = at[now.seat]
         name = next((cell["name"] for cell in held["cells"] if cell["name"] in _namings(own)), " ".join(own))
@@ -256,8 +283,7 @@ class Table:
             private = view_of(self.rules, now.state, seat).private
             if not private or (f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now)):
                 continue
-            rows = [{"actions": [self.teller.action(a) for a in view.actions], "p": p}
-                    for view, p in notes if len(view.actions) <= MOST_LISTED]  # fmt: skip
+            rows = [self._row(now, choice, p) for choice, p in notes if len(choice.view.actions) <= MOST_LISTED]
             found.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
         return found
 
@@ -309,7 +335,8 @@ class Tables:
             self.library.searcher(id.removeprefix("search:"), seconds) if id.startswith("search:") else each.agent
             for id, each in zip(named, held, strict=True)
         ]
-        seed = secrets.randbelow(1 << 32) if seed is None else seed
+        # All 64 bits that deals come from: fewer could be tried one by one by who has seen a few hands.
+        seed = secrets.randbits(64) if seed is None else seed
         table = Table(secrets.token_urlsafe(9), held, agents, seed)
         table.touched = self.clock()
         with self._lock:

@@ -10,8 +10,11 @@ let leave = null;
 let current = "";
 let before = "";
 
+// An address may be anything; what is no text stays as it is, and leads to a sentence.
+function decoded(part) { try { return decodeURIComponent(part); } catch { return part; } }
+
 async function show() {
-  const parts = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const parts = location.pathname.split("/").filter(Boolean).map(decoded);
   const name = VIEWS[parts[0]] ? parts[0] : "look";
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "page");

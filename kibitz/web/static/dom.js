@@ -69,13 +69,16 @@ export const chips = (x) => `${x < 0 ? "−" : x > 0 ? "+" : ""}${Math.abs(x).to
 const GAMES = { leduc: "Leduc hold'em", kuhn: "Kuhn poker", rhode_island: "Rhode Island hold'em", toepen: "Toepen", liars_dice: "Liar's Dice",
   "poker(file=holdem.limit.2p)": "Limit hold'em, 2 seats", "poker(file=holdem.limit.3p)": "Limit hold'em, 3 seats",
   "poker(file=holdem.nolimit.2p)": "No-limit hold'em, 2 seats", "poker(file=leduc)": "Leduc (definition)", "poker(file=kuhn)": "Kuhn (definition)" };
-export const gameName = (spec) => GAMES[spec] || spec;
+export const gameName = (spec) => {
+  const [, name, more] = /^(\w+)\((.*)\)$/.exec(spec) || [];
+  return GAMES[spec] || (GAMES[name] ? `${GAMES[name]} (${more})` : spec);
+};
 
 // Cards
 
 const SUITS = { s: ["♠", "spades"], h: ["♥", "hearts"], d: ["♦", "diamonds"], c: ["♣", "clubs"] };
 const RANKS = { T: "10" };
-export const isCards = (word) => /^([2-9TJQKA][shdc])+$/.test(word);
+export const isCards = (word) => /^[2-9TJQKA][shdc]( ?[2-9TJQKA][shdc])*$/.test(word);
 export const cardsOf = (word) => word.match(/[2-9TJQKA][shdc]/g) || [];
 export function cardText(word) {
   if (!isCards(word)) return word;
@@ -122,7 +125,7 @@ export function split(p, of) {
 export function bars(labels, p, of, options = {}) {
   return h("div", { class: "bars" }, labels.map((label, k) => (p[k] === null || p[k] === undefined) ? null :
     h("div", { class: `bar${options.chosen === k ? " chosen" : ""}` },
-      h("span", { class: "barname" }, wordNode(label), options.chosen === k ? h("span", { class: "mark" }, " you") : null),
+      h("span", { class: "barname" }, wordNode(label), options.chosen === k ? h("span", { class: "mark" }, options.who || "you") : null),
       h("span", { class: "track" }, h("span", { class: "fill", vars: { "--w": `${(100 * p[k]).toFixed(2)}%`, "--c": of[k] } })),
       h("span", { class: "num" }, percent(p[k])),
       options.values ? h("span", { class: "num wide" }, options.values[k] === null || options.values[k] === undefined ? "" : signed(options.values[k])) : null)));
@@ -151,8 +154,10 @@ export function grid(cells, layout, options) {
   } else {
     names = cells.map((cell) => cell.name);
     const suits = new Set(names.filter((n) => isCards(n) && n.length === 2).map((n) => n[1]));
-    const width = suits.size > 1 && names.length > 8 && names.every((n) => isCards(n) && n.length === 2) ? new Set(names.map((n) => n[0])).size : Math.min(names.length, 13);
-    if (suits.size > 1 && names.length > 8) names = [...names].sort((a, b) => "shdc".indexOf(a[1]) - "shdc".indexOf(b[1]));
+    const long = Math.max(...names.map((name) => name.length), 0) > 4;  // several cards, or a word
+    made.classList.toggle("words", long);
+    const width = long ? Math.min(names.length, window.innerWidth < 560 ? 2 : 5) : suits.size > 1 && names.length > 8 && names.every((n) => isCards(n) && n.length === 2) ? new Set(names.map((n) => n[0])).size : Math.min(names.length, 13);
+    if (!long && suits.size > 1 && names.length > 8) names = [...names].sort((a, b) => "shdc".indexOf(a[1]) - "shdc".indexOf(b[1]));
     made.style.setProperty("--n", Math.max(width, 1));
     made.dataset.width = Math.max(width, 1);
   }

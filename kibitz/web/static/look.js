@@ -13,7 +13,9 @@ const address = (id, path, query) => {
 
 export async function look(main, parts, query) {
   const mine = ++asked;
+  const late = () => mine !== asked || document.body.dataset.view !== "look";  // something else was chosen meanwhile
   if (!shelf || !parts.length) shelf = (await api("library")).strategies;
+  if (late()) return;
   if (!parts.length) {
     const first = shelf.find((each) => each.kind !== "made") || shelf[0];
     return go(address(first.id, []), true);
@@ -25,16 +27,17 @@ export async function look(main, parts, query) {
   path.forEach((word) => search.append("step", word));
   if (other) search.set("with", other);
   if (deal !== null) search.set("deal", deal);
-  if (query.get("view") === "list") return list(main, id, query);
+  if (query.get("view") === "list") return list(main, id, query, late);
   main.setAttribute("aria-busy", "true");
-  if (!main.firstChild) main.append(frame(id, other, path, query), h("p", { class: "waiting" }, "Reading the strategy…"));
+  if (!main.firstChild) main.append(frame(id, other, path, query), h("p", { class: "waiting" }, "Reading the strategy… The first time that can take half a minute."));
   let node;
   try { node = await api(`look/${encodeURIComponent(id)}?${search}`); } catch (error) {
+    if (late()) return;
     main.removeAttribute("aria-busy");
     main.replaceChildren(frame(id, other, path, query), problem(error, path.length ? address(id, [], { with: other }) : null));
     return;
   }
-  if (mine !== asked) return;
+  if (late()) return;
   main.removeAttribute("aria-busy");
   const held = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.key : null;
   main.replaceChildren(frame(id, other, path, query), crumbs(node, id, other, deal), body(node, id, other, deal));
@@ -42,7 +45,7 @@ export async function look(main, parts, query) {
   if (again) again.focus({ preventScroll: true });
   document.title = `${node.name} · kibitz`;
   say(`${node.kind === "decision" ? `Seat ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Cards come"}`);
-  if (node.why.startsWith("being")) setTimeout(() => { if (mine === asked) look(main, parts, query); }, 1500);
+  if (node.why.startsWith("being")) setTimeout(() => { if (!late()) look(main, parts, query); }, 1500);
 }
 
 function options(selected, filter, empty) {
@@ -203,14 +206,16 @@ function body(node, id, other, deal) {
 
 // All infosets as a list
 
-async function list(main, id, query) {
+async function list(main, id, query, late) {
   const seat = query.get("seat") || "0", text = query.get("text") || "", page = Number(query.get("page") || 0);
   const to = (more) => address(id, [], { view: "list", seat, text, page, ...more });
   const head = frame(id, null, [], query);
   let data;
   try { data = await api(`infosets/${encodeURIComponent(id)}?${new URLSearchParams({ seat, text, page })}`); } catch (error) {
-    main.replaceChildren(head, problem(error)); return;
+    if (!late()) main.replaceChildren(head, problem(error));
+    return;
   }
+  if (late()) return;
   const form = h("form", { class: "bar-top", onsubmit: (event) => { event.preventDefault(); go(to({ text: event.target.elements.text.value, page: 0 })); } },
     h("label", { class: "field" }, h("span", {}, "Infosets that contain"), h("input", { name: "text", value: text, maxLength: 80, autocomplete: "off" })),
     h("label", { class: "field" }, h("span", {}, "Seat"), h("select", { onchange: (event) => go(to({ seat: event.target.value, page: 0 })) }, Array.from({ length: data.seats }, (_, k) => h("option", { value: String(k), selected: String(k) === seat }, String(k))))),

@@ -6,13 +6,21 @@ let review = null;
 let busy = false;
 let host = null;
 
+// Whether an answer comes too late: the page shows something else by now.
+const elsewhere = (id) => location.pathname !== `/play/table/${encodeURIComponent(id)}`;
+
 export async function play(main, parts, query) {
   host = main;
   if (parts[0] !== "table" || !parts[1]) { table = null; await lobby(main, query); return leave; }
   if (!table || table.id !== parts[1]) {
     review = null;
-    try { table = await api(`tables/${encodeURIComponent(parts[1])}`); } catch (error) {
-      main.replaceChildren(problem(error, "/play")); return leave;
+    try {
+      const found = await api(`tables/${encodeURIComponent(parts[1])}`);
+      if (elsewhere(parts[1])) return leave;
+      table = found;
+    } catch (error) {
+      if (!elsewhere(parts[1])) main.replaceChildren(problem(error, "/play"));
+      return leave;
     }
   }
   document.title = `${gameName(table.game)} · kibitz`;
@@ -31,7 +39,9 @@ const RULES = {
   toepen: "Four cards, and only the last trick counts.", liars_dice: "Bid on all dice, or call the liar.",
 };
 async function lobby(main, query) {
+  const here = location.pathname + location.search;
   const { strategies, games } = await api("library");
+  if (here !== location.pathname + location.search) return;
   const game = games.includes(query.get("game")) ? query.get("game") : games[0];
   const seats = /3p|players=3/.test(game) ? 2 : 1;
   const fit = strategies.filter((each) => each.game === game);
@@ -48,10 +58,11 @@ async function lobby(main, query) {
     button.textContent = "Opening the strategy…";
     const opponents = Array.from({ length: seats }, (_, k) => form.elements[`opponent${k}`].value);
     try {
-      table = await api("tables", { opponents: new Set(opponents).size === 1 ? [opponents[0]] : opponents });
-      review = null;
+      const found = await api("tables", { opponents: new Set(opponents).size === 1 ? [opponents[0]] : opponents });
+      if (!form.isConnected) return;
+      [table, review] = [found, null];
       go(`/play/table/${encodeURIComponent(table.id)}`);
-    } catch (error) { button.disabled = false; button.textContent = "Sit down"; say(error.message); form.append(problem(error)); }
+    } catch (error) { button.disabled = false; button.textContent = "Sit down"; say(error.message); form.querySelectorAll(".problem").forEach((old) => old.remove()); form.append(problem(error)); }
   } }, h("h2", {}, gameName(game)), h("p", { class: "hint" }, RULES[game] || "You change seats from hand to hand."), pickers,
     h("p", {}, h("button", { class: "main", type: "submit" }, "Sit down")));
   main.replaceChildren(h("div", { class: "lobby" }, h("h1", {}, "Play"), h("nav", { class: "games", "aria-label": "Games" }, games.map((spec) =>
@@ -65,7 +76,7 @@ async function lobby(main, query) {
 const letter = (label) => ({ fold: "f", call: "c", check: "c", raise: "r", bet: "r", pass: "p" })[label] || "";
 
 function keys(event) {
-  if (!table || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (!table || event.repeat || event.metaKey || event.ctrlKey || event.altKey) return;
   if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
   const onControl = ["BUTTON", "A", "SUMMARY"].includes(event.target.tagName);
   if (table.over && (event.key === "n" || (event.key === "Enter" && !onControl))) { event.preventDefault(); next(); return; }
@@ -79,15 +90,24 @@ async function change(path, body) {
   if (busy) return;
   busy = true;
   host.querySelectorAll(".moves button").forEach((each) => each.setAttribute("aria-disabled", "true"));
-  const hand = table.hand;
+  const { id, hand } = table;
+  const at = `tables/${encodeURIComponent(id)}`;
   try {
-    table = await api(`tables/${encodeURIComponent(table.id)}/${path}`, body);
+    let found;
+    // Another window may have acted at this table: then we show how it stands.
+    try { found = await api(`${at}/${path}`, body); } catch (error) { if (error.status !== 409) throw error; found = await api(at); }
+    if (!table || table.id !== id) return;
+    table = found;
     if (table.hand !== hand) review = null;
+    if (elsewhere(id)) return;
     draw();
     announce();
     if (table.over) fetchReview();
   } catch (error) {
-    if (error.status === 409) { table = await api(`tables/${encodeURIComponent(table.id)}`); draw(); } else { say(error.message); if (error.status === 404) host.replaceChildren(problem(error, "/play")); }
+    if (elsewhere(id)) return;
+    if (error.status === 404) { host.replaceChildren(problem(error, "/play")); return; }
+    draw();
+    host.querySelector(".moves").append(problem(error));
   } finally { busy = false; }
 }
 const act = (action) => change("act", { hand: table.hand, decision: table.decision, action });
@@ -99,8 +119,13 @@ function announce() {
 }
 
 async function fetchReview() {
-  const hand = table.hand;
-  try { const found = await api(`tables/${encodeURIComponent(table.id)}/review`); if (table && table.hand === hand) { review = found; draw(); } } catch (error) { say(error.message); }
+  const { id, hand } = table;
+  try {
+    const found = await api(`tables/${encodeURIComponent(id)}/review`);
+    if (!table || table.id !== id || table.hand !== hand) return;
+    review = found;
+    if (!elsewhere(id)) draw();
+  } catch (error) { say(error.message); }
 }
 
 function score() {
@@ -186,6 +211,8 @@ function showWord(event) {
   return h("span", {}, `${Number(match[1]) === table.seat ? "you show" : `seat ${match[1]} shows`} `, wordNode(match[2]));
 }
 
+const after = (words) => h("p", { class: "hint" }, words.length ? ["after ", words.map((word, k) => [k ? " " : "", wordNode(word)])] : "at the beginning");
+
 function reviewPanel() {
   const box = h("section", { class: "panel review", "aria-label": "What the profile would have done" }, h("h2", {}, "In your place"));
   if (!table.over) { box.append(h("p", { class: "hint" }, "After the hand: what the profile would have done in your place, and what it believed.")); return box; }
@@ -193,7 +220,7 @@ function reviewPanel() {
   box.append(h("p", { class: "hint" }, `What ${review.name} would have done, with your cards.`));
   if (!review.would.length) box.append(h("p", {}, "You had nothing to decide."));
   for (const each of review.would) {
-    box.append(h("div", { class: "decision" }, h("p", { class: "hint" }, each.after.length ? ["after ", each.after.map((word, k) => [k ? " " : "", wordNode(word)])] : "at the beginning"),
+    box.append(h("div", { class: "decision" }, after(each.after),
       bars(each.actions, each.p, colours(each.names), { chosen: each.chosen })));
   }
   const belief = review.belief;
@@ -209,7 +236,9 @@ function reviewPanel() {
   for (const shown of review.shown) {
     if (!shown.rows.length) continue;
     box.append(h("h2", {}, `${shown.name} with `, h("span", {}, shown.held.map(cardText).join(" "))));
-    for (const row of shown.rows) box.append(bars(row.actions, row.p, colours(row.actions)));
+    for (const row of shown.rows) {
+      box.append(h("div", { class: "decision" }, after(row.after), bars(row.actions, row.p, colours(row.names), { chosen: row.chosen, who: "it" })));
+    }
   }
   return box;
 }
@@ -222,6 +251,6 @@ function draw() {
     h("div", { class: "tablemain" }, h("div", { class: "felt" }, h("div", { class: "others" }, others.map(seatBox)), middle(), seatBox(table.seat)), moves()),
     h("div", { class: "beside" }, log(), reviewPanel()),
     h("details", { class: "panel rules" }, h("summary", {}, "Rules and keys"), h("p", { class: "pre" }, table.help), h("p", { class: "hint" }, "Keys: f fold, c check or call, r bet or raise, numbers for all actions in order, n for the next hand."),
-      h("p", {}, h("button", { class: "quiet", type: "button", onclick: async () => { await api(`tables/${encodeURIComponent(table.id)}`, undefined, "DELETE"); table = null; go("/play"); } }, "Leave the table")))));
+      h("p", {}, h("button", { class: "quiet", type: "button", onclick: async () => { try { await api(`tables/${encodeURIComponent(table.id)}`, undefined, "DELETE"); } catch { /* it goes by itself */ } table = null; go("/play"); } }, "Leave the table")))));
   if (held) { const again = document.getElementById(held); if (again) again.focus({ preventScroll: true }); }
 }

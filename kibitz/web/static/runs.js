@@ -86,7 +86,9 @@ function match(run) {
 }
 
 async function exact(main, query) {
+  const here = location.pathname + location.search;
   const { strategies } = await api("library");
+  if (here !== location.pathname + location.search) return;
   const ids = query.getAll("id");
   const games = [...new Set(strategies.map((each) => each.game))].filter((game) => strategies.filter((each) => each.game === game).length > 1);
   const game = query.get("game") || games[0];
