@@ -14,8 +14,9 @@ from kibitz.cli.watch import Watch, say
 if TYPE_CHECKING:
     from kibitz.tournaments import Check, Solution, Tournament
 
-# Seconds of a core that a state takes until the tolerance is met, by players: aarch64, two cores.
-SECONDS = {2: 0.05, 3: 0.5, 4: 4.0}
+# Seconds of a core that a state takes until the tolerance is met, by players: aarch64, two cores. Of four, over a
+# sample of deals, until values move by some tenths of a percent of the first prize (x86_64, 84 states).
+SECONDS = {2: 0.05, 3: 0.5, 4: 6.0}
 
 
 def tournament(
@@ -52,7 +53,9 @@ def tournament(
     player by himself: what could he win more if the others stay with their strategies?
 
     Ctrl-C keeps what is done, and the same command goes on from there. Three players need the table of three hands,
-    which is made first (about ten minutes, once). `kibitz pushfold --tournament DIR --stacks ...` shows the charts.
+    which is made first (about ten minutes, once). Four players go by a sample of deals, and their values settle
+    to some tenths of a percent of the first prize only: --until 0.003.
+    `kibitz pushfold --tournament DIR --stacks ...` shows the charts.
 
     \b
     Examples:
