@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from acpc_tables import LONG, hands_of, in_threads, joined, whole
 from no_limit import AnySize, small_file
+from test_row_experts import TINY
 
 import kibitz
 from kibitz.evaluate.match import chosen, draws
@@ -29,20 +30,6 @@ from kibitz.stitch import dynamic, static
 
 HANDS = 50
 LEDUC, FORM, RHODE = "leduc", "poker(file=leduc)", "rhode_island(ranks=4, suits=2)"
-TINY = """GAMEDEF
-limit
-numPlayers = 3
-numRounds = 2
-blind = 1 2 0
-raiseSize = 2 2
-firstPlayer = 3 1
-maxRaises = 2 1
-numSuits = 2
-numRanks = 4
-numHoleCards = 1
-numBoardCards = 0 1
-END GAMEDEF
-"""
 OWN = '''"""A card each; the first to act names a number, the other answers."""
 from kibitz import CHANCE, TERMINAL
 
