@@ -102,12 +102,11 @@ class PokerOperator(PokerLayout):
         shape, lanes = (int(np.diff(table.group_node).max()), self._longest[0]), int(np.diff(table.group_lane).max())
         buckets = (int(table.width.max()), self._longest[1]) if self.buckets is not None else (0, 0)
         wide = shape if dtype == np.float64 else (0, 0)
-        classes = int(np.diff(table.board_class).max())
-        space = max(shape[1] + 54 * lanes, (2 * classes + 53) * PAST)
+        space = max(shape[1] + lanes, (int(np.diff(table.board_hand).max(initial=0)) + 53) * PAST)
+        padded = (shape[0], shape[1] + PAST)
         return Room(
-            np.zeros((shape[0], shape[1] + PAST), dtype), np.zeros(shape, dtype), np.zeros(wide, dtype),
-            np.zeros(space, dtype), np.zeros(buckets, dtype),
-            np.zeros((1, table.children.shape[1]), np.int32),
+            np.zeros(padded, dtype), np.zeros(padded, dtype), np.zeros(wide, dtype), np.zeros(space, dtype),
+            np.zeros(buckets, dtype), np.zeros((1, table.children.shape[1]), np.int32),
         )  # fmt: skip
 
     def plan(self, strategy: Floats) -> Floats:

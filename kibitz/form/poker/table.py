@@ -286,7 +286,7 @@ def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
     }
     if deal.definition.hole == 1:
         hands = {"board_hand": np.zeros(1, np.int64), "hand_class": none, "hand_card": np.zeros((0, 2), np.uint8)}
-        return {**found, **hands, "hand_low": none, "hand_high": none}
+        return {**found, **hands, "hand_high": none, "class_hand": none}
     return {
         **found,
         "board_hand": _joined([r.board_hand for r in rounds], hand_start),
@@ -294,9 +294,16 @@ def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
             [r.hand_class - np.repeat(r.board_class[:-1], np.diff(r.board_hand)) for r in rounds]
         ).astype(np.uint32),
         "hand_card": np.concatenate([r.hands for r in rounds]),
-        "hand_low": np.concatenate([r.hand_low for r in rounds]).astype(np.uint32),
         "hand_high": np.concatenate([r.hand_high for r in rounds]).astype(np.uint32),
+        "class_hand": np.concatenate([_first_hands(r) for r in rounds]).astype(np.uint32),
     }
+
+
+def _first_hands(round_: Round) -> Ints:
+    """[classes]  the first hand of each class, counted from the first of its board."""
+    _, first = np.unique(round_.hand_class, return_index=True)
+    found: Ints = first - round_.board_hand[round_.board_of_class]
+    return found
 
 
 def _ties(rounds: tuple[Round, ...]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from kibitz.kernels.barrier import claim, meet
 from kibitz.kernels.jit import U64, kernel, part
-from kibitz.kernels.poker.passes import FOLD, boards_of, ends, hand_on, lanes_of, locate, pieces_of, reaches, root_of
+from kibitz.kernels.poker.ends import ends
+from kibitz.kernels.poker.passes import FOLD, boards_of, hand_on, lanes_of, locate, pieces_of, reaches, root_of
 from kibitz.kernels.sequence.cfr import discount
 
 COPIED = 1 << 16  # numbers that a thread copies at a time

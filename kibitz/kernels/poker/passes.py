@@ -22,10 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.kernels.jit import ONE, U64, part
-from kibitz.kernels.vectors import LANES, add, constant, load, multiply, store, subtract
 
-CARDS = U64(52)
-FEW = U64(8)  # lanes; below, sums over hands of two cards are faster lane by lane
 FOLD, SHOWDOWN, EXIT = 2, 3, 4  # kinds of node beside the seats 0 and 1
 
 
@@ -48,8 +45,8 @@ class PokerTable(NamedTuple):
     board_hand: np.ndarray  # int64[boards+1]
     hand_class: np.ndarray  # uint32[hands]  counted from the board's first class
     hand_card: np.ndarray  # uint8[hands, 2]
-    hand_low: np.ndarray  # uint32[hands]
-    hand_high: np.ndarray  # uint32[hands]
+    hand_high: np.ndarray  # uint32[hands]  behind the hands of its strength, counted from the board's first
+    class_hand: np.ndarray  # uint32[classes]  the first hand of a class, counted from the board's first
     # Betting. Nodes of a group are counted from its first; what differs by lane is found from `node_lane` on.
     group_node: np.ndarray  # int64[groups+1]
     group_lane: np.ndarray  # int64[groups+1]  first lane, all lanes numbered on
@@ -78,10 +75,11 @@ class PokerTable(NamedTuple):
 class Room(NamedTuple):
     """Working space of one thread: vectors over the classes of a board and lanes for all nodes of a group."""
 
-    reach: np.ndarray  # [nodes, classes x lanes + 16]  vectors of sixteen are read, which may go past the last lane
-    value: np.ndarray  # [nodes, classes x lanes]
+    # Vectors of sixteen are read and written, which may go past the last lane.
+    reach: np.ndarray  # [nodes, classes x lanes + 16]
+    value: np.ndarray  # [nodes, classes x lanes + 16]
     total: np.ndarray  # [nodes, classes x lanes]  for gradients; else empty
-    space: np.ndarray  # [(classes + 54) x lanes, (2 classes + 53) x 16 or more]  running sums
+    space: np.ndarray  # [(classes + 1) x lanes, (hands + 53) x 16 or more]  running sums
     gathered: np.ndarray  # [actions of a seat, buckets x lanes]  with buckets
     lines: np.ndarray  # int32[1, most actions]
 
@@ -211,246 +209,3 @@ def take_back(table, level, group, board, root_value, value):
             for x in range(count):
                 value[k, above + x] += carry * root_value[at + x]
             at += there
-
-
-@part
-def folded(first, n, lanes, size, stake, stakes, reach, slot, value, k, space):
-    """value[k] where someone folded, with hands of one card: the stake times the other's reach with all other cards."""
-    kind = value.dtype.type
-    if lanes == ONE:
-        total = kind(0.0)
-        for c in range(n):
-            total += kind(size[first + c]) * reach[slot, c]
-        chips = kind(stake[stakes])
-        for c in range(n):
-            value[k, c] = chips * (total - reach[slot, c])
-        return
-    for x in range(lanes):
-        space[x] = kind(0.0)
-    for c in range(n):
-        hands = kind(size[first + c])
-        for x in range(lanes):
-            space[x] += hands * reach[slot, c * lanes + x]
-    for c in range(n):
-        for x in range(lanes):
-            chips = kind(stake[stakes + x])
-            value[k, c * lanes + x] = chips * (space[x] - reach[slot, c * lanes + x])
-
-
-@part
-def shown(first, n, lanes, size, tie_class, first_tie, ties, stake, stakes, reach, slot, value, k, space):
-    """value[k] at a showdown, with hands of one card: the stake times the other's reach with the cards one beats, less
-    that with those that beat one.
-
-    Classes are in order of strength, so both are differences of running sums; one's own card is a tie. Classes of one
-    strength follow one another and are worth the same.
-    """
-    kind = value.dtype.type
-    if lanes == ONE:
-        total = kind(0.0)
-        for c in range(n):
-            space[c] = total
-            total += kind(size[first + c]) * reach[slot, c]
-        space[n] = total
-        chips = kind(stake[stakes])
-        for t in range(ties):
-            low = U64(tie_class[first_tie + t])
-            high = U64(tie_class[first_tie + t + ONE])
-            worth = chips * (space[low] + space[high] - total)
-            for c in range(low, high):
-                value[k, c] = worth
-        return
-    for x in range(lanes):
-        space[x] = kind(0.0)
-    for c in range(n):
-        hands = kind(size[first + c])
-        for x in range(lanes):
-            space[(c + ONE) * lanes + x] = space[c * lanes + x] + hands * reach[slot, c * lanes + x]
-    for t in range(ties):
-        low = U64(tie_class[first_tie + t])
-        high = U64(tie_class[first_tie + t + ONE])
-        for x in range(lanes):
-            chips = kind(stake[stakes + x])
-            below = space[low * lanes + x]
-            not_above = space[high * lanes + x]
-            value[k, low * lanes + x] = chips * (below + not_above - space[n * lanes + x])
-        for c in range(low + ONE, high):
-            for x in range(lanes):
-                value[k, c * lanes + x] = value[k, low * lanes + x]
-
-
-@part
-def folded_lane(lo, hi, lanes, x, hand_class, hand_card, stake, reach, slot, value, k, space):
-    """`folded_two` for lane x alone: with few lanes a sum in a register is faster than a vector of them."""
-    kind = value.dtype.type
-    for card in range(CARDS):
-        space[card] = kind(0.0)
-    total = kind(0.0)
-    for h in range(lo, hi):
-        r = reach[slot, U64(hand_class[h]) * lanes + x]
-        total += r
-        space[U64(hand_card[h, 0])] += r
-        space[U64(hand_card[h, 1])] += r
-    chips = kind(stake)
-    for h in range(lo, hi):
-        c = U64(hand_class[h]) * lanes + x
-        gone = space[U64(hand_card[h, 0])] + space[U64(hand_card[h, 1])] - reach[slot, c]
-        value[k, c] = chips * (total - gone)
-
-
-@part
-def shown_lane(lo, hi, lanes, x, hand_class, hand_card, hand_low, hand_high, stake, reach, slot, value, k, space):
-    """`shown_two` for lane x alone."""
-    kind = value.dtype.type
-    chips = kind(stake)
-    m = hi - lo
-    for weaker in range(2):
-        for card in range(CARDS):
-            space[card] = kind(0.0)
-        total = kind(0.0)
-        h = U64(0)
-        while h < m:
-            at = lo + h if weaker else hi - ONE - h
-            ties = U64(hand_high[at] - hand_low[at])
-            for j in range(h, h + ties):
-                i = lo + j if weaker else hi - ONE - j
-                met = total - space[U64(hand_card[i, 0])] - space[U64(hand_card[i, 1])]
-                c = U64(hand_class[i])
-                if weaker:
-                    value[k, c * lanes + x] = chips * (met - space[CARDS + c])
-                else:
-                    space[CARDS + c] = met
-            for j in range(h, h + ties):
-                i = lo + j if weaker else hi - ONE - j
-                r = reach[slot, U64(hand_class[i]) * lanes + x]
-                total += r
-                space[U64(hand_card[i, 0])] += r
-                space[U64(hand_card[i, 1])] += r
-            h += ties
-
-
-@part
-def folded_two(lo, hi, n, lanes, hand_class, hand_card, stake, stakes, reach, slot, value, k, space):
-    """As `folded`, with hands of two cards, lo to hi - 1: the other holds neither. The hand itself holds both.
-
-    n: classes of the board. Lanes go sixteen at a time, as vectors (`kernels/vectors.py`): a loop over lanes stays
-    scalar, for the compiler cannot rule out that sums overlap. What is read past the last lane is left out again.
-    """
-    if lanes < FEW:
-        for x in range(lanes):
-            folded_lane(lo, hi, lanes, x, hand_class, hand_card, stake[stakes + x], reach, slot, value, k, space)
-        return
-    comes, found = reach[slot], value[k]
-    none = constant(space, 0.0)
-    chips, values = CARDS * LANES, (CARDS + ONE) * LANES
-    for first in range(U64(0), lanes, LANES):
-        count = min(LANES, lanes - first)
-        put_stakes(space, chips, stake, stakes + first, count)
-        for c in range(CARDS):
-            store(space, c * LANES, none)
-        total = none
-        for h in range(lo, hi):
-            r = load(comes, U64(hand_class[h]) * lanes + first)
-            one = U64(hand_card[h, 0]) * LANES
-            two = U64(hand_card[h, 1]) * LANES
-            total = add(total, r)
-            store(space, one, add(load(space, one), r))
-            store(space, two, add(load(space, two), r))
-        for h in range(lo, hi):
-            c = U64(hand_class[h])
-            both = add(load(space, U64(hand_card[h, 0]) * LANES), load(space, U64(hand_card[h, 1]) * LANES))
-            gone = subtract(both, load(comes, c * lanes + first))
-            store(space, values + c * LANES, multiply(load(space, chips), subtract(total, gone)))
-        for c in range(n):
-            for x in range(count):
-                found[c * lanes + first + x] = space[values + c * LANES + x]
-
-
-@part
-def put_stakes(space, at, stake, first, count):
-    """The stakes of some lanes, and 0 behind them."""
-    for x in range(LANES):
-        space[at + x] = stake[first + x] if x < count else 0.0
-
-
-@part
-def shown_two(lo, hi, n, lanes, hand_class, hand_card, hand_low, hand_high, stake, stakes, reach, slot, value, k,
-              space):  # fmt: skip
-    """As `shown`, with hands of two cards in order of strength: running sums of all, and by card."""
-    if lanes < FEW:
-        for x in range(lanes):
-            shown_lane(lo, hi, lanes, x, hand_class, hand_card, hand_low, hand_high, stake[stakes + x], reach, slot,
-                       value, k, space)  # fmt: skip
-        return
-    comes, found = reach[slot], value[k]
-    none = constant(space, 0.0)
-    m = hi - lo
-    chips, met = CARDS * LANES, (CARDS + ONE) * LANES
-    values = met + n * LANES
-    for first in range(U64(0), lanes, LANES):
-        count = min(LANES, lanes - first)
-        put_stakes(space, chips, stake, stakes + first, count)
-        # What stronger hands take, from the strongest down; then what weaker ones give, from the weakest up.
-        for weaker in range(2):
-            for c in range(CARDS):
-                store(space, c * LANES, none)
-            total = none
-            h = U64(0)
-            while h < m:
-                at = lo + h if weaker else hi - ONE - h
-                # Hands that tie are looked at together: first read, then counted.
-                ties = U64(hand_high[at] - hand_low[at])
-                for j in range(h, h + ties):
-                    i = lo + j if weaker else hi - ONE - j
-                    c = U64(hand_class[i]) * LANES
-                    left = subtract(total, load(space, U64(hand_card[i, 0]) * LANES))
-                    left = subtract(left, load(space, U64(hand_card[i, 1]) * LANES))
-                    if weaker:
-                        store(space, values + c, multiply(load(space, chips), subtract(left, load(space, met + c))))
-                    else:
-                        store(space, met + c, left)
-                for j in range(h, h + ties):
-                    i = lo + j if weaker else hi - ONE - j
-                    r = load(comes, U64(hand_class[i]) * lanes + first)
-                    one = U64(hand_card[i, 0]) * LANES
-                    two = U64(hand_card[i, 1]) * LANES
-                    total = add(total, r)
-                    store(space, one, add(load(space, one), r))
-                    store(space, two, add(load(space, two), r))
-                h += ties
-        for c in range(n):
-            for x in range(count):
-                found[c * lanes + first + x] = space[values + c * LANES + x]
-
-
-@part
-def ends(table, level, group, board, seat, reach, root_value, value, space):
-    """value[k] of all nodes where betting of a block ends, against the other's reach."""
-    first = U64(table.board_class[board])
-    n = U64(table.board_class[board + 1]) - first
-    lanes = lanes_of(table, group)
-    node = table.group_node[group]
-    two = table.hand_card.shape[0] > 0
-    lo = U64(table.board_hand[board]) if two else U64(0)
-    hi = U64(table.board_hand[board + 1]) if two else U64(0)
-    first_tie = U64(table.board_tie[board])
-    ties = U64(table.board_tie[board + 1]) - first_tie - ONE
-    size, tie_class, stake = table.size, table.tie_class, table.stake[seat]
-    hand_class, hand_card, hand_low, hand_high = table.hand_class, table.hand_card, table.hand_low, table.hand_high
-    take_back(table, level, group, board, root_value, value)
-    for k in range(table.group_node[group + 1] - node):
-        kind = table.turn[node + k]
-        slot = U64(table.slot[1 - seat, node + k])
-        stakes = U64(table.node_lane[node + k])
-        if kind == FOLD:
-            if two:
-                folded_two(lo, hi, n, lanes, hand_class, hand_card, stake, stakes, reach, slot, value, U64(k), space)
-            else:
-                folded(first, n, lanes, size, stake, stakes, reach, slot, value, U64(k), space)
-        elif kind == SHOWDOWN:
-            if two:
-                shown_two(lo, hi, n, lanes, hand_class, hand_card, hand_low, hand_high, stake, stakes, reach, slot,
-                          value, U64(k), space)  # fmt: skip
-            else:
-                shown(first, n, lanes, size, tie_class, first_tie, ties, stake, stakes, reach, slot, value, U64(k),
-                      space)  # fmt: skip

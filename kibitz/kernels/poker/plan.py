@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from kibitz.kernels.barrier import claim, meet
 from kibitz.kernels.jit import U64, kernel, part
+from kibitz.kernels.poker.ends import ends
 from kibitz.kernels.poker.passes import (
     EXIT,
     FOLD,
     boards_of,
-    ends,
     hand_on,
     lanes_of,
     locate,
