@@ -63,6 +63,18 @@ def test_weights_become_probabilities():
     assert single.nash_conv == pytest.approx(form.measure(mine).nash_conv, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_a_look_is_what_plans_and_gradients_say(name):
+    """Down and up in one go, against a way of three: plans, what sequences are worth, and the best of them."""
+    form = pair(name).form
+    weights = np.random.default_rng(8).random(form.sequences) ** 4
+    weights[::7] = 0.0
+    one, other = form.measure_weights(weights), form.measure_weights(weights, np.zeros(form.sequences))
+    np.testing.assert_allclose(one.value, other.value, atol=1e-12 * form.scale)
+    np.testing.assert_allclose(one.best, other.best, atol=1e-12 * form.scale)
+    assert one.nash_conv == pytest.approx(other.nash_conv, abs=1e-11 * form.scale)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LARGER)
 def test_values_of_larger_games(name):

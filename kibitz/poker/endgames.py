@@ -16,6 +16,7 @@ CFR's numbers are single precision, the gap double.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from kibitz.form.poker.space import PokerSpace
 
 Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+, which needs the fewest iterations
-FIRST_LOOK, LOOKS = 12, 1.5  # iterations before the first look at the gap, and their growth between looks
+FIRST_LOOK = 12  # iterations before the first look at the gap, which costs one; it falls with their square or so
 MOST = 10_000  # iterations
 SMALL = 100_000  # sequences below which a second thread costs more than it brings
 
@@ -91,12 +92,12 @@ def solved(
         if gadget is not None:
             gadget.revise(done)
         elif gap is not None and done >= look:
-            found = space.measure(True).nash_conv / (endgame.mass * endgame.pot)
+            found = sum(endgame.looked(seat, space.average) for seat in (0, 1)) / (endgame.mass * endgame.pot)
             if found <= gap:
                 break
-            look = max(done + 1, int(LOOKS * done))
+            look = max(done + 1, min(2 * done, math.ceil(done * math.sqrt(found / gap))))
         elif done >= look:
-            look = max(done + 1, int(LOOKS * done))
+            look = 2 * done
     strategy = np.empty(endgame.sequences)
     endgame._normalise(space.average, strategy)
     spent = time.perf_counter() - began

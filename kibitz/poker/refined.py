@@ -101,9 +101,10 @@ class Work:
             for seat in (0, 1):
                 early[form.sequences_of(seat, segment)] = True
         even = form.to_strategy(form.uniform())
-        self.plan = form.plan(np.where(early, (1.0 - tremble) * strategy + tremble * even, strategy))
+        trembling = np.where(early, (1.0 - tremble) * strategy + tremble * even, strategy)
+        self.plan = form.plan(trembling)
         self.before = [Decisions(form, seat).root for seat in (0, 1)]  # the last sequence before a segment, by class
-        self.responses = [form.root_responses(seat, self.plan) for seat in (0, 1)]
+        self.responses = [form.look(seat, trembling) for seat in (0, 1)]
         self.first = {int(nodes[0]): segment for segment, nodes in enumerate(form.segments.node)}
 
     def spots(self) -> Iterator[tuple[int, int]]:

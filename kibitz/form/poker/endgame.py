@@ -115,7 +115,7 @@ class Endgame(PokerForm):
 
     def response(self, seat: int, strategy: Floats) -> Floats:
         """[H]  what each hand of a seat wins at most, against the other's strategy (by sequence) and range."""
-        return self.root_responses(seat, self.plan(strategy))[self.root_places(0)]
+        return self.look(seat, strategy)[self.root_places(0)]
 
     def rows_at(self, strategy: Floats, seat: int, node: int) -> Floats:
         """[actions, classes]  what a seat does at a betting node of the whole game, on all boards of that round."""

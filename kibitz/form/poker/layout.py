@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-# Bytes by sequence that a solve by CFR takes: three arrays of float32; for a look at the gap plans of both seats and
-# the worth of one's sequences in float64; and in the end the profile.
+# Bytes by sequence that a solve by CFR takes: three arrays of float32; plans of both seats and the worth of one's
+# sequences in float64, where a solver wants them; and in the end the profile.
 BYTES_PER_HAND = 240  # hands on boards are kept one by one, and twice while they are enumerated
 BYTES_PER_SEQUENCE = 3 * 4 + 8 + 4 + 8 + 8
 MOST_CLASSES = 20_000_000  # that boards and hands are enumerated for

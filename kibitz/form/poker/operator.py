@@ -22,6 +22,7 @@ from kibitz.threads import Crew
 
 Floats = NDArray[np.float64]
 PAST = 16  # numbers of a vector, which may be read past the end
+LINE = 64  # bytes of a cache line
 ONE_THREAD = 100_000  # sequences that one thread goes through in less than a millisecond
 
 
@@ -105,7 +106,7 @@ class PokerOperator(PokerLayout):
         space = max(shape[1] + lanes, (int(np.diff(table.board_hand).max(initial=0)) + 53) * PAST)
         padded = (shape[0], shape[1] + PAST)
         return Room(
-            np.zeros(padded, dtype), np.zeros(padded, dtype), np.zeros(wide, dtype), np.zeros(space, dtype),
+            np.zeros(padded, dtype), np.zeros(padded, dtype), np.zeros(wide, dtype), aligned(space, dtype),
             np.zeros(buckets, dtype), np.zeros((1, table.children.shape[1]), np.int32),
         )  # fmt: skip
 
@@ -154,24 +155,24 @@ class PokerOperator(PokerLayout):
         comes = self.ranges[seat] if self.buckets is None else np.ones(rows)
         return float(worth[self.seat_sequence[seat]] + comes @ values[:rows])
 
-    def root_responses(self, seat: int, plan: Floats) -> Floats:
-        """[roots]  what a hand wins at most from the beginning of each segment on, against the other's plan.
+    def look(self, seat: int, weights: NDArray[Any], mean: bool = False) -> Floats:
+        """[roots]  what a hand of a seat wins from the beginning of each segment on, against the other's weights (by
+        sequence): at most, or (mean) by the seat's own.
 
         It is the sum over the other's hands and boards to come of chance and reach, times chips: a hand's own reach is
-        not in it. They lie as `root_places` says.
+        not in it. They lie as `root_places` says. Without buckets.
         """
-        from kibitz.kernels.poker.plan import best, gradient
+        from kibitz.kernels.poker.look import look
 
-        self._remember()
-        worth, after = np.zeros(self.sequences), np.zeros(self.roots)
         roots, values = self.vectors()
-        self._share(gradient, seat, plan, worth, roots[1 - seat], values[seat])
-        self._share(best, seat, np.zeros((1, 1), np.int64), worth, np.zeros(0), after)
+        self._share(look, seat, weights, mean, roots[1 - seat], values[seat])
         found: Floats = values[seat]
-        for segment, level in enumerate(self.levels.tolist()):
-            at = self.root_places(segment)
-            found[at] += after[at] / self.cards.rounds[level].share
         return found
+
+    def looked(self, seat: int, weights: NDArray[Any], mean: bool = False) -> float:
+        """The same over all hands of a seat, each as likely as it is dealt and comes to the game."""
+        first = self.cards.rounds[0]
+        return float((self.ranges[seat] * first.share) @ self.look(seat, weights, mean)[: first.classes])
 
     def root_places(self, segment: int) -> NDArray[np.int64]:
         """[classes]  where the numbers of a segment's beginning lie, without buckets."""
@@ -186,6 +187,10 @@ class PokerOperator(PokerLayout):
 
     def measure_weights(self, weights: NDArray[Any], pure: Floats | None = None) -> Measure:
         """The same from weights by sequence, of any scale in each row; `pure` is filled with the best responses."""
+        if self.buckets is None and pure is None:
+            most = np.array([self.looked(seat, weights) for seat in (0, 1)])
+            first = self.looked(0, weights, True)
+            return Measure(np.array([first, 0.0 - first]), most, max(0.0, float(most.sum())))
         plan = np.empty(self.sequences)
         strategy = plan if self.buckets is None else np.empty(self.sequences)
         self._normalise(weights, strategy)
@@ -228,3 +233,10 @@ class PokerOperator(PokerLayout):
             answer -= plan
             answer *= step or 1.0 / (t + 1)
             plan += answer
+
+
+def aligned(count: int, dtype: Any) -> NDArray[Any]:
+    """Zeros that begin with a cache line: a vector over two of them takes twice as long to read and to write."""
+    found = np.zeros(count + LINE // np.dtype(dtype).itemsize, dtype)
+    first = -found.ctypes.data % LINE // found.itemsize
+    return found[first : first + count]
