@@ -1,6 +1,6 @@
 """GS2: the first rounds by themselves, and what is left solved at the table for the cards that came.
 
-On Rhode Island hold'em every endgame is solved, so that what a choice is worth is known exactly, in the real game. In
+On Leduc and Rhode Island every endgame is solved, so that what a choice is worth is known exactly, in the real game. In
 hold'em with a small deck strategies meet in duplicate matches, and in hold'em as it is a strategy within buckets meets
 itself with its last rounds solved at the table.
 """
@@ -26,10 +26,15 @@ from kibitz.profile import Profile
 from kibitz.run import solve_through
 
 SLIDES, LEARNED, WHOLE = "slides", "learned", "no phases"
-EXACT = (("Leduc", "poker(file=leduc)", "percentile(2)"), ("Rhode Island", "rhode_island(ranks=4)", "percentile(3)"))
+# (name, game, buckets, whether endgames of the last round are solved for phases too: whole Rhode Island has 15,925)
+EXACT = (
+    ("Leduc", "poker(file=leduc)", "percentile(2)", True),
+    ("Rhode Island of 16 cards", "rhode_island(ranks=4)", "percentile(3)", True),
+    ("Rhode Island", "rhode_island", "percentile(5)", False),
+)
 DECK, DECK_BUCKETS = "poker(file=holdem.limit.2p, ranks=4)", "percentile(3)"
 FULL, FULL_BUCKETS, FULL_ITERATIONS = "poker(file=holdem.limit.2p)", "percentile(5)", 300
-DEALS, FULL_DEALS, WEIGHED = 2_000, 6_000, 300
+DEALS, FULL_DEALS, WEIGHED = 2_000, 12_000, 300
 SOLVED, AT_TABLE = 100, 40  # iterations of an endgame: where it is measured, and at the table
 BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
 FEW = 100  # iterations below which it is a quick look
@@ -47,7 +52,7 @@ def first_phases(game: str, buckets: str, until: float) -> dict[str, Profile]:
     return found
 
 
-def exactly(name: str, game: str, buckets: str, until: float, iterations: int) -> list[dict[str, Any]]:
+def exactly(name: str, game: str, buckets: str, late: bool, until: float, iterations: int) -> list[dict[str, Any]]:
     """Every way: what it loses to best responses in the real game, before and after endgames are solved."""
     rules = poker_of(game)
     form, found = compact_form(rules), []
@@ -55,7 +60,7 @@ def exactly(name: str, game: str, buckets: str, until: float, iterations: int) -
         played = with_all_hands(rules, profile)
         before = float(form.measure(played.probabilities).nash_conv) / 2
         last = int(way.split()[0]) if way != WHOLE else rules.definition.rounds
-        for begin in range(2, min(rules.definition.rounds, last + 1) + 1):
+        for begin in range(2, (min(rules.definition.rounds, last + 1) if late or way == WHOLE else 2) + 1):
             after = {
                 how: float(form.measure(refined(rules, played, begin, safe=how == SAFE,
                                                 iterations=iterations).probabilities).nash_conv) / 2
