@@ -36,6 +36,13 @@ export async function api(path, body, method) {
   return data;
 }
 
+// What takes long says so after a moment: the first time much is compiled.
+export const SLOW = "The first time that can take half a minute.";
+export async function patiently(answer, tell) {
+  const timer = setTimeout(tell, 1500);
+  try { return await answer; } finally { clearTimeout(timer); }
+}
+
 export function say(text) { document.getElementById("said").textContent = text; }
 export function go(path, replace) {
   history[replace ? "replaceState" : "pushState"](null, "", path);

@@ -1,5 +1,5 @@
 // Look: a strategy at one public history, perhaps beside another.
-import { api, bars, cardText, cards, colours, combos, gameName, go, grid, h, heat, isCards, percent, problem, say, signed, small, split, wordNode } from "./dom.js";
+import { SLOW, api, bars, cardText, cards, colours, combos, gameName, go, grid, h, heat, isCards, percent, problem, say, signed, small, split, wordNode } from "./dom.js";
 
 let shelf = null;
 let asked = 0;
@@ -29,7 +29,7 @@ export async function look(main, parts, query) {
   if (deal !== null) search.set("deal", deal);
   if (query.get("view") === "list") return list(main, id, query, late);
   main.setAttribute("aria-busy", "true");
-  if (!main.firstChild) main.append(frame(id, other, path, query), h("p", { class: "waiting" }, "Reading the strategy… The first time that can take half a minute."));
+  if (!main.firstChild) main.append(frame(id, other, path, query), h("p", { class: "waiting" }, `Reading the strategy… ${SLOW}`));
   let node;
   try { node = await api(`look/${encodeURIComponent(id)}?${search}`); } catch (error) {
     if (late()) return;

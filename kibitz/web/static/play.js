@@ -1,5 +1,5 @@
 // Play: a table, and what the profile would have done.
-import { api, bars, card, cardText, cards, cardsOf, chips, colours, combos, gameName, go, grid, h, heat, isCards, percent, problem, say, signed, wordNode } from "./dom.js";
+import { SLOW, api, bars, card, cardText, cards, cardsOf, chips, colours, combos, gameName, go, grid, h, heat, isCards, patiently, percent, problem, say, signed, wordNode } from "./dom.js";
 
 let table = null;
 let review = null;
@@ -58,7 +58,8 @@ async function lobby(main, query) {
     button.textContent = "Opening the strategy…";
     const opponents = Array.from({ length: seats }, (_, k) => form.elements[`opponent${k}`].value);
     try {
-      const found = await api("tables", { opponents: new Set(opponents).size === 1 ? [opponents[0]] : opponents });
+      const asked = api("tables", { opponents: new Set(opponents).size === 1 ? [opponents[0]] : opponents });
+      const found = await patiently(asked, () => { button.textContent = `Opening the strategy… ${SLOW}`; });
       if (!form.isConnected) return;
       [table, review] = [found, null];
       go(`/play/table/${encodeURIComponent(table.id)}`);
@@ -95,7 +96,8 @@ async function change(path, body) {
   try {
     let found;
     // Another window may have acted at this table: then we show how it stands.
-    try { found = await api(`${at}/${path}`, body); } catch (error) { if (error.status !== 409) throw error; found = await api(at); }
+    const slow = () => { if (table && table.id === id && !elsewhere(id)) host.querySelector(".moves").append(h("p", { class: "hint" }, `Waiting for the answer… ${SLOW}`)); };
+    try { found = await patiently(api(`${at}/${path}`, body), slow); } catch (error) { if (error.status !== 409) throw error; found = await api(at); }
     if (!table || table.id !== id) return;
     table = found;
     if (table.hand !== hand) review = null;
@@ -216,7 +218,7 @@ const after = (words) => h("p", { class: "hint" }, words.length ? ["after ", wor
 function reviewPanel() {
   const box = h("section", { class: "panel review", "aria-label": "What the profile would have done" }, h("h2", {}, "In your place"));
   if (!table.over) { box.append(h("p", { class: "hint" }, "After the hand: what the profile would have done in your place, and what it believed.")); return box; }
-  if (!review) { box.append(h("p", { class: "hint" }, "Asking the profile…")); return box; }
+  if (!review) { box.append(h("p", { class: "hint" }, `Asking the profile… ${SLOW}`)); return box; }
   box.append(h("p", { class: "hint" }, `What ${review.name} would have done, with your cards.`));
   if (!review.would.length) box.append(h("p", {}, "You had nothing to decide."));
   for (const each of review.would) {
