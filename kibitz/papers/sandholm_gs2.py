@@ -26,7 +26,7 @@ from kibitz.profile import Profile
 from kibitz.run import solve_through
 
 SLIDES, LEARNED, WHOLE = "slides", "learned", "no phases"
-# (name, game, buckets, whether endgames of the last round are solved for phases too: whole Rhode Island has 15,925)
+# (name, game, buckets, whether endgames of the last round are solved too: Rhode Island with all its cards has 15,925)
 EXACT = (
     ("Leduc", "poker(file=leduc)", "percentile(2)", True),
     ("Rhode Island of 16 cards", "rhode_island(ranks=4)", "percentile(3)", True),
@@ -60,7 +60,7 @@ def exactly(name: str, game: str, buckets: str, late: bool, until: float, iterat
         played = with_all_hands(rules, profile)
         before = float(form.measure(played.probabilities).nash_conv) / 2
         last = int(way.split()[0]) if way != WHOLE else rules.definition.rounds
-        for begin in range(2, (min(rules.definition.rounds, last + 1) if late or way == WHOLE else 2) + 1):
+        for begin in range(2, (min(rules.definition.rounds, last + 1) if late else 2) + 1):
             after = {
                 how: float(form.measure(refined(rules, played, begin, safe=how == SAFE,
                                                 iterations=iterations).probabilities).nash_conv) / 2
