@@ -166,6 +166,12 @@ def test_wrong_buckets_are_refused(buckets):
         PokerForm(Poker(GAMES["leduc"]), buckets=buckets()).measure_weights(np.ones(1))
 
 
+def test_hands_of_a_bucket_are_not_looked_at_by_themselves():
+    form = PokerForm(Poker(GAMES["leduc"]), buckets=[classes_of(0), classes_of(1)])
+    with pytest.raises(SolverError, match="share rows"):
+        form.look(0, np.ones(form.sequences))
+
+
 def test_buckets_may_be_lists():
     form = pair("leduc").form
     lists = PokerForm(Poker(GAMES["leduc"]), buckets=[classes_of(0).tolist(), classes_of(1).tolist()])

@@ -164,6 +164,8 @@ class PokerOperator(PokerLayout):
         """
         from kibitz.kernels.poker.look import look
 
+        if self.buckets is not None:
+            raise SolverError("hands of a bucket share rows: what each wins by itself is asked of the game as it is")
         roots, values = self.vectors()
         self._share(look, seat, weights, mean, roots[1 - seat], values[seat])
         found: Floats = values[seat]
