@@ -129,7 +129,7 @@ def paper(
     Examples:
       kibitz paper gibson2011 --table 1
       kibitz paper gibson2011 --table 2 --quick
-      kibitz paper gibson2011 --table 2 --players 3 --hours 2
+      kibitz paper gibson2011 --table 2 --players 3 --hours 1
       kibitz paper waugh2009 --table 2 --starts 24
       kibitz paper waugh2009 --table 3 --quick
       kibitz paper all --out runs/papers --markdown docs/stitching.md

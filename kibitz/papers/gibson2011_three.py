@@ -19,7 +19,7 @@ from kibitz.blueprints.row_blueprint import RowBlueprint, stitched
 from kibitz.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
 from kibitz.blueprints.saved import load_blueprint
 from kibitz.games.poker.rows import Rows
-from kibitz.host import cores
+from kibitz.host import cores, free_memory
 from kibitz.machine import Machine, machine_of
 from kibitz.poker.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
 from kibitz.training import continued
@@ -39,6 +39,7 @@ STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
 # Infosets of an expert, for each hour of the whole. Experts that are too fine for their training lose to their base
 # (`by_training`): one with fewer than an iteration for each of its infosets does.
 EXPERTS_AN_HOUR = 500_000
+ROOM = 6 << 30  # bytes that are left free beside strategies that were read before; a training takes half of it
 LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
 
 
@@ -159,9 +160,21 @@ def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
 def played(file: str, setting: Setting) -> RowBlueprint:
     """A strategy in bytes."""
     name = file if file.rpartition("-")[2].isdecimal() and file.startswith(FILES[BASE] + "-") else f"{file}-played"
-    found = load_blueprint(setting.path(name), compact=True, game=setting.machine)
-    assert isinstance(found, RowBlueprint)
-    return found
+    path = setting.path(name)
+    made = (path / "manifest.json").stat().st_mtime_ns
+    known = _READ.get(path)
+    if known is None or known[0] != made:
+        if free_memory() < ROOM:
+            _READ.clear()
+        found = load_blueprint(path, compact=True, game=setting.machine)
+        assert isinstance(found, RowBlueprint)
+        known = _READ[path] = (made, found)
+    return known[1]
+
+
+# Strategies that tables share, and when they were written: reading one, with its buckets and all checksums, takes as
+# long as a table's match.
+_READ: dict[Path, tuple[int, RowBlueprint]] = {}
 
 
 def joined(name: str, *given: Any) -> dict[str, Any]:
