@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
 from kibitz.form.poker.endgame import Endgame
-from kibitz.form.poker.space import PokerSpace
+from kibitz.form.poker.space import PlusSpace
 
 Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+, which needs the fewest iterations
@@ -48,7 +48,7 @@ class Solved:
     """What is played from an endgame on. In safe solutions only the rows of one seat are for playing."""
 
     endgame: Endgame
-    strategy: Floats  # by sequence
+    strategy: NDArray[np.float32]  # by sequence
     iterations: int
     seconds: float
     gap: float | None  # nash_conv as a share of the pot, given that play comes there; None if nobody looked
@@ -56,7 +56,8 @@ class Solved:
 
     def row(self, seat: int, node: int, board: Sequence[int], hand: Sequence[int]) -> Floats:
         """[actions]  what a seat does at a betting node of the whole game."""
-        found: Floats = self.endgame.rows_at(self.strategy, seat, node)[:, self.endgame.class_of(board, hand)]
+        row = self.endgame.rows_at(self.strategy, seat, node)[:, self.endgame.class_of(board, hand)].astype(np.float64)
+        found: Floats = row / row.sum()  # in double precision it adds up to 1
         return found
 
 
@@ -75,7 +76,7 @@ def solved(
     threads = (cores() if endgame.sequences > SMALL else 1) if threads is None else threads
     began, last = time.perf_counter(), MOST if iterations is None else iterations
     rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)
-    space = PokerSpace(endgame, None)
+    space = PlusSpace(endgame)
     gadget = None if safe is None else Gadget(endgame, safe, space)
     done, look, found, pace = 0, FIRST_LOOK, None, 0.0
     while done < last:
@@ -98,29 +99,28 @@ def solved(
             look = max(done + 1, min(2 * done, math.ceil(done * math.sqrt(found / gap))))
         elif done >= look:
             look = 2 * done
-    strategy = np.empty(endgame.sequences)
-    endgame._normalise(space.average, strategy)
+    endgame._normalise(space.average, space.average)
     spent = time.perf_counter() - began
-    return Solved(endgame, strategy, done, spent, found, None if safe is None else safe.seat)
+    return Solved(endgame, space.average, done, spent, found, None if safe is None else safe.seat)
 
 
 class Gadget:
     """The choice before a safe endgame: with each hand the opponent stays, or leaves at a value (regret matching+)."""
 
-    def __init__(self, endgame: Endgame, safe: Safe, space: PokerSpace) -> None:
+    def __init__(self, endgame: Endgame, safe: Safe, space: PlusSpace) -> None:
         self.other, self.leave = 1 - safe.seat, safe.values
         self.space, self.hands = space, len(endgame.hands)
         self.regret = np.zeros((2, self.hands))  # of staying, of leaving
         self.stays = np.full(self.hands, 0.5)
-        space._roots[self.other, : self.hands] = self.stays
+        space.roots[self.other, : self.hands] = self.stays
 
     def revise(self, done: int) -> None:
         """After an iteration: what staying was worth, with each hand."""
-        worth = self.space._values[self.other, : self.hands].astype(np.float64)
+        worth = self.space.values[self.other, : self.hands].astype(np.float64)
         mean = self.stays * worth + (1.0 - self.stays) * self.leave
         keep = done**ALPHA / (done**ALPHA + 1.0)
         self.regret = np.maximum(self.regret * keep + np.stack([worth, self.leave]) - mean, 0.0)
         total = self.regret.sum(axis=0)
         even = np.full(self.hands, 0.5)
         self.stays = np.divide(self.regret[0], total, out=even, where=total > 0.0)
-        self.space._roots[self.other, : self.hands] = self.stays
+        self.space.roots[self.other, : self.hands] = self.stays

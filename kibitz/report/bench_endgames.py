@@ -9,7 +9,7 @@ GAME, GAP = "poker(file=holdem.limit.2p)", 0.01
 # (what, betting, endgames, most seconds that are asked for): pots of 6 to 14 big bets.
 KINDS = (
     ("river", ("crc/crc/crrc/", "rc/cc/crc/", "crc/rc/rrc/"), 12, 0.1),
-    ("turn and river", ("crc/crc/", "rc/cc/"), 2, 2.0),
+    ("turn and river", ("crc/crc/", "rc/cc/"), 6, 2.0),
 )
 
 

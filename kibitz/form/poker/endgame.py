@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,14 +114,14 @@ class Endgame(PokerForm):
                 found[seat] += weight
         return found
 
-    def response(self, seat: int, strategy: Floats) -> Floats:
+    def response(self, seat: int, strategy: NDArray[Any]) -> Floats:
         """[H]  what each hand of a seat wins at most, against the other's strategy (by sequence) and range."""
         return self.look(seat, strategy)[self.root_places(0)]
 
-    def rows_at(self, strategy: Floats, seat: int, node: int) -> Floats:
+    def rows_at(self, strategy: NDArray[Any], seat: int, node: int) -> NDArray[Any]:
         """[actions, classes]  what a seat does at a betting node of the whole game, on all boards of that round."""
         segment, k = self._where[node - self.root_node]
-        found: Floats = strategy[self.sequences_at(seat, segment, k)]
+        found: NDArray[Any] = strategy[self.sequences_at(seat, segment, k)]
         return found
 
     @cached_property

@@ -12,6 +12,7 @@ from kibitz.kernels.jit import U64, kernel, part
 from kibitz.kernels.poker.cfr import add_up
 from kibitz.kernels.poker.ends import ends
 from kibitz.kernels.poker.passes import FOLD, boards_of, hand_on, locate, pieces_of, root_of
+from kibitz.kernels.poker.weights import weighed_reaches
 
 
 @kernel
@@ -30,7 +31,7 @@ def look(table, seat, weights, mean, roots, root_value, room, thread, threads, g
             group, board, _ = boards_of(table, boards, i)
             group += g0
             board += lo
-            weighed_reaches(table, level, group, board, 1 - seat, weights, roots, reach, space)
+            weighed_reaches(table, level, group, board, 1 - seat, weights, roots, reach, reach.dtype.type(0.0))
             if step < rounds - 1:
                 hand_on(table, level, group, board, 1 - seat, reach, roots)
             else:
@@ -50,30 +51,6 @@ def add_weights(n, weights, at, stride, width, total):
             total[c] += kind(weights[at + a * stride + c])
     for c in range(n):
         total[c] = kind(1.0) / total[c] if total[c] > kind(0.0) else kind(0.0)
-
-
-@part
-def weighed_reaches(table, level, group, board, seat, weights, root, reach, space):
-    """As `reaches`, of weights."""
-    start, n = locate(table, seat, group, board, level)
-    here = root_of(table, group, board, level)
-    kind = reach.dtype.type
-    for c in range(n):
-        reach[0, c] = root[here + c]
-    node = table.group_node[group]
-    for k in range(table.group_node[group + 1] - node):
-        if table.turn[node + k] != seat:
-            continue
-        width = U64(table.count[node + k])
-        above = U64(table.slot[seat, node + k])
-        at = start + U64(table.action[node + table.children[node + k, 0]]) * n
-        add_weights(n, weights, at, n, width, space)
-        even = kind(1.0) / kind(width)
-        for a in range(width):
-            child = U64(table.children[node + k, a])
-            for c in range(n):
-                share = kind(weights[at + a * n + c]) * space[c] if space[c] > kind(0.0) else even
-                reach[child, c] = reach[above, c] * share
 
 
 @part

@@ -157,27 +157,31 @@ def reaches(table, level, group, board, seat, strategy, root, reach):
 
 @part
 def hand_on(table, level, group, board, seat, reach, root):
-    """Write the reach at each exit of a block to the groups that follow, on each board that continues."""
+    """Write the reach at each exit of a block to the groups that follow, on each board that continues.
+
+    Board by board: all that is written on one stays in the cache while exit after exit adds its lanes.
+    """
     node = table.group_node[group]
     lanes = lanes_of(table, group)
     first = U64(table.board_class[board])
-    low = U64(table.board_class[table.board_child[board]])
-    high = U64(table.board_class[table.board_child[board + 1]])
-    for link in range(table.group_link[group], table.group_link[group + 1]):
-        slot = U64(table.slot[seat, node + table.link_node[link]])
-        lane = U64(table.link_lane[link])
-        count = U64(table.link_count[link])
-        there = lanes_of(table, table.link_group[link])
-        at = root_of(table, table.link_group[link], table.board_child[board], level + 1) + U64(table.link_first[link])
-        if lanes == ONE and there == ONE:
+    for after in range(table.board_child[board], table.board_child[board + 1]):
+        low = U64(table.board_class[after])
+        high = U64(table.board_class[after + 1])
+        for link in range(table.group_link[group], table.group_link[group + 1]):
+            slot = U64(table.slot[seat, node + table.link_node[link]])
+            lane = U64(table.link_lane[link])
+            count = U64(table.link_count[link])
+            there = lanes_of(table, table.link_group[link])
+            at = root_of(table, table.link_group[link], after, level + 1) + U64(table.link_first[link])
+            if lanes == ONE:  # then an exit is one lane
+                for c in range(low, high):
+                    root[at + (c - low) * there] = reach[slot, U64(table.up[c]) - first]
+                continue
             for c in range(low, high):
-                root[at + c - low] = reach[slot, U64(table.up[c]) - first]
-            continue
-        for c in range(low, high):
-            above = (U64(table.up[c]) - first) * lanes + lane
-            for x in range(count):
-                root[at + x] = reach[slot, above + x]
-            at += there
+                above = (U64(table.up[c]) - first) * lanes + lane
+                for x in range(count):
+                    root[at + x] = reach[slot, above + x]
+                at += there
 
 
 @part
@@ -186,26 +190,28 @@ def take_back(table, level, group, board, root_value, value):
     node = table.group_node[group]
     lanes = lanes_of(table, group)
     first = U64(table.board_class[board])
-    low = U64(table.board_class[table.board_child[board]])
-    high = U64(table.board_class[table.board_child[board + 1]])
     for k in range(table.group_node[group + 1] - node):
         if table.turn[node + k] == EXIT:
             k = U64(k)
             for c in range((U64(table.board_class[board + 1]) - first) * lanes):
                 value[k, c] = 0.0
-    for link in range(table.group_link[group], table.group_link[group + 1]):
-        k = U64(table.link_node[link])
-        lane = U64(table.link_lane[link])
-        count = U64(table.link_count[link])
-        there = lanes_of(table, table.link_group[link])
-        at = root_of(table, table.link_group[link], table.board_child[board], level + 1) + U64(table.link_first[link])
-        if lanes == ONE and there == ONE:
+    for after in range(table.board_child[board], table.board_child[board + 1]):
+        low = U64(table.board_class[after])
+        high = U64(table.board_class[after + 1])
+        for link in range(table.group_link[group], table.group_link[group + 1]):
+            k = U64(table.link_node[link])
+            lane = U64(table.link_lane[link])
+            count = U64(table.link_count[link])
+            there = lanes_of(table, table.link_group[link])
+            at = root_of(table, table.link_group[link], after, level + 1) + U64(table.link_first[link])
+            if lanes == ONE:
+                for c in range(low, high):
+                    carry = value.dtype.type(table.carry[c])
+                    value[k, U64(table.up[c]) - first] += carry * root_value[at + (c - low) * there]
+                continue
             for c in range(low, high):
-                value[k, U64(table.up[c]) - first] += value.dtype.type(table.carry[c]) * root_value[at + c - low]
-            continue
-        for c in range(low, high):
-            above = (U64(table.up[c]) - first) * lanes + lane
-            carry = value.dtype.type(table.carry[c])
-            for x in range(count):
-                value[k, above + x] += carry * root_value[at + x]
-            at += there
+                above = (U64(table.up[c]) - first) * lanes + lane
+                carry = value.dtype.type(table.carry[c])
+                for x in range(count):
+                    value[k, above + x] += carry * root_value[at + x]
+                at += there
