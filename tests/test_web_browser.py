@@ -302,6 +302,26 @@ def test_late_answers_change_nothing(chromium, site):
     visit.context.close()
 
 
+def test_a_click_is_not_lost_to_what_is_drawn_meanwhile(chromium, site):
+    """The list of runs is drawn anew while the button is down: the link that it went down on still leads on."""
+    visit = Visit(chromium, site)
+    page = visit.go("/runs")
+    page.locator(".chart .line").wait_for()
+    link = page.get_by_role("link", name="Crosstable of saved strategies")
+    box = link.bounding_box()
+    page.evaluate("[...document.querySelectorAll('.runlist')].forEach((each) => { each.dataset.old = 'yes'; })")
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    with page.expect_response(lambda answer: "/api/runs/" in answer.url):
+        page.evaluate("document.querySelector('[data-key=seconds]').click()")  # draws the other axis
+    page.wait_for_timeout(300)
+    assert page.locator(".runlist[data-old]").count() == 1
+    page.mouse.up()
+    page.get_by_role("button", name="Compute").wait_for()
+    visit.check()
+    visit.context.close()
+
+
 def test_a_key_that_is_held_acts_once(chromium, site):
     visit = Visit(chromium, site)
     page = visit.go("/play?game=leduc")

@@ -43,6 +43,13 @@ export async function patiently(answer, tell) {
   try { return await answer; } finally { clearTimeout(timer); }
 }
 
+// A click is lost if what it began on is drawn anew before it ends: what redraws by itself waits for the button to be up.
+let held = Promise.resolve();
+let free = () => {};
+document.addEventListener("pointerdown", () => { free(); held = new Promise((done) => { free = done; setTimeout(done, 2000); }); }, true);
+for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => { const done = free; setTimeout(done); }, true);
+export const released = () => held;
+
 export function say(text) { document.getElementById("said").textContent = text; }
 export function go(path, replace) {
   history[replace ? "replaceState" : "pushState"](null, "", path);

@@ -1,5 +1,5 @@
 // Play: a table, and what the profile would have done.
-import { SLOW, api, bars, card, cardText, cards, cardsOf, chips, colours, combos, gameName, go, grid, h, heat, isCards, patiently, percent, problem, say, signed, wordNode } from "./dom.js";
+import { SLOW, api, bars, card, cardText, cards, cardsOf, chips, colours, combos, gameName, go, grid, h, heat, isCards, patiently, percent, problem, released, say, signed, wordNode } from "./dom.js";
 
 let table = null;
 let review = null;
@@ -124,6 +124,7 @@ async function fetchReview() {
   const { id, hand } = table;
   try {
     const found = await api(`tables/${encodeURIComponent(id)}/review`);
+    await released();
     if (!table || table.id !== id || table.hand !== hand) return;
     review = found;
     if (!elsewhere(id)) draw();

@@ -1,5 +1,5 @@
 // Runs: how gaps fall while they fall, and who wins what from whom.
-import { api, cardText, gameName, go, h, problem, signed, small } from "./dom.js";
+import { api, cardText, gameName, go, h, problem, released, signed, small } from "./dom.js";
 import { LINES, chart } from "./chart.js";
 
 const EVERY = 2000;
@@ -26,6 +26,7 @@ async function draw(main, parts, query, first) {
   let ids = asked.filter((id) => data.some((run) => run.id === id));
   if (!asked.length) { const curve = data.find((run) => run.kind === "curve"); const any = curve || data[0]; ids = any ? [any.id] : []; }
   const held = await Promise.all(ids.map((id) => api(`runs/${encodeURIComponent(id)}`).catch(() => null)));
+  await released();
   if (here !== location.pathname + location.search) return;
   const some = held.filter(Boolean);
   const state = JSON.stringify([data, some, x]);
