@@ -24,6 +24,7 @@ import numpy as np
 from kibitz.kernels.jit import ONE, U64, part
 
 FOLD, SHOWDOWN, EXIT = 2, 3, 4  # kinds of node beside the seats 0 and 1
+NEAR = 1024  # classes of hands whose numbers, in all lanes, fit into a near cache
 
 
 class PokerTable(NamedTuple):
@@ -156,17 +157,26 @@ def reaches(table, level, group, board, seat, strategy, root, reach):
 
 
 @part
+def boards_at_once(table, board):
+    """How many of the boards that continue one have NEAR classes or so together; at least 1."""
+    first, last = table.board_child[board], table.board_child[board + 1]
+    return max(1, NEAR * (last - first) // max(1, table.board_class[last] - table.board_class[first]))
+
+
+@part
 def hand_on(table, level, group, board, seat, reach, root):
     """Write the reach at each exit of a block to the groups that follow, on each board that continues.
 
-    Board by board: all that is written on one stays in the cache while exit after exit adds its lanes.
+    Some boards at a time: all that is written on them stays in the cache while exit after exit adds its lanes.
     """
     node = table.group_node[group]
     lanes = lanes_of(table, group)
     first = U64(table.board_class[board])
-    for after in range(table.board_child[board], table.board_child[board + 1]):
+    last = table.board_child[board + 1]
+    step = boards_at_once(table, board)
+    for after in range(table.board_child[board], last, step):
         low = U64(table.board_class[after])
-        high = U64(table.board_class[after + 1])
+        high = U64(table.board_class[min(after + step, last)])
         for link in range(table.group_link[group], table.group_link[group + 1]):
             slot = U64(table.slot[seat, node + table.link_node[link]])
             lane = U64(table.link_lane[link])
@@ -195,9 +205,11 @@ def take_back(table, level, group, board, root_value, value):
             k = U64(k)
             for c in range((U64(table.board_class[board + 1]) - first) * lanes):
                 value[k, c] = 0.0
-    for after in range(table.board_child[board], table.board_child[board + 1]):
+    last = table.board_child[board + 1]
+    step = boards_at_once(table, board)
+    for after in range(table.board_child[board], last, step):
         low = U64(table.board_class[after])
-        high = U64(table.board_class[after + 1])
+        high = U64(table.board_class[min(after + step, last)])
         for link in range(table.group_link[group], table.group_link[group + 1]):
             k = U64(table.link_node[link])
             lane = U64(table.link_lane[link])
