@@ -13,8 +13,8 @@ import pytest
 FAMILIES = {
     "tournaments": ("test_tournament", "test_triples", "test_sandholm_tournaments",
                     "test_help_examples.py::test_example[pushfold", "test_help_examples.py::test_example[tournament"),
-    "poker": ("test_poker_", "test_plus_space", "test_endgames", "test_seated", "test_cli_poker", "test_stitch_poker", "test_sandholm",
-              "test_bucket_form",
+    "poker": ("test_poker_", "test_plus_space", "test_endgames", "test_seated", "test_cli_poker", "test_stitch_poker",
+              "test_sandholm", "test_bucket_form",
               "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[shrink",
               "test_conformance.py::test_conformance[poker(file=leduc)-compiled"),
     "toepen": (
