@@ -35,18 +35,19 @@ EXACT = (
 DECK, DECK_BUCKETS = "poker(file=holdem.limit.2p, ranks=4)", "percentile(3)"
 FULL, FULL_BUCKETS, FULL_ITERATIONS = "poker(file=holdem.limit.2p)", "percentile(5)", 300
 DEALS, FULL_DEALS, WEIGHED = 2_000, 12_000, 300
+FEWEST = 2  # rounds of phase I in matches: endgames from the flop on take seconds each
 SOLVED, AT_TABLE = 100, 40  # iterations of an endgame: where it is measured, and at the table
 BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
 FEW = 100  # iterations below which it is a quick look
 
 
-def first_phases(game: str, buckets: str, until: float) -> dict[str, Profile]:
+def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict[str, Profile]:
     """What is played before endgames: all rounds at once, or phase I of some rounds with something behind it."""
     rules = poker_of(game)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets))
     whole = solve_through(form, "dcfr+", until=until)
     found = {WHOLE: whole}
-    for rounds in range(1, rules.definition.rounds):
+    for rounds in range(fewest, rules.definition.rounds):
         for leaves, given in ((ROLLOUT, ROLLOUT), (LEARNED, whole)):
             found[f"{rounds} {leaves}"] = phase_one(rules, buckets, rounds, given, until=until)
     return found
@@ -80,7 +81,7 @@ def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> l
 
     machine, found = machine_of(game), []
     unit = 1000.0 / float(max(poker_of(game).definition.blinds))
-    profiles = first_phases(game, buckets, until)
+    profiles = first_phases(game, buckets, until, FEWEST)
     agents = {way: profile_agent(profile, machine, way) for way, profile in profiles.items()}
     for way, agent in agents.items():
         begin = 3 if way == WHOLE else min(poker_of(game).definition.rounds, int(way.split()[0]) + 1)
