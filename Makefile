@@ -23,7 +23,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 told:
-	@echo 'make test: linter, type checker and tests; about ten minutes on two cores, more the first time, when it compiles.'
+	@echo 'make test: linter, type checker and tests; half an hour on two cores the first time, when it compiles.'
 
 test: told lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
