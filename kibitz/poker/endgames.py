@@ -30,7 +30,9 @@ from kibitz.form.poker.space import PlusSpace
 
 Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+, which needs the fewest iterations
-FIRST_LOOK = 12  # iterations before the first look at the gap, which costs one; it falls with their square or so
+# Iterations before the first look at the gap, which costs one or two of them, in small endgames and in large ones. The
+# gap falls with their square or so: the next look comes when that, taken with care, says that it is small enough.
+FIRST_LOOK, LARGE_LOOK, FALL = 12, 24, 0.55
 MOST = 10_000  # iterations
 SMALL = 100_000  # sequences below which a second thread costs more than it brings
 
@@ -78,7 +80,8 @@ def solved(
     rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)
     space = PlusSpace(endgame)
     gadget = None if safe is None else Gadget(endgame, safe, space)
-    done, look, found, pace = 0, FIRST_LOOK, None, 0.0
+    look = FIRST_LOOK if endgame.sequences <= SMALL else LARGE_LOOK
+    done, found, pace = 0, None, 0.0
     while done < last:
         step = 1 if gadget is not None else min(last, look) - done
         if seconds is not None and done:  # as many as fit
@@ -96,7 +99,7 @@ def solved(
             found = sum(endgame.looked(seat, space.average) for seat in (0, 1)) / (endgame.mass * endgame.pot)
             if found <= gap:
                 break
-            look = max(done + 1, min(2 * done, math.ceil(done * math.sqrt(found / gap))))
+            look = max(done + 1 + done // 32, min(2 * done, math.ceil(done * (found / gap) ** FALL)))
         elif done >= look:
             look = 2 * done
     endgame._normalise(space.average, space.average)
