@@ -1,4 +1,4 @@
-"""docs/results.md: a section for each architecture, of which a run renews its own alone."""
+"""docs/results.md: a section for each architecture and number of cores, of which a run renews its own alone."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ def run_on(architecture, ratio=300.0, date="today", **more):
 
 
 def test_a_run_renews_its_own_section():
-    held = {"aarch64": run_on("aarch64", 250.0), "x86_64": run_on("x86_64", 777.0)}
+    held = {"aarch64, 2 cores": run_on("aarch64", 250.0), "x86_64, 2 cores": run_on("x86_64", 777.0)}
     found = results.joined(held, run_on("aarch64", 400.0), None)
-    assert found["x86_64"] == held["x86_64"] and found["aarch64"]["rows"][0]["ours"] == 400.0
+    assert found["x86_64, 2 cores"] == held["x86_64, 2 cores"]
+    assert found["aarch64, 2 cores"]["rows"][0]["ours"] == 400.0
     text = results.markdown(found)
     arm, other = text.index("## aarch64"), text.index("## x86_64")
     assert "400x" in text[arm:other] and "777x" in text[other:] and "250x" not in text
 
 
 def test_one_figure_of_a_section_is_renewed():
-    held = {"aarch64": run_on("aarch64", start={"first_use": 9.0, "later_use": 1.0, "help": 0.1})}
+    held = {"aarch64, 2 cores": run_on("aarch64", start={"first_use": 9.0, "later_use": 1.0, "help": 0.1})}
     now = run_on("aarch64", 500.0, date="tomorrow")
     found = results.joined(held, now, "cfr+")
-    assert found["aarch64"]["start"] and found["aarch64"]["rows"][0]["ours"] == 500.0
-    assert len(found["aarch64"]["rows"]) == 1
+    renewed = found["aarch64, 2 cores"]
+    assert renewed["start"] and renewed["rows"][0]["ours"] == 500.0 and len(renewed["rows"]) == 1
     other = run_on("aarch64")
     other["machine"]["cores"] = "64"
+    assert list(results.joined(held, other, "cfr+")) == ["aarch64, 2 cores", "aarch64, 64 cores"]
+    other["machine"] |= {"cores": "2", "numba": "another"}
     with pytest.raises(KibitzError, match="another machine"):
         results.joined(held, other, "cfr+")
 
@@ -46,9 +49,9 @@ def test_files_of_before_and_damaged_ones(tmp_path):
     path = tmp_path / "results.json"
     assert results.read(path) == {}
     path.write_text(json.dumps(run_on("aarch64")))  # one machine was all there was
-    assert list(results.read(path)) == ["aarch64"]
+    assert list(results.read(path)) == ["aarch64, 2 cores"]
     results.write(path, results.joined(results.read(path), run_on("x86_64"), None))
-    assert list(results.read(path)) == ["aarch64", "x86_64"]
+    assert list(results.read(path)) == ["aarch64, 2 cores", "x86_64, 2 cores"]
     for wrong in ("{", "[1]", '{"machine": 3}'):
         path.write_text(wrong)
         with pytest.raises(KibitzError, match="does not hold results"):

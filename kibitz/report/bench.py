@@ -324,4 +324,4 @@ def bench(
         results.write(json_path, held)
     if markdown_path is not None:
         store.write_text(markdown_path, results.markdown(held))
-    return held[result["machine"]["architecture"]]
+    return held[results.section(result)]
