@@ -1,4 +1,4 @@
-"""docs/results.md and docs/results.json: the figures of `kibitz bench`, a section for each architecture and number of cores.
+"""docs/results.md and docs/results.json: the figures of `kibitz bench`, a section for each architecture and cores.
 
 A run renews the section of the machine it ran on and leaves the others as they are.
 """
