@@ -180,7 +180,8 @@ def compare(
                 if not peer.measures(figure, game):
                     continue
                 found = peers.measure(peer.name, figure, game, seconds, limit, python)
-                versions[peer.name] = found.version or "not installed"
+                if found.version or peer.name not in versions:  # one that failed at one figure did others
+                    versions[peer.name] = found.version or "not installed"
                 ratio = _ratio(figure, mine, found.value)
                 goal = GOALS.get((figure, game, peer.name))
                 if ratio is None and found.note.startswith(">") and mine:
