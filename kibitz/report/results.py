@@ -197,9 +197,8 @@ def goals(result: Result) -> list[str]:
         met = _met(chart["seconds"] <= JAM_GOAL)
         lines.append(("charts of jam or fold for three", f"{JAM_GOAL:g} s", f"{chart['seconds']:.2f} s", met))
     for what, each in result.get("endgames", {}).items():
-        met, goal = _met(each["median"] <= each["goal"]), f"{1e3 * each['goal']:.0f} ms"
-        what = f"endgames of hold'em to 1% of the pot, {what}, median"
-        lines.append((what, goal, f"{1e3 * each['median']:.0f} ms", met))
+        met, goal = _met(each["most"] <= each["goal"]), f"{1e3 * each['goal']:.0f} ms"
+        lines.append((f"endgames of hold'em to 1% of the pot, {what}", goal, f"{1e3 * each['most']:.0f} ms", met))
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)
