@@ -9,7 +9,7 @@ last iteration arrived at, and the average costs no pass of its own.
 from __future__ import annotations
 
 from kibitz.kernels.barrier import claim, meet
-from kibitz.kernels.jit import U64, kernel, part, small_part
+from kibitz.kernels.jit import U64, kernel, part
 from kibitz.kernels.poker.ends import ends
 from kibitz.kernels.poker.passes import FOLD, boards_of, hand_on, lanes_of, locate, pieces_of, reaches, root_of
 from kibitz.kernels.sequence.cfr import discount
@@ -57,12 +57,6 @@ def decay_of(rule, t):
     return ((t - 1.0 - rule.delay) / (t - rule.delay)) ** rule.gamma  # 0 ** 0 is 1
 
 
-@small_part
-def grown(regret, delta, grow, keep, floor):
-    """A regret when an iteration adds delta: what there was is discounted, by `grow` if it was positive."""
-    return max(regret * (grow if regret > 0.0 else keep) + delta, floor)
-
-
 @part
 def revise_two(n, delta, x, y, regret, strategy, at, stride, discounts, floor, prediction, tiny):
     """Regret matching in n rows with two actions, whose columns lie `stride` apart and whose regrets of this iteration
@@ -74,8 +68,10 @@ def revise_two(n, delta, x, y, regret, strategy, at, stride, discounts, floor, p
     for c in range(n):
         da = delta[x, c]
         db = delta[y, c]
-        ra = grown(regret[at + c], da, grow, keep, floor)
-        rb = grown(regret[b + c], db, grow, keep, floor)
+        ra = regret[at + c]
+        rb = regret[b + c]
+        ra = max(ra * (grow if ra > zero else keep) + da, floor)
+        rb = max(rb * (grow if rb > zero else keep) + db, floor)
         regret[at + c] = ra
         regret[b + c] = rb
         ra = max(ra + prediction * da, zero)
@@ -99,9 +95,12 @@ def revise_three(n, delta, x, y, z, regret, strategy, at, stride, discounts, flo
         da = delta[x, c]
         db = delta[y, c]
         dc = delta[z, c]
-        ra = grown(regret[at + c], da, grow, keep, floor)
-        rb = grown(regret[b + c], db, grow, keep, floor)
-        rc = grown(regret[d + c], dc, grow, keep, floor)
+        ra = regret[at + c]
+        rb = regret[b + c]
+        rc = regret[d + c]
+        ra = max(ra * (grow if ra > zero else keep) + da, floor)
+        rb = max(rb * (grow if rb > zero else keep) + db, floor)
+        rc = max(rc * (grow if rc > zero else keep) + dc, floor)
         regret[at + c] = ra
         regret[b + c] = rb
         regret[d + c] = rc
@@ -139,79 +138,41 @@ def revise_many(n, delta, lines, node, width, regret, strategy, at, stride, disc
 
 
 @part
-def match_two(n, value, k, x, y, regret, strategy, at, stride, discounts, floor, prediction, tiny):
-    """What n rows with two actions are worth by their strategy, to line k; then regret matching, as `revise_two`.
-
-    In one loop: rows of a block are more than the nearest cache holds, so each is asked for once.
-    """
-    kind = regret.dtype.type
-    zero, one, half = kind(0.0), kind(1.0), kind(0.5)
-    grow, keep = discounts
-    b = at + stride
-    for c in range(n):
-        va = value[x, c]
-        vb = value[y, c]
-        mean = strategy[at + c] * va + strategy[b + c] * vb
-        value[k, c] = mean
-        va -= mean
-        vb -= mean
-        ra = grown(regret[at + c], va, grow, keep, floor)
-        rb = grown(regret[b + c], vb, grow, keep, floor)
-        regret[at + c] = ra
-        regret[b + c] = rb
-        ra = max(ra + prediction * va, zero)
-        rb = max(rb + prediction * vb, zero)
-        total = ra + rb
-        scale = one / max(total, tiny)
-        strategy[at + c] = ra * scale if total > tiny else half
-        strategy[b + c] = rb * scale if total > tiny else half
-
-
-@part
-def match_three(n, value, k, x, y, z, regret, strategy, at, stride, discounts, floor, prediction, tiny):
-    """As `match_two`, with three actions."""
-    kind = regret.dtype.type
-    zero, one = kind(0.0), kind(1.0)
-    third = one / kind(3.0)
-    grow, keep = discounts
-    b = at + stride
-    d = b + stride
-    for c in range(n):
-        va = value[x, c]
-        vb = value[y, c]
-        vc = value[z, c]
-        mean = strategy[at + c] * va + strategy[b + c] * vb + strategy[d + c] * vc
-        value[k, c] = mean
-        va -= mean
-        vb -= mean
-        vc -= mean
-        ra = grown(regret[at + c], va, grow, keep, floor)
-        rb = grown(regret[b + c], vb, grow, keep, floor)
-        rc = grown(regret[d + c], vc, grow, keep, floor)
-        regret[at + c] = ra
-        regret[b + c] = rb
-        regret[d + c] = rc
-        ra = max(ra + prediction * va, zero)
-        rb = max(rb + prediction * vb, zero)
-        rc = max(rc + prediction * vc, zero)
-        total = ra + rb + rc
-        scale = one / max(total, tiny)
-        strategy[at + c] = ra * scale if total > tiny else third
-        strategy[b + c] = rb * scale if total > tiny else third
-        strategy[d + c] = rc * scale if total > tiny else third
-
-
-@part
 def weigh(n, value, k, children, node, width, strategy, at, stride):
-    """Value of n rows with any number of actions, to line k; the lines of actions are left with what rows regret."""
+    """Value of n rows of the seat itself, to line k; the lines of its actions are left with what the rows regret."""
     x = U64(children[node, 0])
-    for c in range(n):
-        mean = strategy[at + c] * value[x, c]
-        for a in range(U64(1), U64(width)):
-            mean += strategy[at + a * stride + c] * value[U64(children[node, a]), c]
-        value[k, c] = mean
-        for a in range(U64(width)):
-            value[U64(children[node, a]), c] -= mean
+    if width == 2:
+        y = U64(children[node, 1])
+        b = at + stride
+        for c in range(n):
+            va = value[x, c]
+            vb = value[y, c]
+            mean = strategy[at + c] * va + strategy[b + c] * vb
+            value[k, c] = mean
+            value[x, c] = va - mean
+            value[y, c] = vb - mean
+    elif width == 3:
+        y = U64(children[node, 1])
+        z = U64(children[node, 2])
+        b = at + stride
+        d = b + stride
+        for c in range(n):
+            va = value[x, c]
+            vb = value[y, c]
+            vc = value[z, c]
+            mean = strategy[at + c] * va + strategy[b + c] * vb + strategy[d + c] * vc
+            value[k, c] = mean
+            value[x, c] = va - mean
+            value[y, c] = vb - mean
+            value[z, c] = vc - mean
+    else:
+        for c in range(n):
+            mean = strategy[at + c] * value[x, c]
+            for a in range(U64(1), U64(width)):
+                mean += strategy[at + a * stride + c] * value[U64(children[node, a]), c]
+            value[k, c] = mean
+            for a in range(U64(width)):
+                value[U64(children[node, a]), c] -= mean
 
 
 @part
@@ -254,18 +215,16 @@ def regret_block(table, level, group, board, seat, regret, strategy, reach, root
             add_up(n, value, U64(k), children, node + k, width)
             continue
         at = start + U64(table.action[node + children[node + k, 0]]) * stride
+        weigh(n, value, U64(k), children, node + k, width, strategy, at, stride)
         if width == 2:
-            match_two(n, value, U64(k), U64(children[node + k, 0]), U64(children[node + k, 1]), regret, strategy, at,
-                      stride, discounts, floor, prediction, tiny)  # fmt: skip
+            revise_two(n, value, U64(children[node + k, 0]), U64(children[node + k, 1]), regret, strategy, at, stride,
+                       discounts, floor, prediction, tiny)  # fmt: skip
         elif width == 3:
-            match_three(n, value, U64(k), U64(children[node + k, 0]), U64(children[node + k, 1]),
-                        U64(children[node + k, 2]), regret, strategy, at, stride, discounts, floor, prediction,
-                        tiny)  # fmt: skip
-        else:
-            weigh(n, value, U64(k), children, node + k, width, strategy, at, stride)
-            if width > 3:
-                revise_many(n, value, children, node + k, width, regret, strategy, at, stride, discounts, floor,
-                            prediction, tiny)  # fmt: skip
+            revise_three(n, value, U64(children[node + k, 0]), U64(children[node + k, 1]), U64(children[node + k, 2]),
+                         regret, strategy, at, stride, discounts, floor, prediction, tiny)  # fmt: skip
+        elif width > 3:
+            revise_many(n, value, children, node + k, width, regret, strategy, at, stride, discounts, floor,
+                        prediction, tiny)  # fmt: skip
     here = root_of(table, group, board, level)
     for c in range(n):
         root_value[here + c] = value[U64(0), c]
