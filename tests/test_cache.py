@@ -7,6 +7,7 @@ own; its callee is in a second file, which Numba's own cache does not look at.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -118,7 +119,7 @@ def test_damaged_files_are_compiled_anew_without_a_word(home: Path) -> None:
     want = {how: ("\n".join(f"{name} {how}" for name, _, _ in cases), "") for how in (COMPILED, LOADED)}
     assert run(home) == want[COMPILED]
     for name, harm, ending in cases:
-        harm(*(path for path in files(home, ending) if path.name.startswith(f"{name}.")))
+        harm(*(path for path in files(home, ending) if path.name.startswith(f"{name}-")))
     assert run(home) == want[COMPILED]
     assert run(home) == want[LOADED], "and they are whole again"
 
@@ -174,13 +175,79 @@ def test_a_user_without_a_home_gets_a_private_directory_that_goes_away(home: Pat
     assert not list(rooms.iterdir())
 
 
-def test_the_digest_sees_every_kernel_source_in_subfolders_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from kibitz.kernels import jit
+def test_a_changed_callee_is_compiled_anew_and_a_changed_neighbour_is_not(home: Path) -> None:
+    (home / "code" / "neighbour.py").write_text("FACTOR = 2")
+    assert run(home)[0] == COMPILED
+    (home / "code" / "neighbour.py").write_text("FACTOR = 3")
+    assert run(home)[0] == LOADED
+    (home / "code" / "callee.py").write_text(CALLEE.format(factor=3))
+    assert run(home)[0] == "61.0 0 1"
+    (home / "code" / "callee.py").write_text(CALLEE.format(factor=2))
+    assert run(home)[0] == LOADED, "what was compiled for the former sources is still there"
 
-    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
-    seen = {jit._digest()}
-    (tmp_path / "poker").mkdir()
-    for path, text in (("a.py", "1"), ("poker/a.py", "1"), ("poker/a.py", "2"), ("poker/b.py", "")):
-        (tmp_path / path).write_text(text)
-        seen.add(jit._digest())
-    assert len(seen) == 5
+
+def test_a_copy_in_another_folder_starts_warm(home: Path) -> None:
+    assert run(home)[0] == COMPILED
+    (home / "code").rename(home / "elsewhere")
+    (home / "code").symlink_to(home / "elsewhere")
+    assert run(home)[0] == LOADED
+    (home / "code").unlink()
+    shutil.copytree(home / "elsewhere", home / "code")
+    assert run(home)[0] == LOADED
+
+
+GAME = """
+from typing import NamedTuple
+
+class Game(NamedTuple):
+    size: float
+"""
+RULES = """
+from kibitz.kernels.jit import small_part
+from kibitz.kernels.walk.dispatch import register
+from game import Game
+from constant import FACTOR
+
+def width(game, state):
+    return game.size * FACTOR
+
+register(Game, width)
+"""
+WALK = """
+from kibitz.kernels.jit import kernel
+from kibitz.kernels.walk.machine import width
+import rules, game
+
+@kernel
+def walked(game):
+    return width(game, 0)
+
+print(walked(game.Game(20.0)), sum(walked.stats.cache_hits.values()))
+"""
+
+
+def test_functions_that_are_picked_by_a_class_are_dependencies(home: Path) -> None:
+    """The kernel's module does not import the constant, nor does the module of the class; the registered rules do."""
+    for name, text in (("game", GAME), ("rules", RULES), ("walk", WALK), ("constant", "FACTOR = 2.0")):
+        (home / "code" / f"{name}.py").write_text(text)
+    (home / "code" / "rules.py").write_text(RULES)
+    (home / "code" / "main.py").write_text("import rules\nimport walk\n")
+    (home / "code" / "walk.py").write_text(WALK.replace("import rules, game", "import game"))
+    assert run(home)[0] == "40.0 0"
+    assert run(home)[0] == "40.0 1"
+    (home / "code" / "constant.py").write_text("FACTOR = 3.0")
+    assert run(home)[0] == "60.0 0"
+
+
+def test_what_was_not_used_for_a_month_is_removed(home: Path) -> None:
+    run(home)
+    old = files(home)
+    for path in old:
+        os.utime(path, (0, 0))
+    assert run(home)[0] == LOADED, "it is there as long as nobody compiles"
+    assert all(path.stat().st_mtime > 0 for path in old), "and now it was used"
+    for path in old:
+        os.utime(path, (0, 0))
+    (home / "code" / "callee.py").write_text(CALLEE.format(factor=3))
+    run(home)
+    assert len(files(home)) == 2 and not set(old) & set(files(home))

@@ -8,7 +8,6 @@ name, or two neighbours of the same name in two folders, do not meet.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -20,6 +19,7 @@ from typing import Any
 
 from kibitz import spec as specs
 from kibitz.errors import SpecError
+from kibitz.kernels import closure
 
 METHODS = ("root", "turn", "actions", "chance", "after", "infoset", "payoff")
 MOST_LISTED = 8  # names in a sentence
@@ -85,14 +85,19 @@ def _advice(file: Path, wrong: str, found: list[str]) -> str:
 
 
 def _run(file: Path) -> ModuleType:
-    """Run a file as a module."""
-    place = hashlib.sha256(str(file.resolve()).encode(errors="surrogateescape")).hexdigest()[:12]
-    found = importlib.util.spec_from_file_location(f"kibitz_own_{file.stem}_{place}", file)
+    """Run a file as a module.
+
+    It is named by what it says and imports, not by its path, so that code compiled for it serves a copy too.
+    """
+    folder = file.resolve().parent
+    with _neighbours(folder):
+        content = closure.digest([closure.Source(file.stem, str(file))])
+    found = importlib.util.spec_from_file_location(f"kibitz_own_{file.stem}_{content}", file)
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
     sys.modules[found.name] = module  # where dataclasses look for the types of their fields
     try:
-        with _neighbours(file.resolve().parent):
+        with _neighbours(folder):
             found.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise SpecError(f"{file} cannot be read as Python: {type(error).__name__}: {error}") from error

@@ -3,8 +3,11 @@
 Numba's own cache looks only at the file that a function stands in, falls back to a `__pycache__` that knows no digest
 when its directory cannot be used, and runs whatever bytes it finds. Here
 
-- the directory's name carries a digest of *all* kernel sources and of what compiles them (`kernels/jit.py`), and there
-  is no other directory to fall back to;
+- a file's name carries a digest of the sources that the function depends on: the import closure of its own module and
+  of the modules of the NamedTuples in its signature (`kernels/closure.py`). So a changed callee is never stale, a
+  changed kernel recompiles what imports it and nothing else, and a second checkout of the same sources starts warm;
+- the directory's name carries the versions of what compiles, and there is no other directory to fall back to;
+- what no process has used for a month is removed;
 - each file ends in a digest of its bytes, which is compared before anything is made of them. What was cut, changed or
   replaced is removed and compiled anew. That is against damage: who may write to the directory may run code;
 - a data file is named by what it is compiled for, so that two processes that compile at once cannot take each other's;
@@ -18,20 +21,19 @@ import errno
 import hashlib
 import io
 import os
+import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from numba import config
-from numba.core.caching import (
-    CompileResultCacheImpl,
-    FunctionCache,
-    IndexDataCacheFile,
-    UserProvidedCacheLocator,
-)
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
+from kibitz.kernels import closure
+
+UNUSED = 30 * 24 * 3600.0  # seconds
 SEAL = 32  # bytes at the end of a file; Python's pickles end before them and do not mind
 
 _told: list[str] = []
@@ -41,14 +43,13 @@ def enable(dispatcher: Any, folder: Path) -> Any:
     """A compiled function with its cache in a folder, or without one where that cannot be used."""
     if not hasattr(dispatcher, "py_func"):  # NUMBA_DISABLE_JIT
         return dispatcher
-    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
-    config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder), ""
+    source = closure.source_of(dispatcher.py_func)
+    if source is None:  # typed into a notebook or a shell
+        return dispatcher
     try:
-        dispatcher._cache = _Cache(dispatcher.py_func)
-    except (OSError, RuntimeError, ValueError) as error:
+        dispatcher._cache = _Cache(dispatcher.py_func, source, folder)
+    except OSError as error:
         _tell(folder, error)
-    finally:
-        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
     return dispatcher
 
 
@@ -65,41 +66,64 @@ def _tell(folder: Path | str, error: Exception) -> None:
         print(_told[0], file=sys.stderr)
 
 
-class _Locator(UserProvidedCacheLocator):
-    """The one directory. It need not be writable: a cache that can only be read is still worth reading."""
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
-        found = cls(py_func, py_file)
-        found.ensure_cache_path()
-        return found
-
-    def ensure_cache_path(self) -> None:
-        os.makedirs(self.get_cache_path(), exist_ok=True)
-
-
-class _Impl(CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
-
-
 class _Cache(FunctionCache):
-    _impl_class = _Impl
+    """The cache of one function: an index and data files for each digest of the sources that it depends on."""
 
-    def __init__(self, py_func: Callable[..., Any]) -> None:
-        super().__init__(py_func)
-        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+    def __init__(self, py_func: Callable[..., Any], source: closure.Source, folder: Path) -> None:
+        self._name, self._py_func = repr(py_func), py_func
+        self._impl = _Impl(py_func)
+        self._source, self._cache_path = source, str(folder / source.name)
+        self._sources = closure.digest([source])  # now, before anybody edits what was just imported
+        os.makedirs(self._cache_path, exist_ok=True)  # it need not be writable: one that can be read is worth reading
+        self.enable()
+
+    def _select(self, sig: Any) -> None:
+        """Go to the files of a signature."""
+        others = closure.sources_of_types(sig if isinstance(sig, tuple) else sig.args)
+        sources = closure.digest([self._source, *others]) if others else self._sources
+        name = re.sub(r"[^\w.]", "", self._py_func.__qualname__)
+        line = self._py_func.__code__.co_firstlineno
+        self._cache_file = _Files(self._cache_path, f"{name}-{line}-{sources}", sources)
+
+    def flush(self) -> None:
+        """Forget what is compiled, for every digest."""
+        for path in Path(self._cache_path).glob("*.nb?"):
+            path.unlink(missing_ok=True)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
+            self._select(sig)
             return super().load_overload(sig, target_context)
         except OSError:  # what cannot be read is compiled
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
+            self._select(sig)
             super().save_overload(sig, data)
+            _remove_unused(Path(self._cache_path))
         except OSError as error:  # a full disk, or one that can only be read: the code itself is there
             _tell(self._cache_path, error)
+
+
+class _Impl(CompileResultCacheImpl):
+    """How Numba writes and reads compiled code; where it does so is decided above."""
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        self._locator = self
+        self._py_file, self._lineno = py_func.__code__.co_filename, py_func.__code__.co_firstlineno  # for warnings
+
+    def ensure_cache_path(self) -> None:
+        """The directory was made at the start."""
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove what was not used for a month: sources that nobody has any more."""
+    with os.scandir(folder) as entries:
+        old = [entry.path for entry in entries if entry.stat().st_mtime < time.time() - UNUSED]
+    for path in old:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 class _Files(IndexDataCacheFile):
@@ -137,10 +161,13 @@ def _seal(body: Any) -> bytes:
 
 
 def _whole(path: str) -> bool:
-    """Whether a file is as it was written; what is not is removed, so that it is made anew."""
+    """Whether a file is as it was written; what is not is removed, so that it is made anew. It counts as used."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # a pipe does not block
             content = memoryview(file.read())
+            if os.fstat(file.fileno()).st_mtime < time.time() - UNUSED / 30:  # once a day is enough
+                with contextlib.suppress(OSError):
+                    os.utime(file.fileno())
         if content[-SEAL:] == _seal(content[:-SEAL]):
             return True
     except FileNotFoundError:

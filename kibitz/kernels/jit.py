@@ -1,9 +1,9 @@
 """The one decorator for compiled code.
 
 Numba's own cache looks only at the file that a function stands in: when a callee in another file changes, it
-returns stale results. So the cache directory's name carries a digest of *all* kernel sources, of this Python
-and of Numba's version (`kernels/cache.py` has the files in it). fastmath stays off: sums are done in the order that
-the code says.
+returns stale results. Here compiled code is kept by the digest of all sources that it depends on
+(`kernels/cache.py`), in a directory for this Python and Numba. fastmath stays off: sums are done in the order that the
+code says.
 """
 
 from __future__ import annotations
@@ -61,16 +61,13 @@ def _private() -> Path:
     return Path(made.name)
 
 
-def _digest() -> str:
-    made_by = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version_info[:3]} {sys.platform}"
-    content = hashlib.sha256(made_by.encode())
-    home = Path(__file__).parent
-    for source in sorted(home.rglob("*.py")):
-        content.update(f"{source.relative_to(home)}".encode() + b"\0" + source.read_bytes() + b"\0")
-    return content.hexdigest()[:16]
+def _compiler() -> str:
+    """What compiles, as a name for a directory."""
+    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version_info[:3]} {sys.platform}"
+    return hashlib.sha256(versions.encode()).hexdigest()[:16]
 
 
-CACHE = cache_home() / "numba" / _digest()
+CACHE = cache_home() / "numba" / _compiler()
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -19,6 +19,8 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
+from kibitz.kernels import closure
+
 Function = Callable[..., Any]
 COMPILED = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}  # as parts of kernels
 
@@ -53,6 +55,7 @@ def register(kind: type, *functions: Function, **named: Function) -> None:
     """The functions that a class has, each under the name of a stub. They call their arguments as the stub does."""
     for name, function in [*((each.__name__, each) for each in functions), *named.items()]:
         _FUNCTIONS[name, kind] = function
+        closure.register(kind, function)
 
 
 def found(name: str, first: Any) -> Function:
