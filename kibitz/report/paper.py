@@ -17,6 +17,7 @@ from kibitz.papers.experiment import Outcome
 from kibitz.papers.figures import Sheet
 from kibitz.report.provenance import machine
 
+CLAIMS = "Claims and verdicts"
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
@@ -79,7 +80,6 @@ def page(
 def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "") -> str:
     """Where the figures come from: machine, versions, seeds, time."""
     plan, unit = outcomes[0].plan, outcomes[0].unit
-    unit = f"random {unit}" if unit == "start" else unit
     seeds = f"{plan.seeds[0]} to {plan.seeds[-1]}" if plan.starts > 1 else f"{plan.seeds[0]}"
     took = ", ".join(f"{o.name} {o.seconds:.0f} s" for o in outcomes)
     made = f"Made by `{command}`. " if command else ""
@@ -99,12 +99,8 @@ def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
         lines += [f"### {sheet.title}", "", *_table(sheet), ""] + ([sheet.note, ""] if sheet.note else [])
     for picture, name in zip(outcome.pictures, pictures, strict=False):
         lines += [f"![{picture.title}]({name})", ""] + ([picture.text, ""] if picture.text else [])
-    lines += [f"### {_claims_head(outcome)}", "", outcome.verdict, "", *_claims(outcome.claims), ""]
+    lines += [f"### {CLAIMS}", "", outcome.verdict, "", *_claims(outcome.claims), ""]
     return "\n".join(lines)
-
-
-def _claims_head(outcome: Outcome) -> str:
-    return f"Claims, and the {outcome.unit}s in which they hold"
 
 
 def _table(sheet: Sheet) -> list[str]:
@@ -119,21 +115,17 @@ def _claims(claims: Sequence[Claim]) -> list[str]:
     rows = [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
     for claim, cells in zip(claims, counts, strict=True):
         text = claim.text.replace("|", "\\|")
-        rows.append(f"| {text} | {' | '.join(cells)} | {claim.verdict} | {claim.source} |")
+        told = claim.told.replace("|", "\\|")
+        rows.append(f"| {text} | {' | '.join(cells)} | {told} | {claim.source} |")
     return rows
 
 
 def tried(claims: Sequence[Claim]) -> tuple[list[str], list[list[str]]]:
-    """In how many starts each claim holds: heads and cells of a column for each weight at which any was tried."""
-    modes = dict.fromkeys(mode for claim in claims for mode in claim.modes)
-    if modes:
-        return list(modes), [[claim.cell(claim.modes.get(mode, ())) for mode in modes] for claim in claims]
-    weights = sorted({weight for claim in claims for weight in claim.at})
-    if not weights:
-        return ["starts"], [[f"{claim.count} of {len(claim.held)}"] for claim in claims]
-    rows = [[claim.at.get(weight, ()) for weight in weights] for claim in claims]
-    cells = [[f"{sum(held)} of {len(held)}" if held else "" for held in row] for row in rows]
-    return [f"weight {weight:g}" for weight in weights], cells
+    """In how many cases each claim is true: heads and cells of a column for each variant in which any was tried."""
+    heads = {name: f"{claim.across} {name}".strip() for claim in claims for name in claim.variants}
+    if not all(claim.variants for claim in claims) or not heads:
+        return ["true"], [["; ".join(map(claim.cell, claim.tried.values()))] for claim in claims]
+    return list(heads.values()), [[claim.cell(claim.tried.get(name, ())) for name in heads] for claim in claims]
 
 
 def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
@@ -158,7 +150,7 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
         title = escape.escape(picture.title)
         parts.append(f"<h2>{title}</h2><img alt='{title}' src='data:image/png;base64,{data}'>")
         parts += [f"<p>{escape.escape(picture.text)}</p>"] if picture.text else []
-    parts.append(f"<h2>{_claims_head(outcome)}</h2><p>{escape.escape(outcome.verdict)}</p>")
+    parts.append(f"<h2>{CLAIMS}</h2><p>{escape.escape(outcome.verdict)}</p>")
     heads, counts = tried(outcome.claims)
     rows = "".join(_claim_row(claim, cells) for claim, cells in zip(outcome.claims, counts, strict=True))
     starts = "".join(f"<th class='figure'>{head}</th>" for head in heads)
@@ -183,7 +175,7 @@ def _claim_row(claim: Claim, cells: Sequence[str]) -> str:
     counts = "".join(f"<td class='figure'>{text}</td>" for text in cells)
     return (
         f"<tr><td>{escape.escape(claim.text)}</td>{counts}"
-        f"<td class='{kind}'>{escape.escape(claim.verdict)}</td><td>{escape.escape(claim.source)}</td></tr>"
+        f"<td class='{kind}'>{escape.escape(claim.told)}</td><td>{escape.escape(claim.source)}</td></tr>"
     )
 
 
