@@ -253,8 +253,8 @@ def _print_sheet(out: Console, sheet: Sheet) -> None:
 
 
 def _print_claims(out: Console, claims: list[Claim]) -> None:
-    from kibitz.report.paper import tried
     from kibitz.report.tables import tables
+    from kibitz.report.verdicts import tried
 
     heads, counts = tried(claims)
     heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]

@@ -291,14 +291,20 @@ def counts(claims: Iterable[Claim]) -> dict[str, int]:
     return {verdict: found[verdict] for verdict in VERDICTS}
 
 
-def summary(claims: Sequence[Claim]) -> str:
-    """Of the paper's 6 claims 4 hold, 1 fails and 1 is undecided."""
+def verdicts_of(claims: Sequence[Claim]) -> dict[str, dict[str, int]]:
+    """The same of the paper's claims, and of our own."""
+    paper, ours = ([claim for claim in claims if claim.of_the_paper is its] for its in (True, False))
+    return {"paper": counts(paper), "ours": counts(ours)}
+
+
+def summary(claims: Sequence[Claim], more: str = "") -> str:
+    """Of 6 claims of the paper 4 hold, 1 fails and 1 is undecided. more: what is said beside that."""
     own = [claim for claim in claims if not claim.of_the_paper]
     paper = [claim for claim in claims if claim.of_the_paper]
     parts = [f"Of {len(paper)} claims of the paper {_counted(paper)}."] if paper else []
     parts += [f"Of {len(own)} of our own {_counted(own)}."] if paper and own else []
     parts += [f"Of {len(own)} claims of our own {_counted(own)}."] if own and not paper else []
-    return " ".join(parts)
+    return " ".join([*parts, *([more] if more else [])])
 
 
 def _counted(claims: Sequence[Claim]) -> str:

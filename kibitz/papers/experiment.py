@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeVar
 
 from kibitz.errors import SpecError
-from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, counts, summary
+from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, summary, verdicts_of
 from kibitz.papers.figures import Picture, Sheet
 from kibitz.papers.runs import Answers, Run, Shelf, Told, carry_out
 
@@ -91,7 +91,7 @@ class Outcome(Page):
     @property
     def verdict(self) -> str:
         """Claims, counted by how they were judged, and what is said beside that."""
-        return " ".join(text for text in (summary(self.claims), self.summary) if text)
+        return summary(self.claims, self.summary)
 
     def data(self) -> dict[str, Any]:
         plan = self.plan
@@ -107,10 +107,7 @@ class Outcome(Page):
             "seconds": self.seconds,
             "figures": self.figures,
             "claims": [claim.data() for claim in self.claims],
-            "verdicts": {
-                "paper": counts(claim for claim in self.claims if claim.of_the_paper),
-                "ours": counts(claim for claim in self.claims if not claim.of_the_paper),
-            },
+            "verdicts": verdicts_of(self.claims),
             "summary": self.summary,
             "departs": list(self.departs),
         }

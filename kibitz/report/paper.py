@@ -16,8 +16,8 @@ from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Outcome
 from kibitz.papers.figures import Sheet
 from kibitz.report.provenance import machine
+from kibitz.report.verdicts import HEAD, data_of, section, text_of, tried
 
-CLAIMS = "Claims and verdicts"
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
@@ -49,7 +49,7 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
 
 
 def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[Path]:
-    """All of them as one page, with its pictures in a directory beside it that is called like it."""
+    """All of them as one page, with its pictures and data in a directory beside it that is called like it."""
     from kibitz.report.heat import draw
 
     pictures: dict[str, list[str]] = {}
@@ -61,9 +61,11 @@ def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[
             draw(picture, place)
             written.append(place)
             pictures[outcome.name].append(f"{path.stem}/{place.name}")
-    command = shlex.join(["kibitz", *sys.argv[1:]])
-    store.write_text(path, page(outcomes, machine(), pictures, head, command))
-    return written
+    command, on = shlex.join(["kibitz", *sys.argv[1:]]), machine()
+    store.write_text(path, page(outcomes, on, pictures, head, command))
+    data = {"page": path.name, "command": command, "machine": on, "papers": [o.data() for o in outcomes]}
+    store.write_text(data_of(path), text_of(data))
+    return [*written, data_of(path)]
 
 
 def page(
@@ -99,7 +101,7 @@ def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
         lines += [f"### {sheet.title}", "", *_table(sheet), ""] + ([sheet.note, ""] if sheet.note else [])
     for picture, name in zip(outcome.pictures, pictures, strict=False):
         lines += [f"![{picture.title}]({name})", ""] + ([picture.text, ""] if picture.text else [])
-    lines += [f"### {CLAIMS}", "", outcome.verdict, "", *_claims(outcome.claims), ""]
+    lines += section(outcome.claims, outcome.verdict)
     return "\n".join(lines)
 
 
@@ -108,24 +110,6 @@ def _table(sheet: Sheet) -> list[str]:
         return "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |"
 
     return [cells(sheet.head), "|---|" + "---:|" * (len(sheet.head) - 1), *map(cells, sheet.rows)]
-
-
-def _claims(claims: Sequence[Claim]) -> list[str]:
-    heads, counts = tried(claims)
-    rows = [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
-    for claim, cells in zip(claims, counts, strict=True):
-        text = claim.text.replace("|", "\\|")
-        told = claim.told.replace("|", "\\|")
-        rows.append(f"| {text} | {' | '.join(cells)} | {told} | {claim.source} |")
-    return rows
-
-
-def tried(claims: Sequence[Claim]) -> tuple[list[str], list[list[str]]]:
-    """In how many cases each claim is true: heads and cells of a column for each variant in which any was tried."""
-    heads = {name: f"{claim.across} {name}".strip() for claim in claims for name in claim.variants}
-    if not all(claim.variants for claim in claims) or not heads:
-        return ["true"], [["; ".join(map(claim.cell, claim.tried.values()))] for claim in claims]
-    return list(heads.values()), [[claim.cell(claim.tried.get(name, ())) for name in heads] for claim in claims]
 
 
 def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
@@ -150,7 +134,7 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
         title = escape.escape(picture.title)
         parts.append(f"<h2>{title}</h2><img alt='{title}' src='data:image/png;base64,{data}'>")
         parts += [f"<p>{escape.escape(picture.text)}</p>"] if picture.text else []
-    parts.append(f"<h2>{CLAIMS}</h2><p>{escape.escape(outcome.verdict)}</p>")
+    parts.append(f"<h2>{HEAD}</h2><p>{escape.escape(outcome.verdict)}</p>")
     heads, counts = tried(outcome.claims)
     rows = "".join(_claim_row(claim, cells) for claim, cells in zip(outcome.claims, counts, strict=True))
     starts = "".join(f"<th class='figure'>{head}</th>" for head in heads)

@@ -87,7 +87,8 @@ def test_the_verdict_on_a_paper_counts_claims():
         return outcome.verdict
 
     assert told(tried(4, 4), tried(4, 4), tried(0, 4)) == (
-        "Of 3 claims of the paper 2 hold, 0 fail and 1 is undecided. Of 1 of our own 1 holds, 0 fail and 0 are undecided."
+        "Of 3 claims of the paper 2 hold, 0 fail and 1 is undecided. "
+        "Of 1 of our own 1 holds, 0 fail and 0 are undecided."
     )
     assert told(Claim("x", "y", (False,)), summary="More.").endswith("undecided. More.")
 
