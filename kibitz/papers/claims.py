@@ -142,7 +142,7 @@ class Claim:
     @property
     def n(self) -> int:
         """Random initialisations behind the verdict."""
-        return 0 if self.unit == FACT else 1 if self.unit == COMPARISON else len(self.held)
+        return 0 if self.unit == FACT else 1 if self.unit == COMPARISON else len(next(iter(self.tried.values())))
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -163,11 +163,12 @@ class Claim:
     def told(self) -> str:
         """The verdict in words, with its number of random initialisations and its figures."""
         detail = f": {self.detail}" if self.detail else ""
+        first = next(iter(self.tried.values()))
         if len(self.tried) == 1:
-            return f"{self._said(self.held)}{detail}"
+            return f"{self._said(first)}{detail}"
         parts = [f"{self._said(truths)} ({name})" for name, truths in self.tried.items()]
         if self.leading:
-            return "; ".join([f"{self._said(next(iter(self.tried.values())))}{detail}", *parts[1:]])
+            return "; ".join([f"{self._said(first)}{detail}", *parts[1:]])
         if self.across:
             counts = [sum(each is True for each in truths) for truths in self.tried.values()]
             true = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"

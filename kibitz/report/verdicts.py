@@ -17,6 +17,7 @@ from kibitz.errors import ArtefactError
 from kibitz.papers.claims import Claim, claim_of, summary, verdicts_of
 
 HEAD = "Claims and verdicts"
+INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # a newline is never in a string of JSON
 SECTION = re.compile(r"^### Claims\b.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -26,8 +27,9 @@ def data_of(page: Path) -> Path:
 
 
 def text_of(data: dict[str, Any]) -> str:
-    """A page's data as they are written."""
-    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    """A page's data as they are written: what has nothing nested in it, such as a comparison, is one line."""
+    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return INNERMOST.sub(lambda found: re.sub(r"\s*\n\s*", " ", found[0]), text)
 
 
 def section(claims: Sequence[Claim], *about: str) -> list[str]:

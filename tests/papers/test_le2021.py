@@ -246,7 +246,8 @@ def test_verdicts():
     assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
     assert found.data()["variants"] == {mode: list(held) for mode, held in both.items()}
     exact = Claim("b", "Sec. 1", (False,), {REAL: (False,)}, detail="it is 5", unit=FACT, leading=True)
-    assert exact.told == "fails, nothing is random: it is 5" and exact.cell((False,)) == "false" and exact.stands is False
+    assert exact.told == "fails, nothing is random: it is 5"
+    assert exact.cell((False,)) == "false" and exact.stands is False
 
 
 @pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
