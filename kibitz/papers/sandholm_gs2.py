@@ -38,7 +38,6 @@ DEALS, FULL_DEALS, WEIGHED = 2_000, 12_000, 300
 FEWEST = 2  # rounds of phase I in matches: endgames from the flop on take seconds each
 SOLVED, AT_TABLE = 100, 40  # iterations of an endgame: where it is measured, and at the table
 BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
-FEW = 100  # iterations below which it is a quick look
 
 
 def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict[str, Profile]:
@@ -121,7 +120,7 @@ def full_size(game: str, buckets: str, trained: int, deals: int, weighed: int, f
 
 
 def runs(plan: Plan) -> list[Run]:
-    quick = plan.iterations < FEW
+    quick = plan.quick
     until = 0.3 if quick else 0.02
     exact = [(*each, until, 30 if quick else SOLVED) for each in (EXACT[:1] if quick else EXACT)]
     found = [Run("exactly", exactly, exact)]
@@ -224,4 +223,5 @@ def told(way: str) -> str:
     return f"round{'s' * (rounds != '1')} 1{f' to {rounds}' * (rounds != '1')}, {leaves} behind"
 
 
-PART = Experiment("gs2", "Endgames at the table", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)
+PART = Experiment("gs2", "Endgames at the table", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+                  ignores=("iterations", "until"), instead="--quick")  # fmt: skip

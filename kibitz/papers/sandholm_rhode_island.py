@@ -84,7 +84,7 @@ def run_solver(solver: str, until: float, seconds: float, name: str) -> Solved:
     best = found["best_response"]
     return Solved(
         solver, tuple(look["iteration"] for look in looks), tuple(look["seconds"] for look in looks),
-        tuple(look["gap"] for look in looks), found["value"][0], (-best[1], best[0]), found["peak_bytes"],
+        tuple(look["nash_conv"] for look in looks), found["value"][0], (-best[1], best[0]), found["peak_bytes"],
     )  # fmt: skip
 
 
@@ -238,4 +238,5 @@ def _data(run: Solved) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PART = Experiment("rhode-island", "Rhode Island hold'em", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)
+PART = Experiment("rhode-island", "Rhode Island hold'em", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+                  ignores=("iterations",), instead="--until")  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html as escape
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from kibitz import store
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Outcome
 from kibitz.papers.figures import Sheet
-from kibitz.report.provenance import machine
+from kibitz.report.provenance import command_of, machine
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
@@ -60,7 +59,7 @@ def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[
             draw(picture, place)
             written.append(place)
             pictures[outcome.name].append(f"{path.stem}/{place.name}")
-    command = shlex.join(["kibitz", *sys.argv[1:]])
+    command = command_of(sys.argv[1:])
     store.write_text(path, page(outcomes, machine(), pictures, head, command))
     return written
 

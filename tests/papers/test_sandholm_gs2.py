@@ -29,7 +29,7 @@ DECK = "poker(file=holdem.limit.2p, ranks=4)"
 
 
 def test_a_quick_look(tmp_path):
-    plan = Plan(starts=1, iterations=40, folder=str(tmp_path))
+    plan = Plan(starts=1, quick=True, folder=str(tmp_path))
     found = gather(plan, carry_out(runs(plan), 1))
     assert [each["way"] for each in found.exactly] == ["no phases", "1 rollout", "1 learned"] and not found.matches
     # What is played before endgames loses what its profile does, with all hands.
