@@ -234,7 +234,7 @@ def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> N
     out = console()
     for outcome in outcomes:
         out.print(outcome.title, style="bold", markup=False)
-        spread = ("random " * (outcome.unit == "start") + outcome.unit) + "s" * (outcome.plan.starts != 1)
+        spread = outcome.unit + "s" * (outcome.plan.starts != 1)
         out.print(f"{outcome.plan.starts} {spread}, {duration(outcome.seconds)}\n", markup=False)
         for sheet in outcome.sheets:
             if table is None or str(sheet.table) == table:
@@ -266,12 +266,12 @@ def _print_sheet(out: Console, sheet: Sheet) -> None:
 
 
 def _print_claims(out: Console, claims: list[Claim]) -> None:
-    from kibitz.report.paper import tried
     from kibitz.report.tables import tables
+    from kibitz.report.verdicts import tried
 
     heads, counts = tried(claims)
     heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
-    rows = [[claim.text, *cells, claim.verdict] for claim, cells in zip(claims, counts, strict=True)]
+    rows = [[claim.text, *cells, claim.told] for claim, cells in zip(claims, counts, strict=True)]
     for made in tables(heads, rows, out.width, (0, len(heads) - 1)):
         out.print(made)
         out.print()

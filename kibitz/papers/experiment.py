@@ -3,23 +3,22 @@
     plan    what is to be run: starts, seeds, sizes; one for a whole report and one for a quick look
     runs    pieces of work, resumable: plain functions over plain arguments (`kibitz.papers.runs`)
     gather  the answers of all runs, put together as the experiment's own results
-    claims  what the paper says, held against the results by the rule in `kibitz.papers.claims`
+    claims  what the paper says, judged by the rule in `kibitz.papers.claims`
     page    tables, pictures and paragraphs; nothing is computed there that takes time
 
 Abstract equilibria are not unique, so a stitched strategy depends on where its solvers start, and a sampled one on its
-seed. Every figure is therefore a spread over starts, and a claim is held against each start by itself.
+seed. Every figure is therefore a spread over random initialisations, and a claim is tried in each by itself.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeVar
 
 from kibitz.errors import SpecError
-from kibitz.papers.claims import ACROSS, VERDICTS, WEIGHT, WEIGHTS, Claim
+from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, summary, verdicts_of
 from kibitz.papers.figures import Picture, Sheet
 from kibitz.papers.runs import Answers, Run, Shelf, Told, carry_out
 
@@ -75,7 +74,7 @@ class Page:
     pictures: tuple[Picture, ...]
     figures: dict[str, Any]  # all numbers as plain data
     notes: tuple[str, ...] = ()
-    summary: str = ""  # the verdict, where it is not a count of verdicts
+    summary: str = ""  # what is said beside the count of verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,23 +86,13 @@ class Outcome(Page):
     plan: Plan
     claims: tuple[Claim, ...]
     seconds: float = 0.0
-    unit: str = "start"  # what figures are a spread over, and claims are held against
+    unit: str = START  # what figures are a spread over
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the code, that no option says
 
     @property
     def verdict(self) -> str:
-        """The paper's claims, counted by how they fared."""
-        if self.summary:
-            return self.summary
-        claims = [claim for claim in self.claims if claim.of_the_paper]
-        told = []
-        for verdicts, tried in ((ACROSS, "tried at several weights of the start"), (VERDICTS, "tried at one weight")):
-            counts = Counter(claim.verdict for claim in claims if claim.verdict in verdicts)
-            parts = [_counted(counts[verdict], verdict) for verdict in verdicts if counts[verdict]]
-            whole = counts.total() == len(claims)
-            about = "of these" if whole else f"of the {counts.total()} that were {tried}"
-            told += [f"{about} {', '.join(parts)}"] if parts else []
-        return f"The paper makes {len(claims)} claims about it: {'; '.join(told)}."
+        """Claims, counted by how they were judged, and what is said beside that."""
+        return summary(self.claims, self.summary)
 
     def data(self) -> dict[str, Any]:
         plan = self.plan
@@ -115,19 +104,16 @@ class Outcome(Page):
             "until": plan.until,
             "iterations": plan.iterations,
             "quick": plan.quick,
-            **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.at for c in self.claims) else {}),
+            **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.across for c in self.claims) else
+               {}),
             "settings": dict(self.settings),
             "seconds": self.seconds,
             "figures": self.figures,
             "claims": [claim.data() for claim in self.claims],
+            "verdicts": verdicts_of(self.claims),
+            "summary": self.summary,
             "departs": list(self.departs),
         }
-
-
-def _counted(count: int, verdict: str) -> str:
-    """3 hold at every weight; 1 holds."""
-    verb, _, rest = verdict.partition(" ")
-    return f"{count} {verb if count == 1 else verb.removesuffix('s')} {rest}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +128,7 @@ class Experiment(Generic[R]):
     gather: Callable[[Plan, Answers], R]
     claims: Callable[[R], Iterable[Claim]]
     page: Callable[[Plan, R, Sequence[Claim]], Page]
-    unit: str = "start"
+    unit: str = START
     tables: tuple[str, ...] = ()  # of the paper, by number
     parts: Mapping[str, Experiment[Any]] = field(default_factory=dict)  # that can be asked for by themselves
     alone: Mapping[str, str] = field(default_factory=dict)  # tables that are experiments of their own: table -> module
@@ -201,7 +187,7 @@ def of_parts(
             pictures=tuple(picture for each in pages.values() for picture in each.pictures),
             figures={name: each.figures for name, each in pages.items()},
             notes=tuple(line for each in pages.values() for line in each.notes),
-            summary=" ".join(each.summary for each in pages.values()),
+            summary=" ".join(each.summary for each in pages.values() if each.summary),
         )
 
     return Experiment(name, title, plan, quick, runs, gather, claims, page, unit, parts=parts)

@@ -32,12 +32,13 @@ from kibitz.papers.holdem_page import (
     WITHIN,
     Results,
     beats,
+    earns,
     exact_sheet,
     gathered,
     how_measured,
+    less_exploitable,
     matches_agree,
     measuring,
-    summary,
 )
 from kibitz.papers.runs import Answers, Run
 
@@ -80,16 +81,10 @@ def gather(plan: Plan, found: Answers) -> Results:
 
 
 def claims(r: Results) -> Iterator[Claim]:
-    """What the paper says of Table 2, two players. A claim about earnings holds if the difference is above the noise
-    of the matches."""
-
-    def earning(text: str, x: str, y: str, more: bool) -> Claim:
-        (a, ea), (b, eb) = r.earns(x), r.earns(y)
-        above = a - b > (ea * ea + eb * eb) ** 0.5
-        return Claim(text, SOURCE, (above == more,), exactly=f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}")
-
-    yield from (earning(f"{x} earns more than {y}", x, y, True) for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)))
-    yield earning(f"{EACH} earns no more than {BASE}", EACH, BASE, False)
+    """What the paper says of Table 2, two players."""
+    for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
+        yield earns(f"{x} earns more than {y}", SOURCE, r, x, y)
+    yield earns(f"{EACH} earns no more than {BASE}", SOURCE, r, EACH, BASE, "<=")
     yield from (beats(f"the finest strategy beats {name}", SOURCE, r, FINEST, name) for name in NAMES[:-1])
     if r.exact:
         yield matches_agree(r)
@@ -102,7 +97,7 @@ def _of_exploitability(r: Results) -> Iterator[Claim]:
     def least(text: str, x: str, others: Sequence[str]) -> Iterator[Claim]:
         if all(name in r.exploit for name in (x, *others)):
             mine, lowest = r.exploitability(x), min(r.exploitability(name) for name in others)
-            yield Claim(text, SOURCE, (mine < lowest,), exactly=f"{mine:.2f} against {lowest:.2f}")
+            yield less_exploitable(text, SOURCE, mine, lowest)
 
     for x in (DYNAMIC, EACH, ALL):
         yield from least(f"{x} is less exploitable than {BASE}", x, [BASE])
@@ -110,8 +105,7 @@ def _of_exploitability(r: Results) -> Iterator[Claim]:
     yield from least("the finest strategy is the least exploitable", FINEST, NAMES[:-1])
     if BASE in r.exploit:
         ours, theirs = r.exploitability(BASE), PAPER[BASE][2]
-        yield Claim(f"{BASE} is no more exploitable than the paper's", OURS, (ours <= theirs,),
-                    exactly=f"{ours:.2f} against {theirs:.2f}")  # fmt: skip
+        yield less_exploitable(f"{BASE} is no more exploitable than the paper's", OURS, ours, theirs, "<=")
 
 
 def table(r: Results) -> Sheet:
@@ -188,7 +182,6 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             **r.data(),
             "paper": {name: list(row) for name, row in PAPER.items()},
         },
-        summary=summary(claims),
     )  # fmt: skip
 
 

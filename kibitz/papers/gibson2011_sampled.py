@@ -382,7 +382,8 @@ def _tried(s: Sampled, claims: Callable[[Results], Any]) -> Sheet:
         (claim.text, claim.cell(claim.held), *(of[claim.text].cell(of[claim.text].held) for of in shorter.values()))
         for claim in own
     ]
-    total = [sum(all(claim.held) for claim in own), *(sum(all(c.held) for c in of.values()) for of in shorter.values())]
+    every = [own, *(list(of.values()) for of in shorter.values())]
+    total = [sum(claim.count == len(claim.held) for claim in of) for of in every]
     rows.append(("hold for every seed", *(f"{count} of {len(own)}" for count in total)))
     return Sheet(
         "The paper's claims for two players by its own method: seeds for which they hold",

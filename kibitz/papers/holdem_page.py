@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.claims import OURS, RUN, Claim, Comparison, measured
 from kibitz.papers.experiment import Plan
 from kibitz.papers.figures import Sheet
 from kibitz.papers.holdem import (
@@ -63,8 +62,24 @@ class Results:
         mean, error = self.won[other, one]
         return -mean, error
 
-    def exactly(self, one: str, other: str) -> float:
-        return self.exact[one, other] if (one, other) in self.exact else -self.exact[other, one]
+    def exactly(self, one: str, other: str) -> float | None:
+        """What one wins from another over all boards, if it is known."""
+        if (one, other) in self.exact:
+            return self.exact[one, other]
+        return -self.exact[other, one] if (other, one) in self.exact else None
+
+    def earns_more(self, one: str, other: str) -> tuple[float, float]:
+        """By how much the earnings of one are above those of another, and its 95% interval. Their own match counts
+        twice, once on each side; all others are independent."""
+        rest = [name for name in self.names if name not in (one, other)]
+        mean = self.earns(one)[0] - self.earns(other)[0]
+        errors = [2 * self.against(one, other)[1]]
+        errors += [self.against(name, third)[1] for name in (one, other) for third in rest]
+        return mean, sum(e * e for e in errors) ** 0.5 / (len(self.names) - 1)
+
+    def earns_more_exactly(self, one: str, other: str) -> float | None:
+        a, b = self.earns_exactly(one), self.earns_exactly(other)
+        return None if a is None or b is None else a - b
 
     def exploitability(self, name: str) -> float:
         return float(self.exploit[name]["exploitability"])
@@ -114,17 +129,32 @@ def gathered(setting: Setting, files: Files, found: Answers) -> Results:
 
 
 def beats(text: str, source: str, r: Results, one: str, other: str) -> Claim:
-    """That one strategy wins from another, by more than the noise of their match."""
-    mean, error = r.against(one, other)
-    return Claim(text, source, (mean > error,), exactly=f"by {mean:.2f} ± {error:.2f}")
+    """That one strategy wins from another: over all boards if that is known, otherwise by their match."""
+    return measured(text, source, r.against(one, other), r.exactly(one, other))
+
+
+def earns(text: str, source: str, r: Results, one: str, other: str, relation: str = ">") -> Claim:
+    """That one strategy earns more than another, or no more (<=), in the mean over all others."""
+    (a, ea), (b, eb) = r.earns(one), r.earns(other)
+    exact, (_, error) = r.earns_more_exactly(one, other), r.earns_more(one, other)
+    told = f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}"
+    if exact is not None:
+        told = f"{r.earns_exactly(one):.3f} against {r.earns_exactly(other):.3f} exactly (by match {told})"
+    return Claim(text, source, [Comparison(a, relation, b, error, exact)], unit=RUN, detail=told)
+
+
+def less_exploitable(text: str, source: str, mine: float, other: float, relation: str = "<") -> Claim:
+    """That one strategy's exploitability is below another's, which are both exact."""
+    return Claim(text, source, [Comparison(mine, relation, other)], unit=RUN, detail=f"{mine:.2f} against {other:.2f}")
 
 
 def matches_agree(r: Results) -> Claim:
     """That matches have the exact figures in their intervals, as often as they should."""
     within = [abs(mean - r.exact[pair]) <= error for pair, (mean, error) in r.won.items() if pair in r.exact]
     least = len(within) * 4 // 5
-    return Claim(f"at least {least} of {len(within)} matches have the exact figure in their 95% interval", OURS,
-                 (sum(within) >= least,), exactly=f"{sum(within)} of {len(within)}")  # fmt: skip
+    text = f"at least {least} of {len(within)} matches have the exact figure in their 95% interval"
+    detail = f"{sum(within)} of {len(within)}"
+    return Claim(text, OURS, [Comparison(sum(within), ">=", least)], unit=RUN, detail=detail)
 
 
 def exact_sheet(r: Results) -> Sheet:
@@ -159,9 +189,3 @@ def how_measured(r: Results) -> str:
 def _seen(path: Path) -> str:
     """A path as a reader can type it, whatever folder it was made in."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:]))
-
-
-def summary(claims: Sequence[Claim]) -> str:
-    own = [claim for claim in claims if claim.source != OURS]
-    held = sum(all(claim.held) for claim in own)
-    return f"Of {len(own)} claims about it {held} hold here and {len(own) - held} do not."

@@ -20,7 +20,7 @@ from kibitz.form.poker import programme as poker_programme
 from kibitz.form.poker.form import poker_form
 from kibitz.games import game
 from kibitz.host import cores, peak_memory
-from kibitz.papers.claims import Claim
+from kibitz.papers.claims import COMPARISON, FACT, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
@@ -310,19 +310,21 @@ def claims(results: Results) -> list[Claim]:
     gap = {run.solver: run.gap[-1] for run in results.switches}
     fast = [s for s in SWITCHES if "aggressive" in s]
     both = [(s, s.replace("entropy", "euclidean")) for s in fast if "entropy" in s]
-    tenfold = tuple(gap[b] <= gap[a] / 10 for a, b in both if a in gap and b in gap)
+    tenfold = [Comparison(gap[b], "<=", gap[a] / 10) for a, b in both if a in gap and b in gap]
     slower = [(s, s.replace("aggressive", "conservative")) for s in fast]
-    smaller = tuple(gap[a] < gap[b] for a, b in slower if a in gap and b in gap)
+    smaller = [Comparison(gap[a], "<", gap[b]) for a, b in slower if a in gap and b in gap]
     alone = {solver: seconds for solver, n, seconds in results.threads if n == 1}
     made = [
-        Claim("the Euclidean prox function's gap is a tenth of entropy's at equal time", SLIDES, tenfold),
-        Claim("aggressive steps have a smaller gap than conservative ones at equal time", SLIDES, smaller),
+        Claim("the Euclidean prox function's gap is a tenth of entropy's at equal time", SLIDES, tenfold,
+              unit=COMPARISON),
+        Claim("aggressive steps have a smaller gap than conservative ones at equal time", SLIDES, smaller,
+              unit=COMPARISON),
         Claim("threads speed a step up nearly in proportion (at least 1.6 on two cores)", SLIDES,
-              tuple(alone[s] / t >= 0.8 * n for s, n, t in results.threads if n > 1)),
+              [Comparison(alone[s] / t, ">=", 0.8 * n) for s, n, t in results.threads if n > 1], unit=COMPARISON),
         Claim("the operator takes a hundredth of the payoff matrix or less, on the largest instance", SLIDES,
-              (results.memory[-1].operator * 100 <= results.memory[-1].matrix,)),
+              [Comparison(results.memory[-1].operator * 100, "<=", results.memory[-1].matrix)], unit=FACT),
     ]  # fmt: skip
-    return [claim for claim in made if claim.held]  # what was not tried is not told of
+    return [claim for claim in made if claim.cases]  # what was not tried is not told of
 
 
 PART = Experiment("egt", "First-order methods", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,

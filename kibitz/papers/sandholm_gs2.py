@@ -7,15 +7,15 @@ itself with its last rounds solved at the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kibitz.abstractions.buckets import hand_buckets
 from kibitz.form.bucket.build import bucket_form
 from kibitz.form.choice import compact_form
-from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison, measured
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Sheet
 from kibitz.papers.runs import Answers, Run
@@ -145,23 +145,30 @@ def gather(plan: Plan, found: Answers) -> Results:
 
 def claims(r: Results) -> Iterator[Claim]:
     def over(text: str, source: str, pairs: Sequence[tuple[float, float]]) -> Claim:
-        return Claim(text, source, tuple(a < b for a, b in pairs), unit="way")
+        return Claim(text, source, [Comparison(a, "<", b) for a, b in pairs], unit=COMPARISON)
+
+    def either(text: str, source: str, found: Callable[[str], Sequence[tuple[float, float]]]) -> Claim:
+        """The same of plain and of safe endgames, each by itself."""
+        variants = {f"{how} endgames": over(text, source, found(how)).cases for how in (PLAIN, SAFE)}
+        return Claim(text, source, variants=variants, unit=COMPARISON)
 
     yield over("solved at the table, endgames make a strategy harder to exploit", SLIDES,
                [(each[PLAIN], each[BEFORE]) for each in r.exactly])  # fmt: skip
     yield over("so do safe endgames", OURS, [(each[SAFE], each[BEFORE] + 1e-3) for each in r.exactly])
     by = {(each["game"], each["way"], each["begin"]): each for each in r.exactly}
-    pairs = [(each[PLAIN], by[each["game"], each["way"].replace(LEARNED, ROLLOUT), each["begin"]][PLAIN])
-             for each in r.exactly if LEARNED in each["way"]]  # fmt: skip
-    yield over("what was learned behind phase I is better than roll-outs", SLIDES, pairs)
-    pairs = [(each[PLAIN], by[each["game"], each["way"], each["begin"] + 1][PLAIN])
-             for each in r.exactly if (each["game"], each["way"], each["begin"] + 1) in by]  # fmt: skip
-    if pairs:
-        yield over("endgames that begin a round earlier are better", SLIDES, pairs)
+    yield either("what was learned behind phase I is better than roll-outs", SLIDES, lambda how: [
+        (each[how], by[each["game"], each["way"].replace(LEARNED, ROLLOUT), each["begin"]][how])
+        for each in r.exactly if LEARNED in each["way"]
+    ])  # fmt: skip
+    later = [each for each in r.exactly if (each["game"], each["way"], each["begin"] + 1) in by]
+    if later:
+        yield either("endgames that begin a round earlier are better", SLIDES, lambda how: [
+            (each[how], by[each["game"], each["way"], each["begin"] + 1][how]) for each in later
+        ])  # fmt: skip
     if r.full is not None:
-        yield Claim("in hold'em a strategy with its river solved at the table beats itself", SLIDES,
-                    (r.full["mean"] > r.full["error"],),
-                    exactly=f"{r.full['mean']:.1f} ± {r.full['error']:.1f} mbb/h in duplicate deals")  # fmt: skip
+        beaten = measured("in hold'em a strategy with its river solved at the table beats itself", SLIDES,
+                          (r.full["mean"], r.full["error"]), digits=1)  # fmt: skip
+        yield replace(beaten, detail=f"{beaten.detail} mbb/h in duplicate deals")
 
 
 def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
@@ -198,7 +205,6 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
             f"{f['game']}, {f['buckets']}, {f['iterations']:,} iterations on sampled boards. An endgame took "
             f"{1e3 * f['seconds']:.0f} ms for {AT_TABLE} iterations.",
         ))  # fmt: skip
-    held, tried = sum(sum(c.held) for c in given), sum(len(c.held) for c in given)
     return Page(
         about=(
             "GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
@@ -211,7 +217,6 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
         ),
         sheets=tuple(sheets), pictures=(),
         figures={"exactly": r.exactly, "matches": r.matches, "full": r.full},
-        summary=f"What is said of endgames at the table holds in {held} of {tried} comparisons.",
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from kibitz.errors import SolverError
 from kibitz.form.poker.form import poker_form
 from kibitz.games import game
-from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.claims import OURS, RUN, Claim, Comparison, fact, within
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
@@ -219,16 +219,14 @@ def _curves(runs: list[Solved]) -> Curves:
 def claims(results: Results) -> list[Claim]:
     best, (plain, _) = results.best, results.whole.programme
     return [
-        Claim(f"without abstraction the linear programme has {ROWS:,} rows and columns", SLIDES, (plain == ROWS,)),
-        Claim("a gap of 0.01 chips in the whole game in under 90 s", OURS, (_within(best, 0.01, 90.0),)),
-        Claim("a gap of 0.001 chips within ten minutes", OURS, (_within(best, 0.001, 600.0),)),
-        Claim("in half a gigabyte", OURS, (best.rss <= 5e8,)),
-    ]
-
-
-def _within(run: Solved, gap: float, seconds: float) -> bool:
-    found = run.reached(gap)
-    return found is not None and found[1] <= seconds
+        fact(f"without abstraction the linear programme has {ROWS:,} rows and columns", SLIDES, plain, ROWS,
+             f"it has {plain:,}"),
+        within("a gap of 0.01 chips in the whole game in under 90 s", OURS, 0.01, min(best.gap), best.reached(0.01),
+               90.0),
+        within("a gap of 0.001 chips within ten minutes", OURS, 0.001, min(best.gap), best.reached(0.001), 600.0),
+        Claim("in half a gigabyte", OURS, [Comparison(best.rss / 1e9, "<=", 0.5)], unit=RUN,
+              detail=f"{best.rss / 1e9:.2f} GB"),
+    ]  # fmt: skip
 
 
 def _data(run: Solved) -> dict[str, Any]:
