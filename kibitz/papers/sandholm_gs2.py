@@ -37,6 +37,7 @@ FULL, FULL_BUCKETS, FULL_ITERATIONS = "poker(file=holdem.limit.2p)", "percentile
 DEALS, FULL_DEALS, WEIGHED = 2_000, 12_000, 300
 FEWEST = 2  # rounds of phase I in matches: endgames from the flop on take seconds each
 SOLVED, AT_TABLE = 100, 40  # iterations of an endgame: where it is measured, and at the table
+SMALL_DECKS = tuple(name for name, *_ in EXACT[:2])
 BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
 
 
@@ -152,9 +153,12 @@ def claims(r: Results) -> Iterator[Claim]:
         variants = {f"{how} endgames": over(text, source, found(how)).cases for how in (PLAIN, SAFE)}
         return Claim(text, source, variants=variants, unit=COMPARISON)
 
-    yield over("solved at the table, endgames make a strategy harder to exploit", SLIDES,
-               [(each[PLAIN], each[BEFORE]) for each in r.exactly])  # fmt: skip
-    yield over("so do safe endgames", OURS, [(each[SAFE], each[BEFORE] + 1e-3) for each in r.exactly])
+    yield either("solved at the table, endgames make a strategy harder to exploit", SLIDES,
+                 lambda how: [(each[how], each[BEFORE]) for each in r.exactly])  # fmt: skip
+    small = {name: [each for each in r.exactly if each["name"] == name] for name in SMALL_DECKS}
+    yield Claim("on small decks plain endgames make a strategy easier to exploit", OURS, unit=COMPARISON, variants={
+        name: [Comparison(each[PLAIN], ">", each[BEFORE]) for each in found] for name, found in small.items() if found
+    })  # fmt: skip
     by = {(each["game"], each["way"], each["begin"]): each for each in r.exactly}
     yield either("what was learned behind phase I is better than roll-outs", SLIDES, lambda how: [
         (each[how], by[each["game"], each["way"].replace(LEARNED, ROLLOUT), each["begin"]][how])

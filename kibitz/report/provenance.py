@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+# The line of a page that says how it was made, and paragraphs after it, up to the first head.
+BLOCK = re.compile(r"^Made by `(?P<command>[^`]+)`\.(?P<rest>.*)\n(?:(?!#).*\n)*?(?=\n## )", re.MULTILINE)
 
 
 def machine() -> dict[str, str]:
@@ -52,3 +56,23 @@ def outdated(recorded: Mapping[str, Any], present: Mapping[str, Any]) -> str:
     changed = [f"{name} was {recorded[name]} and is now {present.get(name, 'gone')}"
                for name in recorded if recorded[name] != present.get(name)]  # fmt: skip
     return f"The present code does not reproduce this page: {'; '.join(changed)}." if changed else ""
+
+
+def remarks(data: Mapping[str, Any]) -> list[str]:
+    """What a reader of a page must know of how it was made: from its data (`kibitz.report.verdicts`)."""
+    from kibitz.papers import settings
+
+    recorded = {name: value for paper in data["papers"] for name, value in paper.get("settings", {}).items()}
+    found = [outdated(recorded, settings())]
+    if data.get("commit"):
+        found.append(f"It was made at commit {data['commit']}.")
+    return [text for text in (*found, *data.get("remarks", ())) if text]
+
+
+def renewed(text: str, data: Mapping[str, Any]) -> str:
+    """A page whose paragraphs on where it comes from say what its data and the present code do."""
+    if not (block := BLOCK.search(text)):
+        return text
+    said = " ".join(remarks(data))
+    made = f"Made by `{data['command']}`.{block['rest']}\n" + (f"\n{said}\n" if said else "")
+    return text[: block.start()] + made + text[block.end() :]
