@@ -81,14 +81,14 @@ class Comparison:
                 **{name: figure for name, figure in known.items() if figure is not None}}  # fmt: skip
 
 
-# A case: a comparison; several, which must all be true; or, read from a page that printed no more, whether it was true.
-Case: TypeAlias = Comparison | tuple[Comparison, ...] | bool
 Truth: TypeAlias = bool | None
+# A case: a comparison; several, which must all be true; or, read from a page that printed no more, whether it was true.
+Case: TypeAlias = Comparison | tuple[Comparison, ...] | Truth
 
 
 def truth(case: Case) -> Truth:
     """Whether a case is true; None: undecided."""
-    if isinstance(case, bool):
+    if case is None or isinstance(case, bool):
         return case
     found = [case.true] if isinstance(case, Comparison) else [each.true for each in case]
     return False if False in found else None if None in found else True
@@ -165,27 +165,31 @@ class Claim:
         detail = f": {self.detail}" if self.detail else ""
         if len(self.tried) == 1:
             return f"{self._said(self.held)}{detail}"
-        parts = [f"{name}: {self._said(truths)}" for name, truths in self.tried.items()]
+        parts = [f"{self._said(truths)} ({name})" for name, truths in self.tried.items()]
         if self.leading:
             return "; ".join([f"{self._said(next(iter(self.tried.values())))}{detail}", *parts[1:]])
         if self.across:
             counts = [sum(each is True for each in truths) for truths in self.tried.values()]
             true = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
             of = max(map(len, self.tried.values()))
-            where = f"at every {self.across}" if len(set(self.verdicts.values())) == 1 else f"by the {self.across}"
-            return f"{self.verdict} {where}, true in {true} of {self._many(of)}{detail}"
-        whole = self.verdict if len(set(self.verdicts.values())) == 1 else f"{self.verdict}, not the same for all"
-        return f"{whole}: {'; '.join(parts)}{detail}"
+            where = f"at every {self.across}" if self._agree else f"over all, as it depends on the {self.across}"
+            return f"{self.verdict} {where}: true in {true} of {self._many(of)}{detail}"
+        return f"{'' if self._agree else f'{self.verdict} over all: '}{'; '.join(parts)}{detail}"
+
+    @property
+    def _agree(self) -> bool:
+        """Whether all variants have the same verdict."""
+        return len(set(self.verdicts.values())) == 1
 
     def _said(self, truths: Sequence[Truth]) -> str:
         """holds in 14 of 16 random initialisations"""
         verdict, of = judged(truths), len(truths)
         if of == 1:
-            return f"{verdict}, nothing random" if self.unit == FACT else f"{verdict} in the one run made"
+            return f"{verdict}, nothing is random" if self.unit == FACT else f"{verdict} in the one run made"
         true, neither = sum(each is True for each in truths), sum(each is None for each in truths)
         also = f", undecided in {neither}" if neither else ""
         share = f"all {self._many(of)}" if true == of else f"{true} of {self._many(of)}"
-        runs = {COMPARISON: ", one run each", FACT: ", nothing random"}.get(self.unit, "")
+        runs = {COMPARISON: ", one run each", FACT: ", nothing is random"}.get(self.unit, "")
         return f"{verdict} in {share}{also}{runs}" if verdict == HOLDS else f"{verdict}: true in {share}{also}{runs}"
 
     def _many(self, count: int) -> str:
@@ -194,9 +198,11 @@ class Claim:
 
     def cell(self, held: Sequence[Truth]) -> str:
         """What a column of counts says of some cases."""
-        if self.unit == FACT and len(held) == 1:
+        if len(held) == 1 and (self.unit == FACT or held[0] is None):
             return {True: "true", False: "false", None: "undecided"}[held[0]]
-        return f"{sum(each is True for each in held)} of {len(held)}" if held else ""
+        neither = sum(each is None for each in held)
+        also = f", {neither} undecided" if neither else ""
+        return f"{sum(each is True for each in held)} of {len(held)}{also}" if held else ""
 
     @property
     def of_the_paper(self) -> bool:
@@ -206,7 +212,7 @@ class Claim:
         """All of it as plain data: what it was judged by, and how."""
 
         def listed(cases: Sequence[Case]) -> list[Any]:
-            return [each if isinstance(each, bool) else each.data() if isinstance(each, Comparison)
+            return [each if each is None or isinstance(each, bool) else each.data() if isinstance(each, Comparison)
                     else [one.data() for one in each] for each in cases]  # fmt: skip
 
         names = {name: listed(cases) for name, cases in self.variants.items()}
@@ -223,7 +229,7 @@ def claim_of(data: Mapping[str, Any]) -> Claim:
     """The claim that `Claim.data` wrote down, judged anew."""
 
     def read(cases: Sequence[Any]) -> tuple[Case, ...]:
-        return tuple(each if isinstance(each, bool) else Comparison(**each) if isinstance(each, Mapping)
+        return tuple(each if each is None or isinstance(each, bool) else Comparison(**each) if isinstance(each, Mapping)
                      else tuple(Comparison(**one) for one in each) for each in cases)  # fmt: skip
 
     variants = {name: read(cases) for name, cases in data.get("variants", {}).items()}

@@ -375,13 +375,14 @@ def claims(r: Results) -> list[Claim]:
         for (a, b), theirs in zip(PAIRS, PAYOFFS[g], strict=True):
             ours = r.payoff(at, a, b).values
             where = f"at {label(GRANULARITIES[g])}"
+            # A payoff within the gap may come of where the solver stopped.
+            gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
             if theirs == 0:
-                gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
                 even = [Comparison(abs(x), "<=", gap) for x, gap in zip(ours, gaps, strict=True)]
                 found.append(Claim(f"{a} and {b} are even {where}, to within the gap", SLIDES, even))
             else:
                 win, lose, sign = (a, b, 1.0) if theirs > 0 else (b, a, -1.0)
-                won = [Comparison(sign * x, ">", 0.0) for x in ours]
+                won = [Comparison(sign * x, ">", 0.0, gap) for x, gap in zip(ours, gaps, strict=True)]
                 found.append(Claim(f"{win}{WINS}{lose} {where}", SLIDES, won))
     last = len(r.starts) - 1
     finest = label(GRANULARITIES[r.granularities[-1]])

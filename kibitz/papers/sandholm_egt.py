@@ -317,7 +317,7 @@ def _curves(plan: Plan, results: Results) -> Curves:
 def claims(results: Results) -> list[Claim]:
     gap = {run.solver: run.gap[-1] for run in results.switches}
     fast = [s for s in SWITCHES if "aggressive" in s]
-    both = [(s, s.replace("entropy", "euclidean")) for s in fast if "entropy" in s]
+    both = [(s, s.replace("entropy", "euclidean")) for s in SWITCHES if "entropy" in s]
     tenfold = [Comparison(gap[b], "<=", gap[a] / 10) for a, b in both if a in gap and b in gap]
     slower = [(s, s.replace("aggressive", "conservative")) for s in fast]
     smaller = [Comparison(gap[a], "<", gap[b]) for a, b in slower if a in gap and b in gap]

@@ -198,8 +198,8 @@ def _solver_sheet(runs: list[Solved]) -> Sheet:
         f"Iterations to a NashConv in the whole game, in chips (time, {BEST} = 1)",
         ("solver", *head),
         rows,
-        f"Times include evaluations. Others than {BEST} stop at 0.01 or after {PATIENCE:g} s. Seconds and memory are in "
-        "[results.md](results.md), by machine: the figures of the present code.",
+        f"Times include evaluations. Others than {BEST} stop at 0.01 or after {PATIENCE:g} s. Seconds and memory are "
+        "in [results.md](results.md), by machine: the figures of the present code.",
     )
 
 

@@ -125,7 +125,7 @@ def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
         for better in (DYNAMIC, EACH):
             for what in ("earns more", "is less exploitable"):
                 told = found[f"2p {base}: {better} {what} than {BASE}"].told
-                assert told.startswith("holds at every weight, true in 3 of 3")
+                assert told.startswith("holds at every weight: true in 3 of 3")
     for base in COARSE:  # three players: no theory, but by far
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
 
