@@ -27,11 +27,11 @@ PAGES = [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
 @pytest.fixture
 def call(capsys):
     def run(*words):
-        try:
-            app([str(word) for word in words], standalone_mode=False)
-        except SystemExit as end:
-            assert not end.code
-        return json.loads(capsys.readouterr().out)
+        with pytest.raises(SystemExit) as end:
+            app([str(word) for word in words], prog_name="kibitz")
+        out, err = capsys.readouterr()
+        assert not end.value.code, err
+        return json.loads(out)
 
     return run
 
@@ -53,11 +53,12 @@ def test_in_python(game):
 
 def test_in_json(call, tmp_path):
     """solve, its log, evaluate and crosstable name both by one word each, and no other."""
-    profile, log = tmp_path / "k.profile", tmp_path / "k.jsonl"
+    profile, other, log = tmp_path / "k.profile", tmp_path / "other.profile", tmp_path / "k.jsonl"
     game, players = "kuhn(players=3)", 3
     solved = call("solve", game, "--solver", "cfr+", "--iterations", 20, "--out", profile, "--log", log, "--json")
     measured = call("evaluate", profile, "--json")
-    table = call("crosstable", profile, profile, "--json")
+    kibitz.load(profile).save(other)
+    table = call("crosstable", profile, other, "--json")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     exact = kibitz.nash_conv(game, kibitz.load(profile))
     for found in (solved, measured, lines[-1]):
