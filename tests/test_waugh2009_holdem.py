@@ -9,7 +9,7 @@ import pytest
 from kibitz.papers import table_alone
 from kibitz.papers import waugh2009_holdem as holdem
 from kibitz.papers.holdem import pairs
-from kibitz.papers.holdem_page import EXACT, EXPLOITED, GAPS, MATCHES, SOLVING
+from kibitz.papers.holdem_page import EXACT, EXPLOITED, MATCHES, SOLVING, WITHIN
 from kibitz.papers.runs import Shelf
 from kibitz.papers.waugh2009_strategies import (
     BASE,
@@ -46,7 +46,7 @@ def answers(measured):
     matches = [{"one": x, "other": y, "mean": 1.0 * NAMES.index(y) - NAMES.index(x), "error": 2.5, "seconds": 1.0}
                for x, y in pairs(NAMES)]  # fmt: skip
     found = {f"{SOLVING}: without grafts": strategies[1:], f"{SOLVING}: grafted": strategies[:1],
-             MATCHES: [matches], GAPS: [{"name": TWELVE, "gap": 2.0, "device": "cpu"}],
+             MATCHES: [matches], WITHIN: [{"name": TWELVE, "exploitability": 2.0, "device": "cpu"}],
              holdem.COURSE: [{"iterations": 100 * 4**k, "from_base": 50.0 * k - 80, "from_largest": -4.0,
                               "largest_from_base": 7.0, "grafts": {"r": "b"}, "base": "c"}
                              for k in range(1 + 2 * measured)]}  # fmt: skip
@@ -91,7 +91,7 @@ def test_it_is_found():
 @pytest.mark.slow
 def test_everything_on_a_small_deck(tmp_path, monkeypatch):
     monkeypatch.setattr(holdem, "TINY", "poker(file=holdem.limit.2p, ranks=3)")
-    plan = replace(holdem.EXPERIMENT.quick, iterations=1, folder=str(tmp_path))
+    plan = replace(holdem.EXPERIMENT.quick, iterations=10, folder=str(tmp_path))
     first = holdem.EXPERIMENT.recompute(plan, shelf=Shelf(tmp_path / "runs"))
     assert set(first.figures["exploitability"]) == set(NAMES)
     assert all(each["exploitability"] > 0 for each in first.figures["exploitability"].values())

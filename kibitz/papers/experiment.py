@@ -42,7 +42,7 @@ class Plan:
     exact: bool = False  # measure what takes hours on cores too
     hours: float | None = None  # limit hold'em for three: of the whole
     limit: int | None = None  # ... infosets of a computation
-    quick: bool = False  # ... on a deck of 16 cards
+    quick: bool = False  # a rough look: smaller games, fewer of them, or rougher solutions. Nothing else implies it
 
     def __post_init__(self) -> None:
         if self.starts < 1:
@@ -87,6 +87,7 @@ class Outcome(Page):
     claims: tuple[Claim, ...]
     seconds: float = 0.0
     unit: str = START  # what figures are a spread over
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the code, that no option says
 
     @property
     def verdict(self) -> str:
@@ -102,8 +103,10 @@ class Outcome(Page):
             "seeds": list(plan.seeds),
             "until": plan.until,
             "iterations": plan.iterations,
+            "quick": plan.quick,
             **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.across for c in self.claims) else
                {}),
+            "settings": dict(self.settings),
             "seconds": self.seconds,
             "figures": self.figures,
             "claims": [claim.data() for claim in self.claims],
@@ -129,6 +132,17 @@ class Experiment(Generic[R]):
     tables: tuple[str, ...] = ()  # of the paper, by number
     parts: Mapping[str, Experiment[Any]] = field(default_factory=dict)  # that can be asked for by themselves
     alone: Mapping[str, str] = field(default_factory=dict)  # tables that are experiments of their own: table -> module
+    # Fields of a plan that mean nothing here, and how long solving goes on instead: whoever gives one is refused.
+    ignores: tuple[str, ...] = ()
+    instead: str = ""
+    taken: Callable[[Plan], str] | None = None  # what a plan comes to, in a line
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the code, that figures depend on and no option says
+
+    def says(self, plan: Plan) -> str:
+        """What is run under a plan, for whoever asked for it."""
+        parts = [self.taken(plan)] if self.taken is not None else []
+        parts += ["a quick look, with smaller games or rougher solutions (--quick)"] if plan.quick else []
+        return "; ".join(parts)
 
     def recompute(self, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None) -> Outcome:
         """Do the runs that are not on the shelf, and make the page of all."""
@@ -143,6 +157,7 @@ class Experiment(Generic[R]):
         page = self.page(plan, results, claims)
         seconds = time.perf_counter() - began
         return Outcome(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
+                       settings=self.settings,
                        **{each.name: getattr(page, each.name) for each in fields(Page)})  # fmt: skip
 
 

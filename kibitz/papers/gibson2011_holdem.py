@@ -26,10 +26,10 @@ from kibitz.papers.gibson2011_strategies import (
     sizes_of,
     taught,
 )
-from kibitz.papers.holdem import Setting, arguments
+from kibitz.papers.holdem import Setting, arguments, said
 from kibitz.papers.holdem_page import (
-    FEW,
     SOLVING,
+    WITHIN,
     Results,
     beats,
     earns,
@@ -56,8 +56,8 @@ PAPER = {
 
 def setting_of(plan: Plan) -> Setting:
     folder = str(Path(plan.folder) / "holdem")
-    if plan.iterations < FEW:
-        return Setting(TINY, (TINY_LIMIT, TINY_LARGEST), 10 * plan.iterations, 20_000, f"{folder}-quick")
+    if plan.quick:
+        return Setting(TINY, (TINY_LIMIT, TINY_LARGEST), plan.iterations, 20_000, f"{folder}-quick")
     return Setting(GAME, (LIMIT, LARGEST), plan.iterations, DEALS, folder)
 
 
@@ -140,13 +140,13 @@ def sizes(r: Results) -> Sheet:
         facts = r.strategies[name]
         rows.append((
             name, str(facts["buckets"]), f"{facts['infosets']:,}", f"{facts['largest']:,}" if facts["largest"] else "",
-            f"{min(facts['iterations']):,}", f"{r.gaps[name]:.2f}" if name in r.gaps else "",
+            f"{min(facts['iterations']):,}", f"{r.within[name]:.2f}" if name in r.within else "",
         ))  # fmt: skip
     return Sheet(
-        "Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "iterations of each", "gap"), rows,
-        "A stitched strategy has the infosets of its base and of all experts. The gap is what best responses "
-        "within the buckets win, the mean of both seats in milli-big-blinds a hand; it is known where there is one set "
-        "of buckets that never forget.",
+        "Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "iterations of each", WITHIN), rows,
+        "A stitched strategy has the infosets of its base and of all experts. Exploitability in the abstract "
+        "game: the mean of what best responses of both seats win within the buckets, in milli-big-blinds a hand; it is "
+        "known where there is one set of buckets that never forget.",
     )  # fmt: skip
 
 
@@ -186,6 +186,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
 
 
 EXPERIMENT = Experiment(
-    "gibson2011", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=20), runs, gather, claims,
-    page, unit="run", tables=("2",),
+    "gibson2011", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=200, quick=True), runs,
+    gather, claims, page, unit="run", tables=("2",), ignores=("until",), instead="--iterations",
+    taken=lambda plan: said(setting_of(plan)),
 )  # fmt: skip

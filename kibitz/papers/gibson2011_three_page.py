@@ -18,6 +18,7 @@ from kibitz.papers.gibson2011_three import (
     BASE,
     DYNAMIC,
     EACH,
+    EXPERTS_AN_HOUR,
     FILES,
     NAMES,
     NEW,
@@ -299,5 +300,6 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
 
 EXPERIMENT = Experiment(
     "gibson2011", TITLE, Plan(starts=1), Plan(starts=1, quick=True), runs, gather, claims, page, unit="run",
-    tables=("2",),
+    tables=("2",), ignores=("until", "iterations"), instead="--hours",
+    settings={"the share of --hours for training": TRAINING, "infosets of an expert for each hour": EXPERTS_AN_HOUR},
 )  # fmt: skip

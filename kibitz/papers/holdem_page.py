@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, measured
@@ -14,7 +15,7 @@ from kibitz.papers.holdem import (
     arguments,
     earned,
     exploited,
-    gap_within,
+    exploited_within,
     is_earned,
     is_exploited,
     matched,
@@ -22,9 +23,9 @@ from kibitz.papers.holdem import (
 )  # fmt: skip
 from kibitz.papers.runs import Answers, Run
 
-SOLVING, MATCHES, GAPS, EXPLOITED = "strategies of hold'em", "matches", "gaps", "exploitability"
+SOLVING, MATCHES, EXPLOITED = "strategies of hold'em", "matches", "exploitability"
+WITHIN = "exploitability in the abstract game"
 EXACT = "exact earnings"
-FEW = 100  # iterations of a plan below which it is a quick look, on a deck of 16 cards
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Results:
     setting: Setting
     files: Files
     strategies: dict[str, dict[str, Any]]
-    gaps: dict[str, float]  # within their buckets, of those that are known
+    within: dict[str, float]  # exploitability in their abstract games, of those that are known
     won: dict[tuple[str, str], tuple[float, float]]  # (one, other) -> what the one wins, and the 95% interval
     exploit: dict[str, dict[str, Any]]  # of those that are known
     exact: dict[tuple[str, str], float]  # (one, other) -> what the one wins over all boards, if it is known
@@ -91,7 +92,7 @@ class Results:
         """All figures as plain data."""
         return {
             "strategies": self.strategies,
-            "gaps": self.gaps,
+            "abstract_exploitability": self.within,
             "matches": [{"one": a, "other": b, "mean": m, "error": e} for (a, b), (m, e) in self.won.items()],
             "earnings": {name: self.earns(name) for name in self.names},
             "exact": [{"one": a, "other": b, "mean": m} for (a, b), m in self.exact.items()],
@@ -102,12 +103,12 @@ class Results:
 def measuring(
     plan: Plan, setting: Setting, files: Files, tiny: str, device: str, within: dict[str, str]
 ) -> list[Run]:  # fmt: skip
-    """Matches; gaps of some strategies, by their buckets; and best responses where they are quick, were asked for, or
-    are in the cache. tiny: the game in which all is quick."""
+    """Matches; exploitability of some strategies in their abstract games; and best responses in the whole game where
+    they are quick, were asked for, or are in the cache. tiny: the game in which all is quick."""
     given = arguments(setting)
     found = [
         Run(MATCHES, matched, [(files, *given)]),
-        Run(GAPS, gap_within, [(name, files[name], spec, device, *given) for name, spec in within.items()]),
+        Run(WITHIN, exploited_within, [(name, files[name], spec, device, *given) for name, spec in within.items()]),
     ]
     asked = device == "gpu" or plan.exact or setting.game == tiny
     measured = [name for name, file in files.items() if asked or is_exploited(file, setting)]
@@ -122,9 +123,9 @@ def gathered(setting: Setting, files: Files, found: Answers) -> Results:
     won = {(each["one"], each["other"]): (each["mean"], each["error"]) for each in found[MATCHES][0]}
     exploit = {each["name"]: each for each in found.get(EXPLOITED, [])}
     strategies = [each for run, answers in found.items() if run.startswith(SOLVING) for each in answers]
-    gaps = {each["name"]: float(each["gap"]) for each in found[GAPS]}
+    within = {each["name"]: float(each["exploitability"]) for each in found[WITHIN]}
     exact = {(each["one"], each["other"]): float(each["mean"]) for each in found.get(EXACT, [])}
-    return Results(setting, files, {each["name"]: each for each in strategies}, gaps, won, exploit, exact)
+    return Results(setting, files, {each["name"]: each for each in strategies}, within, won, exploit, exact)
 
 
 def beats(text: str, source: str, r: Results, one: str, other: str) -> Claim:
@@ -179,8 +180,12 @@ def how_measured(r: Results) -> str:
         text += (
             f"That of {', '.join(missing)} was not measured: without a GPU a strategy takes a night. The same command "
             "with --exact does it and can be stopped and gone on with; or `kibitz evaluate "
-            f"{r.setting.path(r.files[missing[0]])} --whole --device gpu` where there is one, "
+            f"{_seen(r.setting.path(r.files[missing[0]]))} --whole --device gpu` where there is one, "
             "whose cache of tables this command then takes."
         )
     return text
 
+
+def _seen(path: Path) -> str:
+    """A path as a reader can type it, whatever folder it was made in."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:]))

@@ -25,7 +25,7 @@ DECKS = (TALL, WIDE, SQUARE)
 SMALL_RANGE = 0.25  # two figures are called similar if they differ by less than this share of the larger
 LEVEL = 0.9  # a curve is called level if its second half keeps at least this share
 SLOW = 0.5  # chips: how long a run takes to come below this says how fast it converges
-REPORTED, NEAR = 0.914, 0.1  # the exploitability that the thesis gives, and what share off is still about that
+REPORTED, NEAR = 0.914, 0.1  # the NashConv that the thesis gives, and what share off is still about that
 
 
 def _claim(text: str, source: str, tried: Callable[[bool], Tried], modes: Iterable[bool] = MODES) -> Claim:
@@ -76,17 +76,17 @@ def about_no_betting(r: Results) -> Iterator[Claim]:
         return _claim(text, "Fig. 4.1", lambda mode: tried, (True,))
 
     yield said(
-        f"exploitability from high to low: {WIDE}; {SQUARE}; {TALL}",
+        f"NashConv from high to low: {WIDE}; {SQUARE}; {TALL}",
         np.minimum(end[WIDE] - end[SQUARE], end[SQUARE] - end[TALL]),
         ">",
         0.0,
     )
-    yield said(f"{TALL} reach the lowest exploitability", end[TALL], "<", np.minimum(end[WIDE], end[SQUARE]))
+    yield said(f"{TALL} reach the lowest NashConv", end[TALL], "<", np.minimum(end[WIDE], end[SQUARE]))
     yield said(f"a larger deck is not harder: {SQUARE} end lower than {WIDE}", end[SQUARE], "<", end[WIDE])
     middle = max(0, len(games[TALL].real.looks) - 6)  # half of the iterations
     level = np.min([end[deck] / games[deck].real.values[:, middle] for deck in DECKS], axis=0)
     yield said(
-        "each deck converges to a certain exploitability and does not improve much from there",
+        "each deck converges to a certain NashConv and does not improve much from there",
         level,
         ">",
         LEVEL,
@@ -101,7 +101,7 @@ def about_betting(r: Results) -> Iterator[Claim]:
 
     uniform = {mode: [r.small[True, mode][deck].uniform for deck in DECKS] for mode in MODES}
     yield _fact(
-        "uniform play has an exploitability of about 2 for all deck sizes",
+        "uniform play has a NashConv of about 2 for all deck sizes",
         source,
         {mode: tuple(Comparison(round(x), "=", 2) for x in uniform[mode]) for mode in MODES},
         f"{_list(uniform[True])} for {'; '.join(DECKS)}, in thesis mode {_list(uniform[False])}",
@@ -251,7 +251,7 @@ def about_sizes(r: Results) -> Iterator[Claim]:
         lambda m: (r.trained[m].reached[BASELINE].values[:, -1], "<", float(sizes[m][BASELINE])),
     )
     yield _claim(
-        f"its exploitability is then about {REPORTED} (within {NEAR:.0%})",
+        f"its NashConv is then about {REPORTED} (within {NEAR:.0%})",
         "Sec. 4.2.3",
         lambda m: (np.abs(r.trained[m].gap[BASELINE].values[:, -1] - REPORTED), "<", NEAR * REPORTED),
     )
@@ -333,7 +333,7 @@ def summary(found: Sequence[Claim]) -> str:
 def paragraph(figure: str, r: Results, found: Sequence[Claim]) -> str:
     """What stands beside a figure: which of the thesis' conclusions hold in the correct game."""
     here = [claim for claim in found if claim.source == figure]
-    if figure == "exploitability":
+    if figure == "nash_conv":
         return _exploited(r, found)
     parts: list[str] = []
     for word, kept in (("hold", True), ("do not hold", False), ("are undecided", None)):
@@ -362,7 +362,7 @@ def _ends(games: Mapping[str, Converged], what: str) -> str:
 def _figure_1(r: Results) -> str:
     games = r.small[False, True]
     return (
-        f"At the end the mean exploitability is {_ends(games, 'real')}, and still falling. The thesis' best response "
+        f"At the end the mean NashConv is {_ends(games, 'real')}, and still falling. The thesis' best response "
         f"puts it at {_ends(games, 'approximate')}."
     )
 
@@ -370,7 +370,7 @@ def _figure_1(r: Results) -> str:
 def _figure_2(r: Results) -> str:
     real, other = r.small[True, True], r.small[True, False]
     return (
-        f"At the end the mean exploitability is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
+        f"At the end the mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
         f"thesis' best response, with its iterations, puts them at {_ends(real, 'approximate')}; "
         f"{_ends(other, 'approximate')}: where a strategy is good it says more about the search than about the "
         "strategy."
@@ -414,8 +414,8 @@ def _exploited(r: Results, found: Sequence[Claim]) -> str:
     ours = [f"“{c.text}” ({_counts(c)})" for c in found if c.source == OURS]
     return (
         f"The thesis gives {REPORTED} for the non-abstracted strategy, a lower bound found in another game. Exactly "
-        f"it is {'; '.join(told)}. Lifted to the real game every abstraction has an exploitability too, which the "
-        f"thesis left open. Beyond the thesis: {'; '.join(ours)}."
+        f"it is {'; '.join(told)}. Lifted to the real game every abstraction has a NashConv too, which the thesis "
+        f"left open. Beyond the thesis: {'; '.join(ours)}."
     )
 
 
@@ -435,5 +435,5 @@ def tied_suits(r: Results) -> str:
         "player's rows cannot tell and an opponent can. Best responses in the real game find that; those of an "
         "opponent who is given the thesis' names do not. With betting, in the real rules, the difference after "
         f"{early:,} iterations and at the end is {told}. If tied cards are played equally often instead, the "
-        f"exploitability at the end is {_ends(games, 'even')}."
+        f"NashConv at the end is {_ends(games, 'even')}."
     )

@@ -222,7 +222,7 @@ def programme(name: str, iterations: int) -> dict[str, Any]:
 
 def runs(plan: Plan) -> list[Run]:
     """All take every core, or are timed: so one after another."""
-    quick = plan.iterations < 100
+    quick = plan.quick
     names = EXACT[:1] if quick else EXACT
     alone = [(EXACT[0], 10 * plan.iterations), (GAME, plan.iterations)]
     return [

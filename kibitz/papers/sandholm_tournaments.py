@@ -28,7 +28,7 @@ RULES, TINY = "tournament", "tournament(players=3, chips=1800)"
 # By all four algorithms: fictitious play of the whole tournament needs too many rounds for 946 states.
 SMALLER = "tournament(players=3, chips=4500)"
 HEADS_UP = "tournament(players=2, chips=8000, unit=100, prizes=1/0)"
-FEW, FEW_DEALS = 100, 1000  # iterations under which it is a quick look, and the deals of that
+FEW_DEALS = 1000  # of a quick look
 # Stack in big blinds: the small blind jams, the big blind calls, of all hands in percent; the small blind wins.
 CHARTS = {3: (77.7, 92.8, 0.052), 5: (71.4, 62.1, 0.056), 10: (58.3, 37.5, -0.045), 15: (45.7, 28.2, -0.127),
           20: (40.2, 21.7, -0.183)}  # fmt: skip
@@ -110,7 +110,7 @@ def heads_up(until: float) -> dict[str, Any]:
 
 
 def runs(plan: Plan) -> list[Run]:
-    quick = plan.iterations < FEW
+    quick = plan.quick
     text, deals, until = (TINY, FEW_DEALS, 5e-3) if quick else (RULES, 0, 1e-4)
     folder = str(Path(plan.folder) / ("tournaments-quick" if quick else "tournaments"))
     slower, small = ({}, TINY) if quick else (SLOWER, SMALLER)
@@ -272,5 +272,6 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
 
 
 PART = Experiment(
-    "tournaments", "Tournaments of jam or fold", Plan(starts=1), Plan(starts=1), runs, gather, claims, page
+    "tournaments", "Tournaments of jam or fold", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+    ignores=("iterations", "until"), instead="--quick",
 )

@@ -30,7 +30,7 @@ from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
 SOLVER = "cfr+"
-QUICK = Plan(starts=3, until=1e-3, iterations=200, sampled=20_000)
+QUICK = Plan(starts=3, until=1e-3, iterations=200, sampled=20_000, quick=True)
 
 
 class Builder:

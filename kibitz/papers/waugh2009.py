@@ -261,7 +261,7 @@ def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) 
         about=(
             "Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
             "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
-            f"winnings are expected values. {games:,} games were solved, each until its gap (nash_conv, both seats "
+            f"winnings are expected values. {games:,} games were solved, each until its NashConv (both seats "
             f"together) was at most {plan.until:g} chips."
         ),
         departs=(
@@ -306,7 +306,7 @@ def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) 
                 }
                 for weight, each in weighed.items()
             },
-            "largest_gap_chips": max(each.gap for each in weighed.values()),
+            "largest_nash_conv_chips": max(each.gap for each in weighed.values()),
             "games_solved": games,
         },
     )

@@ -15,10 +15,10 @@ from kibitz.form.bucket.device import best_device
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Heat, Sheet
-from kibitz.papers.holdem import Setting, arguments
+from kibitz.papers.holdem import Setting, arguments, said
 from kibitz.papers.holdem_page import (
-    FEW,
     SOLVING,
+    WITHIN,
     Results,
     beats,
     earns,
@@ -54,13 +54,13 @@ GAME, LIMITS = "poker(file=holdem.limit.2p)", (2_000_000, 5_060_000, 24_000_000,
 TINY, TINY_LIMITS = "poker(file=holdem.limit.2p, ranks=4)", (60_000, 151_800, 150_000, 100_000)
 ITERATIONS, DEALS = 4_000, 5_000_000
 TRIED, COURSE = (100, 400, 1600), "grafts by iterations"
-COURSE_FROM = 50  # iterations from which all of them are tried; less is a quick look
+COURSE_FROM = 500  # iterations from which all of them are tried; less is a quick look
 
 
 def setting_of(plan: Plan) -> Setting:
     folder = str(Path(plan.folder) / "holdem")
-    if plan.iterations < FEW:
-        return Setting(TINY, TINY_LIMITS, 10 * plan.iterations, 20_000, f"{folder}-quick")
+    if plan.quick:
+        return Setting(TINY, TINY_LIMITS, plan.iterations, 20_000, f"{folder}-quick")
     return Setting(GAME, LIMITS, plan.iterations, DEALS, folder)
 
 
@@ -169,12 +169,12 @@ def sizes(r: Results) -> Sheet:
         buckets = "" if name == GRAFTED else str(facts["buckets"])  # those of grafts have a table of their own
         rows.append((
             name, buckets, f"{facts['infosets']:,}", f"{relative_size(r, name):.2f}", f"{min(facts['iterations']):,}",
-            f"{r.gaps[name]:.2f}" if name in r.gaps else "",
+            f"{r.within[name]:.2f}" if name in r.within else "",
         ))  # fmt: skip
     return Sheet(
-        "Sizes", ("strategy", "buckets", "infosets", "relative size", "iterations of each", "gap"), rows,
-        "Infosets of a strategy are those that it plays by. The gap is what best responses within the buckets win, the "
-        "mean of both seats in mb/h; it is known where buckets never forget.",
+        "Sizes", ("strategy", "buckets", "infosets", "relative size", "iterations of each", WITHIN), rows,
+        "Infosets of a strategy are those that it plays by. Exploitability in the abstract game: the mean of what "
+        "best responses of both seats win within the buckets, in mb/h; it is known where buckets never forget.",
     )  # fmt: skip
 
 
@@ -225,6 +225,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
 
 
 EXPERIMENT = Experiment(
-    "waugh2009", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=20), runs, gather, claims,
-    page, unit="run", tables=("3",),
+    "waugh2009", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=200, quick=True), runs,
+    gather, claims, page, unit="run", tables=("3",), ignores=("until",), instead="--iterations",
+    taken=lambda plan: said(setting_of(plan)),
 )  # fmt: skip

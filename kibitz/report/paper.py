@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html as escape
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from kibitz import store
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Outcome
 from kibitz.papers.figures import Sheet
-from kibitz.report.provenance import machine
+from kibitz.report.provenance import command_of, machine
 from kibitz.report.verdicts import HEAD, data_of, section, text_of, tried
 
 STYLE = """
@@ -61,7 +60,7 @@ def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[
             draw(picture, place)
             written.append(place)
             pictures[outcome.name].append(f"{path.stem}/{place.name}")
-    command, on = shlex.join(["kibitz", *sys.argv[1:]]), machine()
+    command, on = command_of(sys.argv[1:]), machine()
     store.write_text(path, page(outcomes, on, pictures, head, command))
     data = {"page": path.name, "command": command, "machine": on, "papers": [o.data() for o in outcomes]}
     store.write_text(data_of(path), text_of(data))

@@ -15,6 +15,7 @@ from typing import Any
 
 from kibitz.errors import ArtefactError
 from kibitz.papers.claims import Claim, claim_of, summary, verdicts_of
+from kibitz.report.provenance import renewed
 
 HEAD = "Claims and verdicts"
 INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # a newline is never in a string of JSON
@@ -62,7 +63,7 @@ def judged_again(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if old is None:
             raise ArtefactError(f"{data['page']} has fewer sections of claims than its data have papers: make it again")
         text = text.replace(old, "\n".join(lines) + ("\n" if not text.endswith(old) else ""), 1)
-    return text, {**data, "papers": papers}
+    return renewed(text, data), {**data, "papers": papers}
 
 
 def pages(folder: Path) -> Iterator[tuple[Path, str]]:

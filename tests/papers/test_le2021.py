@@ -39,7 +39,7 @@ COUNTS = {
     "3/3/3, no betting": ((4_584, 4_584), (1_173, 1_173), (788, 788)),
     "3/3/3": ((1_366_338, 749_442), (376_958, 195_862), (228_065, 125_213)),
 }
-TINY = Plan(starts=2, until=0.1, iterations=300, jobs=1)
+TINY = Plan(starts=2, until=0.1, iterations=300, jobs=1, quick=True)
 
 
 def measured(plan):
