@@ -54,7 +54,7 @@ def check_stops(iterations: Any, until: Any, seconds: Any) -> None:
     if iterations is not None and (not isinstance(iterations, int | np.integer) or iterations < 0):
         raise SolverError(f"iterations={iterations!r} must be a whole number, 0 or more")
     if until is not None and not until >= 0:
-        raise SolverError(f"until={until!r} must be a gap (nash_conv) of 0 or more")
+        raise SolverError(f"until={until!r} must be a NashConv of 0 or more")
     if seconds is not None and not seconds > 0:
         raise SolverError(f"seconds={seconds!r} must be above 0")
 

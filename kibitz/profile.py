@@ -95,7 +95,7 @@ class Profile:
         if isinstance(meta.get("iterations"), int):
             parts.append(f"{meta['iterations']:,} iteration{'s' * (meta['iterations'] != 1)}")
         if isinstance(meta.get("nash_conv"), float):
-            parts.append(f"gap {meta['nash_conv']:.3g}")
+            parts.append(f"NashConv {meta['nash_conv']:.3g}")
         if meta.get("interrupted") is True:
             parts.append("interrupted")
         return f"<Profile of {_short(self.game) or 'a game without a name'}: {', '.join(parts)}>"

@@ -31,10 +31,20 @@ class Look:
 
     iteration: int
     seconds: float
-    gap: float  # nash_conv of the profile so far
+    gap: float  # NashConv of the profile so far: the sum of what best responses gain
     value: list[float]
     best: list[float] = field(default_factory=list)  # what best responses get: with two seats and zero sum the game's
     #   value for seat 0 lies between -best[1] and best[0]
+
+    @property
+    def nash_conv(self) -> float:
+        """The sum over seats of what a best response gains, as `kibitz.nash_conv` counts it."""
+        return self.gap
+
+    def data(self) -> dict[str, Any]:
+        """One line of a log, as plain data."""
+        return {"iteration": self.iteration, "seconds": self.seconds, "nash_conv": self.gap, "value": self.value,
+                "best": self.best}  # fmt: skip
 
 
 @dataclass
@@ -56,11 +66,11 @@ class Report:
             return f"<run: {self.seconds:.3g} s, no looks>"
         last = self.looks[-1]
         stopped = ", interrupted" if self.interrupted else ""
-        return f"<run: {last.iteration:,} iterations, gap {last.gap:.3g}, {self.seconds:.3g} s{stopped}>"
+        return f"<run: {last.iteration:,} iterations, NashConv {last.gap:.3g}, {self.seconds:.3g} s{stopped}>"
 
     def _repr_html_(self) -> str:
         rows = [(f"{x.iteration:,}", f"{x.seconds:.3g}", f"{x.gap:.4g}", f"{x.value[0]:+.6f}") for x in self.looks]
-        return html.table(("iteration", "seconds", "gap", "value of seat 0"), rows, repr(self))
+        return html.table(("iteration", "seconds", "NashConv", "value of seat 0"), rows, repr(self))
 
 
 def in_notebook() -> bool:
@@ -110,7 +120,7 @@ def state(report: Report, seconds: float) -> tuple[float, str]:
         shares.append(seconds / stop["seconds"])
     if report.looks:
         gap, first = report.looks[-1].gap, report.looks[0].gap
-        said.append(f"gap {gap:.3g}")
+        said.append(f"NashConv {gap:.3g}")
         if 0.0 < stop.get("until", 0.0) < first and gap > 0.0:  # a gap falls like a power of the iterations
             shares.append(math.log(first / gap) / math.log(first / stop["until"]))
     return min(1.0, max(shares)), ", ".join([*said, f"{seconds:.1f} s"])

@@ -117,7 +117,7 @@ def solve(
     task = Task(tree, form, rows, first, seed, threads)
     made = make(solver, task)
     if until is not None and not measured(made):
-        raise SolverError(f"{made.spec} never knows the gap, so it cannot stop by it: give --iterations or --seconds")
+        raise SolverError(f"{made.spec} never knows NashConv, so it cannot stop by it: give --iterations or --seconds")
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
     report = report if report is not None else Report()

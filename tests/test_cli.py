@@ -216,7 +216,7 @@ def test_info(call: Call) -> None:
 
 def test_solve_prints_value_gap_and_how_to_save(call: Call) -> None:
     out = good(call, "solve", "kuhn")
-    assert "-0.055556 for seat 0" in out and "gap" in out and "--out" in out
+    assert "-0.055556 for seat 0" in out and "NashConv" in out and "--out" in out
     assert not list(Path().iterdir())
 
 
@@ -241,7 +241,7 @@ def test_solve_writes_all_it_is_asked_for(call: Call) -> None:
     assert Path("deep/k.png").read_bytes().startswith(b"\x89PNG")
     looks = [json.loads(line) for line in Path("deep/k.jsonl").read_text().splitlines()]
     assert looks[0]["iteration"] == 0 and looks[-1]["iteration"] == found["iterations"]
-    assert looks[-1]["gap"] == found["nash_conv"]
+    assert looks[-1]["nash_conv"] == found["nash_conv"]
     assert checkpoint_meta("deep/k.checkpoint")["stop"] == {"until": 1e-3}
 
 
@@ -664,7 +664,7 @@ def test_time_left() -> None:
 
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
     """A long run at a terminal shows iterations, gap and time left, on stderr alone."""
-    line = r"solving leduc by cfr: iteration [\d,]+, [\d.:]+ (m?s )?used, gap [\d.e-]+, about [\d.:]+ (m?s )?left"
+    line = r"solving leduc by cfr: iteration [\d,]+, [\d.:]+ (m?s )?used, NashConv [\d.e-]+, about [\d.:]+ (m?s )?left"
     words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
     code, out, _ = shown_until(line, words, tmp_path, 150)
     assert code == 130 and out.startswith("leduc by cfr:") and "\x1b" not in out

@@ -116,7 +116,7 @@ def test_shrink_and_solve_within_classes(tmp_path):
     found = json.loads(call(*solve, "gameshrink(reading=win-count)", "--out", str(tmp_path / "x.profile")))
     assert found["abstract_nash_conv"] < 1e-3 and found["nash_conv"] > 0.7
     assert json.loads(call("evaluate", str(tmp_path / "x.profile"), "--json"))["nash_conv"] == found["nash_conv"]
-    assert "gap in the game" in call(*solve[:-2], "--abstraction", "gameshrink")
+    assert "NashConv in the game" in call(*solve[:-2], "--abstraction", "gameshrink")
     assert "jumble" in call(*solve, "jumble", code=2)
     named = json.loads(call(*solve, "suits"))  # an abstraction of the tree
     assert named["abstraction"] == "suits" and named["nash_conv"] < 1e-2

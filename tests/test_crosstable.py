@@ -248,7 +248,7 @@ def test_stitch_says_how_large_it_is(call, kind, size, tmp_path):
 
 def test_stitch_saves_what_static_makes(call, tmp_path):
     code, out, err = call(*STITCH, "--seats", "all", "--iterations", "50", "--out", "all.profile")
-    assert (code, err) == (0, "") and "stitched: gap" in out and "kibitz crosstable all.profile" in out
+    assert (code, err) == (0, "") and "stitched: NashConv" in out and "kibitz crosstable all.profile" in out
     base = kibitz.solve("leduc", "cfr+", abstraction="JQ.K", iterations=50, threads=1)
     made = kibitz.stitch.static("leduc", base, "prefix(r, cr, ccr, cccr)", "all", "suits", iterations=50)
     assert Profile.load(tmp_path / "all.profile").sha256 == made.sha256

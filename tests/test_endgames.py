@@ -161,6 +161,17 @@ def test_rounds_before_are_left_alone(blueprints):
     assert any(before.at(k) != pytest.approx(after.at(k)) for k in range(len(labels)) if k not in first)
 
 
+@pytest.mark.parametrize("safe", [False, True])
+def test_rows_of_refined_profiles_add_up_in_double(blueprints, safe):
+    """Endgames are solved in single precision; what is measured of a profile must not see that in its sums."""
+    profile = refined(LEDUC, blueprints[5], 2, safe=safe, iterations=20)
+    first, p = profile.infosets.first, profile.probabilities
+    total = np.repeat(np.add.reduceat(p, first[: len(profile.infosets.width)]), profile.infosets.width)
+    np.testing.assert_allclose(total, 1.0, rtol=0.0, atol=4e-16)
+    again = profile.replaced(p / total)
+    assert kibitz.nash_conv(LEDUC, profile) == pytest.approx(kibitz.nash_conv(LEDUC, again), rel=0.0, abs=1e-13)
+
+
 def test_a_safe_solution_gives_no_hand_more():
     """The gadget's promise, hand by hand, where it can be kept: the strategy before is one way to keep it."""
     rules, rng = rules_of(LEDUC), np.random.default_rng(8)

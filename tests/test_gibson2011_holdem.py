@@ -10,7 +10,7 @@ from kibitz.papers import gibson2011_holdem as holdem
 from kibitz.papers import table_alone
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
 from kibitz.papers.holdem import arguments
-from kibitz.papers.holdem_page import EXPLOITED, GAPS, MATCHES, SOLVING
+from kibitz.papers.holdem_page import EXPLOITED, MATCHES, SOLVING, WITHIN
 from kibitz.papers.runs import Shelf
 
 
@@ -34,7 +34,7 @@ def answers(exploited):
         for x, y in pairs
     ]
     found = {f"{SOLVING}: without experts": strategies[:2], f"{SOLVING}: stitched": strategies[2:],
-             MATCHES: [matches], GAPS: [{"name": BASE, "gap": 2.0, "device": "cpu"}]}  # fmt: skip
+             MATCHES: [matches], WITHIN: [{"name": BASE, "exploitability": 2.0, "device": "cpu"}]}  # fmt: skip
     if exploited:
         found[EXPLOITED] = [
             {"name": name, "best": [1.0, 2.0], "exploitability": 300.0 - k, "by": "a GPU"}
@@ -66,7 +66,7 @@ def test_a_table_of_its_own_is_found():
 
 @pytest.mark.slow
 def test_everything_on_a_small_deck(tmp_path):
-    plan = replace(holdem.EXPERIMENT.quick, iterations=2, folder=str(tmp_path))
+    plan = replace(holdem.EXPERIMENT.quick, iterations=20, folder=str(tmp_path))
     first = holdem.EXPERIMENT.recompute(plan, shelf=Shelf(tmp_path / "runs"))
     setting = holdem.setting_of(plan)
     assert setting.game == holdem.TINY and len(arguments(setting)) == 5

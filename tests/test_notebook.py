@@ -50,10 +50,10 @@ def test_reprs_are_short(kuhn):
     ]  # fmt: skip
     for thing in things:
         assert len(repr(thing)) < 300 and repr(thing).count("\n") <= 1, repr(thing)[:300]
-    assert repr(kuhn).startswith("<Profile of kuhn: 12 infosets, by cfr+, 30 iterations, gap 0.")
+    assert repr(kuhn).startswith("<Profile of kuhn: 12 infosets, by cfr+, 30 iterations, NashConv 0.")
     assert repr(tree) == "<Tree of leduc: 9,457 histories, 936 infosets, 2 seats>"
-    assert repr(report).startswith("<run: 5 iterations, gap ")
-    assert "infosets" in repr(kuhn.replaced(kuhn.probabilities.copy())) and "gap" not in repr(
+    assert repr(report).startswith("<run: 5 iterations, NashConv ")
+    assert "infosets" in repr(kuhn.replaced(kuhn.probabilities.copy())) and "NashConv" not in repr(
         kuhn.replaced(kuhn.probabilities.copy())
     )
 
@@ -148,7 +148,7 @@ def test_no_bar_in_scripts_and_one_if_asked(capfd):
     assert capfd.readouterr() == ("", "")
     whole = solve("kuhn", "cfr", iterations=50, progress=True)
     out, err = capfd.readouterr()
-    assert out == "" and "kuhn by cfr" in err and "iteration 50" in err and "gap" in err
+    assert out == "" and "kuhn by cfr" in err and "iteration 50" in err and "NashConv" in err
     assert whole.sha256 == solve("kuhn", "cfr", iterations=50).sha256
 
 

@@ -147,7 +147,7 @@ def test_abstractions_of_the_page(fox, tmp_path, monkeypatch, capsys):
 
     with pytest.raises(SystemExit) as end:
         app(shlex.split(line), prog_name="kibitz")
-    assert not end.value.code and "gap in the game" in capsys.readouterr().out
+    assert not end.value.code and "NashConv in the game" in capsys.readouterr().out
 
 
 def test_the_commands_of_the_page_run(fox, monkeypatch, capsys):

@@ -51,7 +51,7 @@ AWKWARD = {
 @pytest.mark.parametrize("ends", AWKWARD.values(), ids=AWKWARD)
 def test_names_at_the_ends_of_lines_stand_apart(ends):
     curves = {name: [(2e-4, 6.0), (2.0, end)] for name, end in zip(SOLVERS, ends, strict=True)}
-    figure = race_plot(curves, 0.2, "Leduc hold'em: gap to a Nash equilibrium over time", "chips")
+    figure = race_plot(curves, 0.2, "Leduc hold'em: NashConv over time", "chips")
     assert covered(figure) == []
     assert "seconds" in figure.axes[0].get_xlabel() and "chips" in figure.axes[0].get_ylabel()
     lines = tuple(Line(name, (1.0, 50.0 + k), (6.0, ends[k]), (0, 0)) for k, name in enumerate(SOLVERS))
@@ -75,7 +75,7 @@ def test_a_run_of_any_length_has_ticks_and_units(points, until):
     assert covered(figure) == []
     axes = figure.axes[0]
     assert len(labels(axes.xaxis)) >= 2 and len(labels(axes.yaxis)) >= 2
-    assert axes.get_ylabel() == "gap (nash_conv), chips" and axes.get_xlabel() == "iterations"
+    assert axes.get_ylabel() == "NashConv, chips" and axes.get_xlabel() == "iterations"
     assert any(text.get_text() == "time" for text in figure.findobj(Text))
 
 

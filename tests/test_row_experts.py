@@ -176,7 +176,7 @@ def test_commands(tiny):
         (["train", "--resume", "b", "--memory", "1MB"], "leave --memory out"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--limit", "2k"], "follow some betting"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "say how experts see"),
-        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)", "--until", "1"], "no gap is known"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)", "--until", "1"], "NashConv is unknown"),
         (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--limit", "2k"], "that is a blueprint"),
         (["paper", "gibson2011", "--table", "1", "--players", "3"], "for gibson2011 --table 2"),
         (["paper", "gibson2011", "--table", "2", "--hours", "3"], "--players 3"),

@@ -116,7 +116,7 @@ def test_markdown_as_a_page():
 # Progress
 
 
-LINE = "solving leduc(players=3, ranks=4) by cfr+: iteration 12,345, 10 s used, gap 0.0012, about 3:05 left"
+LINE = "solving leduc(players=3, ranks=4) by cfr+: iteration 12,345, 10 s used, NashConv 0.0012, about 3:05 left"
 
 
 @pytest.mark.parametrize("width", (15, 25, 40, *WIDTHS))
@@ -124,7 +124,7 @@ def test_the_time_left_is_the_last_to_go(width):
     line = fitted(LINE, width)
     assert len(line) <= width and line.endswith("about 3:05 left")
     assert (line == LINE) == (width >= len(LINE))
-    assert "gap 0.0012" in line or width < 60
+    assert "NashConv 0.0012" in line or width < 60
 
 
 def test_words_are_cut_at_their_end():
@@ -148,7 +148,7 @@ def test_waits_grow(monkeypatch):
 @pytest.mark.parametrize("width", (60, 120))
 def test_a_terminal_of_any_width_shows_the_time_left(tmp_path, width):
     words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
-    line = r"gap [\d.e-]+, about [\d.:]+ (m?s )?left"
+    line = r"NashConv [\d.e-]+, about [\d.:]+ (m?s )?left"
     code, _, shown = shown_until(line, words, tmp_path, width)
     assert code == 130 and re.search(line, shown), shown
 

@@ -103,6 +103,15 @@ def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None =
     return made
 
 
+def is_kept(definition: Any, source: str | HandBuckets) -> bool:
+    """Whether buckets need not be made: they are given, saved, in memory, or in the cache."""
+    if isinstance(source, HandBuckets) or is_saved(source):
+        return True
+    game = definition.ranks, definition.suits, tuple(definition.board), definition.hole
+    key = (*game, str(parse(source)))
+    return key in _held or _from_cache(_cache(key), str(parse(source))) is not None
+
+
 def _made(hands: HandStrengths, name: str, make: Callable[..., Made], stages: Stages, tell: Tell | None) -> HandBuckets:
     began, used = time.perf_counter(), time.process_time()
     rounds, facts, other = make(hands, stages, tell)

@@ -135,6 +135,12 @@ def maker(recipe: Recipe) -> str:
     return str(store.load(home() / recipe.name, KIND, mmap=True).meta.get("by", ""))
 
 
+def made_in(recipe: Recipe) -> float | None:
+    """Seconds that a table which is there took when it was made; None of one that does not say."""
+    found = store.load(home() / recipe.name, KIND, mmap=True).meta.get("seconds")
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) and found >= 0.0 else None
+
+
 def state(recipe: Recipe) -> str:
     """made, damaged, part or missing."""
     path = home() / recipe.name
@@ -163,11 +169,12 @@ def build(
             _remove(_part_of(path))  # of a table that was to be made anew, and is there
             return False
         check_room(recipe)
-        arrays, done = _begun(recipe)
-        _fill(recipe, arrays, done, threads or cores(), tell, every)
+        arrays, done, spent = _begun(recipe)
+        spent = _fill(recipe, arrays, done, threads or cores(), tell, every, spent)
         if not good:
             _remove(path)  # damaged, of another version, or not there; a good one is replaced at one moment
-        store.save(path, KIND, arrays, {**recipe.meta, "by": recipe.by} if recipe.by else recipe.meta)
+        by = {"by": recipe.by} if recipe.by else {}
+        store.save(path, KIND, arrays, {**recipe.meta, **by, "seconds": spent})
         _open.pop(path, None)
         _remove(_part_of(path))
     return True
@@ -192,25 +199,30 @@ def check_room(recipe: Recipe) -> None:
         )
 
 
-def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_]]:
-    """The arrays of a table that was begun, and which pieces are done; empty ones if there is none to go on with."""
+def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_], float]:
+    """The arrays of a table that was begun, which pieces are done, and the seconds that they took; empty ones if there
+    is none to go on with."""
     with contextlib.suppress(ArtefactError):
         part = store.load(_part_of(home() / recipe.name), PART)
         done = part.arrays.pop("done", np.zeros(0, np.bool_))
         if recipe.fits(part.arrays, part.meta) and done.dtype == np.bool_ and done.shape == (recipe.pieces,):
-            return part.arrays, done
+            spent = part.meta.get("seconds", 0.0)
+            return part.arrays, done, float(spent) if isinstance(spent, int | float) else 0.0
     _remove(_part_of(home() / recipe.name))
     arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()}
-    return arrays, np.zeros(recipe.pieces, np.bool_)
+    return arrays, np.zeros(recipe.pieces, np.bool_), 0.0
 
 
-def _fill(recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float) -> None:
-    """Work out all pieces that are not done."""
-    lock = threading.Lock()
+def _fill(
+    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float, spent: float
+) -> float:  # fmt: skip
+    """Work out all pieces that are not done; returns the seconds of all, those of earlier runs included."""
+    lock, began = threading.Lock(), time.perf_counter() - spent
     piece = recipe.make(arrays, lock)
 
     def save() -> None:
-        store.save(_part_of(home() / recipe.name), PART, {**arrays, "done": done}, recipe.meta)
+        store.save(_part_of(home() / recipe.name), PART, {**arrays, "done": done},
+                   {**recipe.meta, "seconds": time.perf_counter() - began})  # fmt: skip
 
     while not done.all():
         until = math.inf if recipe.sums else time.monotonic() + every
@@ -220,6 +232,7 @@ def _fill(recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int,
         if stopped:
             raise KeyboardInterrupt
     tell(recipe, recipe.pieces, recipe.pieces)
+    return time.perf_counter() - began
 
 
 def _wave(

@@ -59,7 +59,7 @@ def demo(
             [
                 ("game", f"{counts}; ready after {duration(ready)}"),
                 ("solved", f"by CFR+, {last.iteration:,} iterations in {duration(report.seconds)}"),
-                ("gap", f"{gap(last.gap)} chips: what best responses gain, both seats together"),
+                ("NashConv", f"{gap(last.gap)} chips: what best responses gain, both seats together"),
                 ("value", f"{signed(last.value[0])} chips a hand for seat 0"),
                 ("exact value", f"{signed(exact)}, by linear programming"),
             ]
@@ -71,7 +71,7 @@ def demo(
     rows = [Row(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
     page.print("\nThe answer of seat 1 to a raise, by its card:")
     print_strategy(page, rows, has_bars(page))
-    typer.echo(f"\nSaved:\n  {plot_path}: the gap over time\n  {profile_path}: the strategy\n\nTry next:")
+    typer.echo(f"\nSaved:\n  {plot_path}: NashConv over time\n  {profile_path}: the strategy\n\nTry next:")
     for command in (
         f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",
         f"kibitz evaluate {shlex.quote(str(profile_path))}",

@@ -164,7 +164,7 @@ def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Wat
         *((f"  {'leading first' if seat == 0 else 'second'}", f"{s.mean:+.4f}  (95%: {s.interval[0]:+.4f} to "
            f"{s.interval[1]:+.4f})") for seat, s in enumerate(found.by_seat)),
         ("endgames", f"{found.endgames:,} of {found.deals:,} deals; the others ended before"),
-        ("gap there", f"{gap(found.nash_conv)} of search, {gap(found.base_nash_conv)} of the blueprint"),
+        ("NashConv there", f"{gap(found.nash_conv)} of search, {gap(found.base_nash_conv)} of the blueprint"),
         ("time", duration(found.seconds)),
     ]  # fmt: skip
     console().print(pairs(rows))

@@ -58,7 +58,7 @@ def paper(
         typer.Option(
             "--part",
             metavar="NAME",
-            help="sandholm: gameshrink, rhode-island, abstraction, gs3, egt, phases, tournaments. Default: all.",
+            help="sandholm: gameshrink, rhode-island, abstraction, gs2, gs3, egt, phases, tournaments. Default: all.",
         ),
     ] = None,
     starts: Annotated[
@@ -70,7 +70,7 @@ def paper(
         number(
             "--until",
             metavar="GAP",
-            help="Two players: the gap, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2.",
+            help="Two players: the NashConv, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2.",
         ),
     ] = None,
     iterations: Annotated[
@@ -78,7 +78,8 @@ def paper(
         number(
             "--iterations",
             metavar="N",
-            help="Three players: iterations for every game. Default: 1000; le2021: of MCCFR, 100,000.",
+            help="Iterations for every game: three players, 1000 by default; le2021, 100,000 of MCCFR; limit hold'em, "
+            "8,000 and 4,000 sampled boards.",
         ),
     ] = None,
     sampled: Annotated[
@@ -103,7 +104,11 @@ def paper(
         typer.Option("--markdown", metavar="FILE", help="Also write one Markdown page, with its pictures beside it."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three starts and rough solutions, in about a minute.")
+        bool,
+        typer.Option(
+            "--quick",
+            help="Three starts and rough solutions, in about a minute; limit hold'em with a deck of 16 cards.",
+        ),
     ] = False,
     exact: Annotated[
         bool,
@@ -161,6 +166,12 @@ def paper(
     if part is not None and part not in found[names[0]].parts:
         parts = " and ".join(experiment("sandholm").parts)
         raise SpecError(f"--part {part} does not fit {name}: sandholm has {parts}")
+    for each in names:
+        of = found[each].parts[part] if part is not None else found[each]
+        for option, value in (("iterations", iterations), ("until", until)):
+            if value is not None and option in of.ignores:
+                where = f"{each} --part {part}" if part is not None else f"{each} --table {table}"
+                raise SpecError(f"--{option} means nothing to {where}: leave it out, or give {of.instead}")
     given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs,
              "sampled": sampled, "sampled_seeds": sampled_seeds, "hours": hours,
              "limit": None if limit is None else counted(limit)}  # fmt: skip
@@ -191,6 +202,8 @@ def paper(
             def told(what: str, done: int, of: int, each: str = each) -> None:
                 watch.phase(f"{each}, {what}" + f": {done} of {of} runs" * (of > 1))
 
+            if not json and (says := found[each].says(plan)):
+                note(f"{each}: {says}")
             outcome = recompute(each, plan, told, shelves[each], chosen if alone else None)
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
@@ -221,7 +234,7 @@ def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> N
     out = console()
     for outcome in outcomes:
         out.print(outcome.title, style="bold", markup=False)
-        spread = ("random " * (outcome.unit == "start") + outcome.unit) + "s" * (outcome.plan.starts != 1)
+        spread = outcome.unit + "s" * (outcome.plan.starts != 1)
         out.print(f"{outcome.plan.starts} {spread}, {duration(outcome.seconds)}\n", markup=False)
         for sheet in outcome.sheets:
             if table is None or str(sheet.table) == table:
@@ -253,12 +266,12 @@ def _print_sheet(out: Console, sheet: Sheet) -> None:
 
 
 def _print_claims(out: Console, claims: list[Claim]) -> None:
-    from kibitz.report.paper import tried
     from kibitz.report.tables import tables
+    from kibitz.report.verdicts import tried
 
     heads, counts = tried(claims)
     heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
-    rows = [[claim.text, *cells, claim.verdict] for claim, cells in zip(claims, counts, strict=True)]
+    rows = [[claim.text, *cells, claim.told] for claim, cells in zip(claims, counts, strict=True)]
     for made in tables(heads, rows, out.width, (0, len(heads) - 1)):
         out.print(made)
         out.print()

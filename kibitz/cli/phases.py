@@ -62,7 +62,7 @@ def phases(
     iterations: Annotated[
         int | None, number("--iterations", metavar="N", help="Of each phase. Default, without the others: 1,000.")
     ] = None,
-    until: Annotated[float | None, number("--until", metavar="GAP", help="Stop a phase at this gap in it.")] = None,
+    until: Annotated[float | None, number("--until", metavar="GAP", help="Stop a phase at this NashConv.")] = None,
     seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop a phase after so long.")] = None,
     device: Device = "cpu",
     out: Annotated[
@@ -144,10 +144,10 @@ def _print(data: dict[str, Any], out: Path | None) -> None:
     ]
     rows = [
         (f"phase {'I' * (k + 1)}", f"{told[k]}: {each['iterations']:,} iterations of {each['solver']}"
-         + (f", gap {gap(each['phase_nash_conv'])} in it" if "phase_nash_conv" in each else ""))
+         + (f", NashConv {gap(each['phase_nash_conv'])} in it" if "phase_nash_conv" in each else ""))
         for k, each in enumerate(data["phases"])
     ]  # fmt: skip
-    rows.append(("gap of the whole", f"{gap(data['abstract_nash_conv'])} within the buckets (nash_conv)"))
+    rows.append(("NashConv of the whole", f"{gap(data['abstract_nash_conv'])} within the buckets"))
     where.print(pairs(rows))
     if out is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")

@@ -61,7 +61,7 @@ def evaluate(
 ) -> None:
     """Measure a strategy exactly: what each seat gets, and what a best response gains.
 
-    nash_conv, the gap, is the sum of those gains: 0 is an equilibrium. exploitability is the gap per seat.
+    NashConv is the sum of those gains: 0 is an equilibrium. Exploitability is NashConv / players.
 
     A profile within buckets, of a game that is too large itself, is measured within them; with --whole in the whole
     game, where best responses see every card. That takes two cores a night for limit hold'em, and
@@ -127,11 +127,11 @@ def _print_worth(profile: Profile, data: dict[str, Any]) -> None:
         table.add_row(str(seat), signed(value), signed(best), gap(max(0.0, best - value)))
     out.print(table)
     rows = [
-        ("gap (nash_conv)", f"{gap(data['nash_conv'])}: what best responses gain, all seats together"),
-        ("exploitability", f"{gap(data['exploitability'])}: the gap per seat"),
+        ("NashConv", f"{gap(data['nash_conv'])}: what best responses gain, all seats together"),
+        ("exploitability", f"{gap(data['exploitability'])}: NashConv / {len(data['value'])} players"),
     ]
     if not data["perfect_recall"]:
-        rows.append(("note", "a seat forgets; its best response remembers, so the gap is an upper bound"))
+        rows.append(("note", "a seat forgets; its best response remembers, so NashConv is an upper bound"))
     out.print(pairs(rows))
 
 

@@ -82,7 +82,7 @@ def solve(
         int | None, number("--iterations", metavar="N", help="Stop after this many iterations in total.")
     ] = None,
     until: Annotated[
-        float | None, number("--until", metavar="GAP", help="Stop once the gap (nash_conv) is at most this.")
+        float | None, number("--until", metavar="GAP", help="Stop once NashConv is at most this.")
     ] = None,
     seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop this many seconds from now.")] = None,
     seed: Annotated[int | None, number("--seed", metavar="N", help="Seed of solvers that sample. Default: 0.")] = None,
@@ -121,10 +121,10 @@ def solve(
         Path | None, typer.Option("--resume", metavar="DIR", help="Continue from a checkpoint, and keep it up to date.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Plot the gap over time: .png, .svg or .pdf.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Plot NashConv over time: .png, .svg or .pdf.")
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Log the gap over time, as lines of JSON: .jsonl.")
+        Path | None, typer.Option("--log", metavar="FILE", help="Log NashConv over time, as lines of JSON: .jsonl.")
     ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
@@ -353,7 +353,6 @@ class _Log:
 
     def look(self, look: Look) -> None:
         import json
-        from dataclasses import asdict
 
         if self.file is None:
             return
@@ -362,7 +361,7 @@ class _Log:
             if not self.begun:  # an older log goes only now
                 self.file.truncate(0)
                 self.begun = True
-            self.file.writelines(json.dumps(asdict(each)) + "\n" for each in looks)
+            self.file.writelines(json.dumps(each.data()) + "\n" for each in looks)
             self.file.flush()
         except OSError as error:
             note(f"--log {self.path} cannot be written: {error.strerror or error}; the run continues without it")
@@ -465,17 +464,17 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
     )
     rows = [] if last is None else [
         ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
-        ("gap", f"{gap(last.gap)} (nash_conv: the sum of best-response gains; 0 at a Nash equilibrium)"),
+        ("NashConv", f"{gap(last.gap)} (the sum of what best responses gain; 0 at a Nash equilibrium)"),
     ]  # fmt: skip
     if last is None:
-        rows.append(("gap", "not measured: boards were sampled; kibitz evaluate tells it of the profile"))
+        rows.append(("NashConv", "not measured: boards were sampled; kibitz evaluate measures the profile"))
     elif order.abstraction:
         rows = [(f"{name} in the abstraction", text) for name, text in rows]
         if lifted(order, tree):
             real = gap(gap_in_the_game(order, tree, profile, last))
-            rows.append(("gap in the game", f"{real} (best responses see the whole game)"))
+            rows.append(("NashConv in the game", f"{real} (best responses see the whole game)"))
         else:
-            rows.append(("gap in the game", "not measured: the game is too large; the profile is one of buckets"))
+            rows.append(("NashConv in the game", "not measured: the game is too large; the profile is one of buckets"))
     if last is not None and (note := caveat(tree)):
         rows.append(("note", note))
     elif not exact and last is not None and last.best and not order.abstraction:
@@ -518,8 +517,8 @@ def caveat(tree: Tree | CompactForm) -> str:
     from kibitz.run import form_for
 
     if not form_for(tree).perfect_recall:
-        return "the game has imperfect recall, so the gap is an upper bound and may not go to 0"
+        return "the game has imperfect recall, so NashConv is an upper bound and may not go to 0"
     if tree.players > 2 or not tree.zero_sum:
         kind = f"{tree.players} players" if tree.players > 2 else "payoffs that do not sum to zero"
-        return f"with {kind} no solver guarantees that the gap goes to 0; this gap is exact"
+        return f"with {kind} no solver guarantees that NashConv goes to 0; this one is exact"
     return ""

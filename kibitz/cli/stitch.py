@@ -115,7 +115,7 @@ def stitch(
         int | None, number("--iterations", metavar="N", help="Stop each solve after this many iterations.")
     ] = None,
     until: Annotated[
-        float | None, number("--until", metavar="GAP", help="Stop each solve once its gap is at most this.")
+        float | None, number("--until", metavar="GAP", help="Stop each solve once its NashConv is at most this.")
     ] = None,
     seed: Annotated[int, number("--seed", metavar="N", help="Seed of --random and of solvers that sample.")] = 0,
     random: Annotated[bool, typer.Option("--random", help="Start each solve from a random profile.")] = False,
@@ -175,7 +175,7 @@ def stitch(
     check_artefact(out, "--out", "profile")
     if is_trained(base):
         if until is not None or random:
-            raise SolverError("hands are sampled, so no gap is known, and starts are uniform: give --seconds alone")
+            raise SolverError("hands are sampled, so NashConv is unknown, and starts are uniform: give --seconds alone")
         trained = {"iterations": iterations, "seed": seed}
         with by_option():
             stitch_rows(Order(base, partition, kind, parsed(seats), inside, outside, opponents, trained), game, limit,
@@ -191,7 +191,7 @@ def stitch(
     order = Order(base, partition, kind, parsed(seats), inside, outside, opponents, options)
     if wanted(game, solver, inside):
         if until_given or random:
-            raise SolverError("boards are sampled, so no gap is known, and starts are uniform: give --iterations alone")
+            raise SolverError("boards are sampled, so NashConv is unknown, and starts are uniform: give --iterations")
         with by_option():
             stitch_views(order, _given(base), game, out, work, dry_run, json)
         return
@@ -417,7 +417,8 @@ def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
         if name in data:
             found = data[name]
             rows.append((f"{name}: value", ", ".join(signed(x) for x in found["value"])))
-            rows.append((f"{name}: gap", f"{gap(found['nash_conv'])}; exploitability {gap(found['exploitability'])}"))
+            figures = f"{gap(found['nash_conv'])}; exploitability {gap(found['exploitability'])}"
+            rows.append((f"{name}: NashConv", figures))
     if saved is not None:
         rows.append(("profile", str(saved)))
     console().print(pairs(rows))

@@ -162,7 +162,7 @@ class Watch:
         said = [f"{self._text}: iteration {iteration:,}"]
         said.append(f"{duration(max(report.seconds, before + used))} used")
         if report.looks:
-            said.append(f"gap {gap_text(report.looks[-1].gap)}")
+            said.append(f"NashConv {gap_text(report.looks[-1].gap)}")
         if left is not None:
             said.append(f"about {duration(left)} left")
         return ", ".join(said), None if left is None else used / (used + left + 1e-9)
@@ -180,7 +180,7 @@ def waits() -> Iterator[float]:
 
 
 def fitted(text: str, width: int) -> str:
-    """A line of progress such as "solving leduc: iteration 5, gap 0.1, about 3 s left", cut to a width.
+    """A line of progress such as "solving leduc: iteration 5, NashConv 0.1, about 3 s left", cut to a width.
 
     The name of the work is shortened first, then figures go from the left, so the last one stays to the end: the time
     left.

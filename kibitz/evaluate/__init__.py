@@ -71,13 +71,13 @@ def best_response(game: Game | Tree | Form | str, profile: Profile, seat: int) -
 
 
 def nash_conv(game: Game | Tree | Form | str, profile: Profile) -> float:
-    """Sum over seats of what a best response gains: 0 exactly at an equilibrium."""
+    """The sum over seats of what a best response gains: 0 exactly at an equilibrium."""
     form = _form(game, profile)
     return measure(form, probabilities_of(form, profile)).nash_conv
 
 
 def exploitability(game: Game | Tree | Form | str, profile: Profile) -> float:
-    """nash_conv divided by the number of seats."""
+    """NashConv / players: what a best response gains, on average over the seats."""
     return nash_conv(game, profile) / profile.seats
 
 

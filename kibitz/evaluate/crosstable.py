@@ -102,7 +102,7 @@ class Crosstable:
     seats: int
     matrix: Floats  # [m, m]  row against column, averaged over the row's seat; the column sits in all other seats
     field: Floats  # [m]  mean over all combinations of `seats` different strategies and all their orders
-    exploitability: Floats  # [m]  nash_conv per seat, in the real game
+    exploitability: Floats  # [m]  NashConv / seats, in the real game
     plays: Seatings = dataclasses.field(repr=False)
 
     def __repr__(self) -> str:

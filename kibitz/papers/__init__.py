@@ -45,6 +45,13 @@ def table_alone(name: str, table: str | None) -> Experiment[Any]:
     return own
 
 
+def settings() -> dict[str, Any]:
+    """What figures of all experiments depend on and no option says, as the code has it now."""
+    every = [table_alone(name, table) for name in PAPERS for table in (None, *experiment(name).alone)]
+    every += [part for each in every for part in each.parts.values()]
+    return {setting: value for each in every for setting, value in each.settings.items()}
+
+
 def plan_of(name: str, quick: bool = False) -> Plan:
     """How a paper is recomputed unless one says otherwise."""
     return experiment(name).quick if quick else experiment(name).plan

@@ -3,23 +3,22 @@
     plan    what is to be run: starts, seeds, sizes; one for a whole report and one for a quick look
     runs    pieces of work, resumable: plain functions over plain arguments (`kibitz.papers.runs`)
     gather  the answers of all runs, put together as the experiment's own results
-    claims  what the paper says, held against the results by the rule in `kibitz.papers.claims`
+    claims  what the paper says, judged by the rule in `kibitz.papers.claims`
     page    tables, pictures and paragraphs; nothing is computed there that takes time
 
 Abstract equilibria are not unique, so a stitched strategy depends on where its solvers start, and a sampled one on its
-seed. Every figure is therefore a spread over starts, and a claim is held against each start by itself.
+seed. Every figure is therefore a spread over random initialisations, and a claim is tried in each by itself.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeVar
 
 from kibitz.errors import SpecError
-from kibitz.papers.claims import ACROSS, VERDICTS, WEIGHT, WEIGHTS, Claim
+from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, summary, verdicts_of
 from kibitz.papers.figures import Picture, Sheet
 from kibitz.papers.runs import Answers, Run, Shelf, Told, carry_out
 
@@ -43,7 +42,7 @@ class Plan:
     exact: bool = False  # measure what takes hours on cores too
     hours: float | None = None  # limit hold'em for three: of the whole
     limit: int | None = None  # ... infosets of a computation
-    quick: bool = False  # ... on a deck of 16 cards
+    quick: bool = False  # a rough look: smaller games, fewer of them, or rougher solutions. Nothing else implies it
 
     def __post_init__(self) -> None:
         if self.starts < 1:
@@ -75,7 +74,7 @@ class Page:
     pictures: tuple[Picture, ...]
     figures: dict[str, Any]  # all numbers as plain data
     notes: tuple[str, ...] = ()
-    summary: str = ""  # the verdict, where it is not a count of verdicts
+    summary: str = ""  # what is said beside the count of verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,22 +86,13 @@ class Outcome(Page):
     plan: Plan
     claims: tuple[Claim, ...]
     seconds: float = 0.0
-    unit: str = "start"  # what figures are a spread over, and claims are held against
+    unit: str = START  # what figures are a spread over
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the code, that no option says
 
     @property
     def verdict(self) -> str:
-        """The paper's claims, counted by how they fared."""
-        if self.summary:
-            return self.summary
-        claims = [claim for claim in self.claims if claim.of_the_paper]
-        told = []
-        for verdicts, tried in ((ACROSS, "tried at several weights of the start"), (VERDICTS, "tried at one weight")):
-            counts = Counter(claim.verdict for claim in claims if claim.verdict in verdicts)
-            parts = [_counted(counts[verdict], verdict) for verdict in verdicts if counts[verdict]]
-            whole = counts.total() == len(claims)
-            about = "of these" if whole else f"of the {counts.total()} that were {tried}"
-            told += [f"{about} {', '.join(parts)}"] if parts else []
-        return f"The paper makes {len(claims)} claims about it: {'; '.join(told)}."
+        """Claims, counted by how they were judged, and what is said beside that."""
+        return summary(self.claims, self.summary)
 
     def data(self) -> dict[str, Any]:
         plan = self.plan
@@ -113,18 +103,17 @@ class Outcome(Page):
             "seeds": list(plan.seeds),
             "until": plan.until,
             "iterations": plan.iterations,
-            **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.at for c in self.claims) else {}),
+            "quick": plan.quick,
+            **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.across for c in self.claims) else
+               {}),
+            "settings": dict(self.settings),
             "seconds": self.seconds,
             "figures": self.figures,
             "claims": [claim.data() for claim in self.claims],
+            "verdicts": verdicts_of(self.claims),
+            "summary": self.summary,
             "departs": list(self.departs),
         }
-
-
-def _counted(count: int, verdict: str) -> str:
-    """3 hold at every weight; 1 holds."""
-    verb, _, rest = verdict.partition(" ")
-    return f"{count} {verb if count == 1 else verb.removesuffix('s')} {rest}"
 
 
 @dataclass(frozen=True)
@@ -139,10 +128,21 @@ class Experiment(Generic[R]):
     gather: Callable[[Plan, Answers], R]
     claims: Callable[[R], Iterable[Claim]]
     page: Callable[[Plan, R, Sequence[Claim]], Page]
-    unit: str = "start"
+    unit: str = START
     tables: tuple[str, ...] = ()  # of the paper, by number
     parts: Mapping[str, Experiment[Any]] = field(default_factory=dict)  # that can be asked for by themselves
     alone: Mapping[str, str] = field(default_factory=dict)  # tables that are experiments of their own: table -> module
+    # Fields of a plan that mean nothing here, and how long solving goes on instead: whoever gives one is refused.
+    ignores: tuple[str, ...] = ()
+    instead: str = ""
+    taken: Callable[[Plan], str] | None = None  # what a plan comes to, in a line
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the code, that figures depend on and no option says
+
+    def says(self, plan: Plan) -> str:
+        """What is run under a plan, for whoever asked for it."""
+        parts = [self.taken(plan)] if self.taken is not None else []
+        parts += ["a quick look, with smaller games or rougher solutions (--quick)"] if plan.quick else []
+        return "; ".join(parts)
 
     def recompute(self, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None) -> Outcome:
         """Do the runs that are not on the shelf, and make the page of all."""
@@ -157,6 +157,7 @@ class Experiment(Generic[R]):
         page = self.page(plan, results, claims)
         seconds = time.perf_counter() - began
         return Outcome(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
+                       settings=self.settings,
                        **{each.name: getattr(page, each.name) for each in fields(Page)})  # fmt: skip
 
 
@@ -186,7 +187,7 @@ def of_parts(
             pictures=tuple(picture for each in pages.values() for picture in each.pictures),
             figures={name: each.figures for name, each in pages.items()},
             notes=tuple(line for each in pages.values() for line in each.notes),
-            summary=" ".join(each.summary for each in pages.values()),
+            summary=" ".join(each.summary for each in pages.values() if each.summary),
         )
 
     return Experiment(name, title, plan, quick, runs, gather, claims, page, unit, parts=parts)

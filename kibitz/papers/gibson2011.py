@@ -159,7 +159,8 @@ def sheet(r: Results, base: str) -> Sheet:
     paper = PAPER[r.players] if base == TABLE_BASE[r.players] else {}
     rows = [name for name in (*PAPER_ROWS, *BEYOND_ROWS) if name in r.size[base]]
     head = ["strategy", "size", "paper", "earns: mean ± sd [least, greatest]", "paper"]
-    head += ["exploitability: mean ± sd [least, greatest]", "paper"] if r.players == 2 else ["gap per seat, mean ± sd"]
+    head += ["exploitability: mean ± sd [least, greatest]", "paper"]
+    head = head if r.players == 2 else [*head[:5], "exploitability: mean ± sd"]
     lines = []
     for name in rows:
         size, earns, exploit = paper.get(name, (None, None, None))
@@ -252,16 +253,15 @@ def page(plan: Plan, found: Found, claims: Sequence[Claim]) -> Page:
             "Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean of "
             "what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
             f"exactly. For two players {sum(r.games for r in weighed.values()):,} games were solved, each until its "
-            f"gap (nash_conv, both seats "
-            f"together) was at most {1000 * plan.until:g} milli-antes; for three players {three.games:,} games by "
-            f"{plan.iterations:,} iterations of CFR+ each, which left a gap of {three.gap:.0f} milli-antes, all seats "
-            f"together, in the worst. {verdict(sampled, ten, weighed)}"
+            f"NashConv (both seats together) was at most {1000 * plan.until:g} milli-antes; for three players "
+            f"{three.games:,} games by {plan.iterations:,} iterations of CFR+ each, which left a NashConv of "
+            f"{three.gap:.0f} milli-antes, all seats together, in the worst. {verdict(sampled, ten, weighed)}"
         ),
         departs=(
             "CFR+ from random starts of several weights, and beside it the paper's chance-sampled CFR, for two players "
             f"alone: {sampled.iterations:,} iterations a game, 100 million in the paper.",
             "S={i} for three players has 3021 infosets in its largest game by our count, 3017 in the paper.",
-            "Three players have no exploitability in the paper; the gap per seat (nash_conv divided by three) is ours.",
+            "Three players have no exploitability in the paper; ours is NashConv / 3.",
         ),
         notes=(
             f"{weighing(plan)} {reproduced(weighed)}",
@@ -316,7 +316,7 @@ def page(plan: Plan, found: Found, claims: Sequence[Claim]) -> Page:
             "three_players": figures(three),
             "chance_sampled": data(sampled, figures),
             "crosstable": {"names": list(names), "mean": two.matrix.tolist()},
-            "largest_gap": {"two_players": max(r.gap for r in weighed.values()), "three_players": three.gap},
+            "largest_nash_conv": {"two_players": max(r.gap for r in weighed.values()), "three_players": three.gap},
             "games_solved": {"two_players": sum(r.games for r in weighed.values()), "three_players": three.games},
         },
     )

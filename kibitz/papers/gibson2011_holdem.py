@@ -26,18 +26,19 @@ from kibitz.papers.gibson2011_strategies import (
     sizes_of,
     taught,
 )
-from kibitz.papers.holdem import Setting, arguments
+from kibitz.papers.holdem import Setting, arguments, said
 from kibitz.papers.holdem_page import (
-    FEW,
     SOLVING,
+    WITHIN,
     Results,
     beats,
+    earns,
     exact_sheet,
     gathered,
     how_measured,
+    less_exploitable,
     matches_agree,
     measuring,
-    summary,
 )
 from kibitz.papers.runs import Answers, Run
 
@@ -55,8 +56,8 @@ PAPER = {
 
 def setting_of(plan: Plan) -> Setting:
     folder = str(Path(plan.folder) / "holdem")
-    if plan.iterations < FEW:
-        return Setting(TINY, (TINY_LIMIT, TINY_LARGEST), 10 * plan.iterations, 20_000, f"{folder}-quick")
+    if plan.quick:
+        return Setting(TINY, (TINY_LIMIT, TINY_LARGEST), plan.iterations, 20_000, f"{folder}-quick")
     return Setting(GAME, (LIMIT, LARGEST), plan.iterations, DEALS, folder)
 
 
@@ -80,16 +81,10 @@ def gather(plan: Plan, found: Answers) -> Results:
 
 
 def claims(r: Results) -> Iterator[Claim]:
-    """What the paper says of Table 2, two players. A claim about earnings holds if the difference is above the noise
-    of the matches."""
-
-    def earning(text: str, x: str, y: str, more: bool) -> Claim:
-        (a, ea), (b, eb) = r.earns(x), r.earns(y)
-        above = a - b > (ea * ea + eb * eb) ** 0.5
-        return Claim(text, SOURCE, (above == more,), exactly=f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}")
-
-    yield from (earning(f"{x} earns more than {y}", x, y, True) for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)))
-    yield earning(f"{EACH} earns no more than {BASE}", EACH, BASE, False)
+    """What the paper says of Table 2, two players."""
+    for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
+        yield earns(f"{x} earns more than {y}", SOURCE, r, x, y)
+    yield earns(f"{EACH} earns no more than {BASE}", SOURCE, r, EACH, BASE, "<=")
     yield from (beats(f"the finest strategy beats {name}", SOURCE, r, FINEST, name) for name in NAMES[:-1])
     if r.exact:
         yield matches_agree(r)
@@ -102,7 +97,7 @@ def _of_exploitability(r: Results) -> Iterator[Claim]:
     def least(text: str, x: str, others: Sequence[str]) -> Iterator[Claim]:
         if all(name in r.exploit for name in (x, *others)):
             mine, lowest = r.exploitability(x), min(r.exploitability(name) for name in others)
-            yield Claim(text, SOURCE, (mine < lowest,), exactly=f"{mine:.2f} against {lowest:.2f}")
+            yield less_exploitable(text, SOURCE, mine, lowest)
 
     for x in (DYNAMIC, EACH, ALL):
         yield from least(f"{x} is less exploitable than {BASE}", x, [BASE])
@@ -110,8 +105,7 @@ def _of_exploitability(r: Results) -> Iterator[Claim]:
     yield from least("the finest strategy is the least exploitable", FINEST, NAMES[:-1])
     if BASE in r.exploit:
         ours, theirs = r.exploitability(BASE), PAPER[BASE][2]
-        yield Claim(f"{BASE} is no more exploitable than the paper's", OURS, (ours <= theirs,),
-                    exactly=f"{ours:.2f} against {theirs:.2f}")  # fmt: skip
+        yield less_exploitable(f"{BASE} is no more exploitable than the paper's", OURS, ours, theirs, "<=")
 
 
 def table(r: Results) -> Sheet:
@@ -146,13 +140,13 @@ def sizes(r: Results) -> Sheet:
         facts = r.strategies[name]
         rows.append((
             name, str(facts["buckets"]), f"{facts['infosets']:,}", f"{facts['largest']:,}" if facts["largest"] else "",
-            f"{min(facts['iterations']):,}", f"{r.gaps[name]:.2f}" if name in r.gaps else "",
+            f"{min(facts['iterations']):,}", f"{r.within[name]:.2f}" if name in r.within else "",
         ))  # fmt: skip
     return Sheet(
-        "Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "iterations of each", "gap"), rows,
-        "A stitched strategy has the infosets of its base and of all experts. The gap is what best responses "
-        "within the buckets win, the mean of both seats in milli-big-blinds a hand; it is known where there is one set "
-        "of buckets that never forget.",
+        "Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "iterations of each", WITHIN), rows,
+        "A stitched strategy has the infosets of its base and of all experts. Exploitability in the abstract "
+        "game: the mean of what best responses of both seats win within the buckets, in milli-big-blinds a hand; it is "
+        "known where there is one set of buckets that never forget.",
     )  # fmt: skip
 
 
@@ -188,11 +182,11 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             **r.data(),
             "paper": {name: list(row) for name, row in PAPER.items()},
         },
-        summary=summary(claims),
     )  # fmt: skip
 
 
 EXPERIMENT = Experiment(
-    "gibson2011", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=20), runs, gather, claims,
-    page, unit="run", tables=("2",),
+    "gibson2011", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=200, quick=True), runs,
+    gather, claims, page, unit="run", tables=("2",), ignores=("until",), instead="--iterations",
+    taken=lambda plan: said(setting_of(plan)),
 )  # fmt: skip

@@ -190,14 +190,14 @@ def before_flop(base: Profile, every: Profile, parts: Partition) -> Profile:
 
 
 def in_turn(stitched: Profile, rebuilt: Profile, given: Layout, coarse: Abstraction, maker: Builder) -> Profile:
-    """Experts and base in turn until the gap in the real game stops falling, as `kibitz.stitch.cohere` does."""
+    """Experts and base in turn until exploitability in the real game stops falling, as `kibitz.stitch.cohere` does."""
     best, least = stitched, exploitability(given.tree, stitched)
     for _ in range(ROUNDS):
         stitched = maker.static(rebuilt, given.everywhere, "all", given.expert, coarse)
-        gap = exploitability(given.tree, stitched)
-        if gap >= least:
+        found = exploitability(given.tree, stitched)
+        if found >= least:
             break
-        best, least = stitched, gap
+        best, least = stitched, found
         rebuilt = maker.rebuild(stitched, given.everywhere, coarse)
     return best
 

@@ -260,7 +260,7 @@ def method_note(s: Sampled) -> str:
         "an expert is chance there and is drawn too; where an expert never came it plays uniformly. "
         f"{s.results.games} games took {s.seconds / 60.0:.0f} minutes, one after another: "
         f"{1e6 * s.seconds / (s.iterations * s.results.games):.2f} microseconds an iteration. All were left within "
-        f"{half:.2f} milli-antes of an equilibrium of the abstract game ({within}; nash_conv divided by two)."
+        f"{half:.2f} milli-antes of an equilibrium of the abstract game ({within}; NashConv / 2)."
     )
 
 
@@ -275,7 +275,8 @@ def readings_note(s: Sampled, paper: Mapping[tuple[str, str], float]) -> str:
         moved = {key: spread.mean - plain[key].mean for key, spread in table(r).items()}
         most = max(moved, key=lambda key: abs(moved[key]))
         parts.append(
-            f"{each}, {most[0]} {most[1]} by {moved[most]:+.1f} (gap {r.gap / 2.0:.1f}, {counts[each]} of {len(paper)})"
+            f"{each}, {most[0]} {most[1]} by {moved[most]:+.1f} (exploitability {r.gap / 2.0:.1f}, {counts[each]} of "
+            f"{len(paper)})"
         )
     noise = max(plain.values(), key=lambda spread: spread.sd).sd
     farthest = {key: abs(spread.mean - table(s.results)[key].mean) for key, spread in plain.items()}
@@ -362,7 +363,7 @@ def _readings(s: Sampled, paper: Mapping[tuple[str, str], float]) -> Sheet:
         for (name, what), figure in paper.items()
     ]
     rows.append((f"mean within {NEAR:g}", "", *(f"{len(near(found[each], paper))} of {len(paper)}" for each in found)))
-    rows.append(("largest gap of a game, per seat", "", *(f"{r.gap / 2.0:.2f}" for r in s.readings.values())))
+    rows.append(("largest exploitability of a solved game", "", *(f"{r.gap / 2.0:.2f}" for r in s.readings.values())))
     return Sheet(
         f"What the paper leaves open: chance-sampled CFR for {s.shorter:,} iterations, base abstraction {SHOWN}",
         ("figure", "paper", *found),
@@ -381,7 +382,8 @@ def _tried(s: Sampled, claims: Callable[[Results], Any]) -> Sheet:
         (claim.text, claim.cell(claim.held), *(of[claim.text].cell(of[claim.text].held) for of in shorter.values()))
         for claim in own
     ]
-    total = [sum(all(claim.held) for claim in own), *(sum(all(c.held) for c in of.values()) for of in shorter.values())]
+    every = [own, *(list(of.values()) for of in shorter.values())]
+    total = [sum(claim.count == len(claim.held) for claim in of) for of in every]
     rows.append(("hold for every seed", *(f"{count} of {len(own)}" for count in total)))
     return Sheet(
         "The paper's claims for two players by its own method: seeds for which they hold",
@@ -432,10 +434,10 @@ def _lessons_sheet(s: Sampled, paper: Mapping[tuple[str, str], float]) -> Sheet:
 def data(s: Sampled, figures: Callable[[Results], Any]) -> dict[str, Any]:
     """All numbers. figures: of results, as the page has them."""
     return {
-        "iterations": s.iterations, "seconds": s.seconds, "largest_gap": s.results.gap,
+        "iterations": s.iterations, "seconds": s.seconds, "largest_nash_conv": s.results.gap,
         "two_players": figures(s.results),
         "readings": {
-            each: {"iterations": s.shorter, "largest_gap": r.gap, "two_players": figures(r)}
+            each: {"iterations": s.shorter, "largest_nash_conv": r.gap, "two_players": figures(r)}
             for each, r in s.readings.items()
         },
         "swapped": {

@@ -154,7 +154,7 @@ def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
     small = folder / f"{of.name}-played.blueprint"
     made.played().save(small, lambda meta: True)
     return {**facts(name, made), "part": of.part, "seats": list(of.seats), "keeps": list(of.keeps),
-            "buckets": of.buckets, "small": str(small)}  # fmt: skip
+            "buckets": of.buckets, "small": small.name}  # fmt: skip
 
 
 def played(file: str, setting: Setting) -> RowBlueprint:

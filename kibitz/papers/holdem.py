@@ -42,6 +42,12 @@ class Setting:
         return Profile.load(self.path(file))
 
 
+def said(setting: Setting) -> str:
+    """What a setting comes to, in a line."""
+    return (f"{setting.game}, {setting.iterations:,} iterations of every computation, {setting.deals:,} deals of every "
+            "match")  # fmt: skip
+
+
 def arguments(setting: Any) -> tuple[Any, ...]:
     """The fields of a setting, from which it is made again."""
     return tuple(getattr(setting, each.name) for each in fields(setting))
@@ -97,7 +103,7 @@ def kept(name: str, file: str, setting: Setting, make: Callable[[], Profile]) ->
     form: Any = compact.form
     how = profile.meta.get("stitch", {})
     return {
-        "name": name, "file": str(path), "seconds": time.perf_counter() - began,
+        "name": name, "file": path.name, "seconds": time.perf_counter() - began,
         "infosets": int(form.points) if isinstance(form, ViewForm) else int(np.diff(profile.infosets.seat_start).sum()),
         "largest": int(how.get("size", profile.meta.get("size", 0))),
         "iterations": how.get("iterations", [int(profile.meta.get("iterations", 0))]),
@@ -150,16 +156,15 @@ def is_earned(one: str, other: str, files: Files, setting: Setting) -> bool:
     return all(sweep.known_value() is not None for sweep in sweeps_of(poker_of(setting.game), first, second))
 
 
-def gap_within(name: str, file: str, buckets: str, device: str, *given: Any) -> dict[str, Any]:
-    """What best responses within its buckets win from a strategy of one view that never forgets, the mean of both
-    seats."""
+def exploited_within(name: str, file: str, buckets: str, device: str, *given: Any) -> dict[str, Any]:
+    """The exploitability of a strategy in its abstract game (NashConv / 2): of one view that never forgets."""
     from kibitz.form.bucket.build import bucket_form
 
     setting = Setting(*given)
     rules = poker_of(setting.game)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets), device)
     measured = form.measure(setting.profile(file).probabilities)
-    return {"name": name, "gap": unit_of(setting.game) * float(measured.nash_conv) / 2, "device": device}
+    return {"name": name, "exploitability": unit_of(setting.game) * float(measured.nash_conv) / 2, "device": device}
 
 
 def _sweep(file: str, device: str, setting: Setting) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.claims import OURS, RUN, Claim, Comparison, measured
 from kibitz.papers.experiment import Plan
 from kibitz.papers.figures import Sheet
 from kibitz.papers.holdem import (
@@ -15,7 +15,7 @@ from kibitz.papers.holdem import (
     arguments,
     earned,
     exploited,
-    gap_within,
+    exploited_within,
     is_earned,
     is_exploited,
     matched,
@@ -23,9 +23,9 @@ from kibitz.papers.holdem import (
 )  # fmt: skip
 from kibitz.papers.runs import Answers, Run
 
-SOLVING, MATCHES, GAPS, EXPLOITED = "strategies of hold'em", "matches", "gaps", "exploitability"
+SOLVING, MATCHES, EXPLOITED = "strategies of hold'em", "matches", "exploitability"
+WITHIN = "exploitability in the abstract game"
 EXACT = "exact earnings"
-FEW = 100  # iterations of a plan below which it is a quick look, on a deck of 16 cards
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Results:
     setting: Setting
     files: Files
     strategies: dict[str, dict[str, Any]]
-    gaps: dict[str, float]  # within their buckets, of those that are known
+    within: dict[str, float]  # exploitability in their abstract games, of those that are known
     won: dict[tuple[str, str], tuple[float, float]]  # (one, other) -> what the one wins, and the 95% interval
     exploit: dict[str, dict[str, Any]]  # of those that are known
     exact: dict[tuple[str, str], float]  # (one, other) -> what the one wins over all boards, if it is known
@@ -62,8 +62,24 @@ class Results:
         mean, error = self.won[other, one]
         return -mean, error
 
-    def exactly(self, one: str, other: str) -> float:
-        return self.exact[one, other] if (one, other) in self.exact else -self.exact[other, one]
+    def exactly(self, one: str, other: str) -> float | None:
+        """What one wins from another over all boards, if it is known."""
+        if (one, other) in self.exact:
+            return self.exact[one, other]
+        return -self.exact[other, one] if (other, one) in self.exact else None
+
+    def earns_more(self, one: str, other: str) -> tuple[float, float]:
+        """By how much the earnings of one are above those of another, and its 95% interval. Their own match counts
+        twice, once on each side; all others are independent."""
+        rest = [name for name in self.names if name not in (one, other)]
+        mean = self.earns(one)[0] - self.earns(other)[0]
+        errors = [2 * self.against(one, other)[1]]
+        errors += [self.against(name, third)[1] for name in (one, other) for third in rest]
+        return mean, sum(e * e for e in errors) ** 0.5 / (len(self.names) - 1)
+
+    def earns_more_exactly(self, one: str, other: str) -> float | None:
+        a, b = self.earns_exactly(one), self.earns_exactly(other)
+        return None if a is None or b is None else a - b
 
     def exploitability(self, name: str) -> float:
         return float(self.exploit[name]["exploitability"])
@@ -76,7 +92,7 @@ class Results:
         """All figures as plain data."""
         return {
             "strategies": self.strategies,
-            "gaps": self.gaps,
+            "abstract_exploitability": self.within,
             "matches": [{"one": a, "other": b, "mean": m, "error": e} for (a, b), (m, e) in self.won.items()],
             "earnings": {name: self.earns(name) for name in self.names},
             "exact": [{"one": a, "other": b, "mean": m} for (a, b), m in self.exact.items()],
@@ -87,12 +103,12 @@ class Results:
 def measuring(
     plan: Plan, setting: Setting, files: Files, tiny: str, device: str, within: dict[str, str]
 ) -> list[Run]:  # fmt: skip
-    """Matches; gaps of some strategies, by their buckets; and best responses where they are quick, were asked for, or
-    are in the cache. tiny: the game in which all is quick."""
+    """Matches; exploitability of some strategies in their abstract games; and best responses in the whole game where
+    they are quick, were asked for, or are in the cache. tiny: the game in which all is quick."""
     given = arguments(setting)
     found = [
         Run(MATCHES, matched, [(files, *given)]),
-        Run(GAPS, gap_within, [(name, files[name], spec, device, *given) for name, spec in within.items()]),
+        Run(WITHIN, exploited_within, [(name, files[name], spec, device, *given) for name, spec in within.items()]),
     ]
     asked = device == "gpu" or plan.exact or setting.game == tiny
     measured = [name for name, file in files.items() if asked or is_exploited(file, setting)]
@@ -107,23 +123,38 @@ def gathered(setting: Setting, files: Files, found: Answers) -> Results:
     won = {(each["one"], each["other"]): (each["mean"], each["error"]) for each in found[MATCHES][0]}
     exploit = {each["name"]: each for each in found.get(EXPLOITED, [])}
     strategies = [each for run, answers in found.items() if run.startswith(SOLVING) for each in answers]
-    gaps = {each["name"]: float(each["gap"]) for each in found[GAPS]}
+    within = {each["name"]: float(each["exploitability"]) for each in found[WITHIN]}
     exact = {(each["one"], each["other"]): float(each["mean"]) for each in found.get(EXACT, [])}
-    return Results(setting, files, {each["name"]: each for each in strategies}, gaps, won, exploit, exact)
+    return Results(setting, files, {each["name"]: each for each in strategies}, within, won, exploit, exact)
 
 
 def beats(text: str, source: str, r: Results, one: str, other: str) -> Claim:
-    """That one strategy wins from another, by more than the noise of their match."""
-    mean, error = r.against(one, other)
-    return Claim(text, source, (mean > error,), exactly=f"by {mean:.2f} ± {error:.2f}")
+    """That one strategy wins from another: over all boards if that is known, otherwise by their match."""
+    return measured(text, source, r.against(one, other), r.exactly(one, other))
+
+
+def earns(text: str, source: str, r: Results, one: str, other: str, relation: str = ">") -> Claim:
+    """That one strategy earns more than another, or no more (<=), in the mean over all others."""
+    (a, ea), (b, eb) = r.earns(one), r.earns(other)
+    exact, (_, error) = r.earns_more_exactly(one, other), r.earns_more(one, other)
+    told = f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}"
+    if exact is not None:
+        told = f"{r.earns_exactly(one):.3f} against {r.earns_exactly(other):.3f} exactly (by match {told})"
+    return Claim(text, source, [Comparison(a, relation, b, error, exact)], unit=RUN, detail=told)
+
+
+def less_exploitable(text: str, source: str, mine: float, other: float, relation: str = "<") -> Claim:
+    """That one strategy's exploitability is below another's, which are both exact."""
+    return Claim(text, source, [Comparison(mine, relation, other)], unit=RUN, detail=f"{mine:.2f} against {other:.2f}")
 
 
 def matches_agree(r: Results) -> Claim:
     """That matches have the exact figures in their intervals, as often as they should."""
     within = [abs(mean - r.exact[pair]) <= error for pair, (mean, error) in r.won.items() if pair in r.exact]
     least = len(within) * 4 // 5
-    return Claim(f"at least {least} of {len(within)} matches have the exact figure in their 95% interval", OURS,
-                 (sum(within) >= least,), exactly=f"{sum(within)} of {len(within)}")  # fmt: skip
+    text = f"at least {least} of {len(within)} matches have the exact figure in their 95% interval"
+    detail = f"{sum(within)} of {len(within)}"
+    return Claim(text, OURS, [Comparison(sum(within), ">=", least)], unit=RUN, detail=detail)
 
 
 def exact_sheet(r: Results) -> Sheet:
@@ -149,13 +180,12 @@ def how_measured(r: Results) -> str:
         text += (
             f"That of {', '.join(missing)} was not measured: without a GPU a strategy takes a night. The same command "
             "with --exact does it and can be stopped and gone on with; or `kibitz evaluate "
-            f"{r.setting.path(r.files[missing[0]])} --whole --device gpu` where there is one, "
+            f"{_seen(r.setting.path(r.files[missing[0]]))} --whole --device gpu` where there is one, "
             "whose cache of tables this command then takes."
         )
     return text
 
 
-def summary(claims: Sequence[Claim]) -> str:
-    own = [claim for claim in claims if claim.source != OURS]
-    held = sum(all(claim.held) for claim in own)
-    return f"Of {len(own)} claims about it {held} hold here and {len(own) - held} do not."
+def _seen(path: Path) -> str:
+    """A path as a reader can type it, whatever folder it was made in."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:]))

@@ -2,8 +2,8 @@
 
 Everything about games with betting is done twice: in the real rules, and in thesis mode (follow_suit=false), the rules
 that the thesis' counts come from. Its own curves cannot be targets: its code had a wrong sign in a payoff, weighted
-sampled regrets once too often and measured exploitability by a search that finds too little. So its conclusions are
-held against MCCFR as defined, measured exactly.
+sampled regrets once too often and measured NashConv, which it calls exploitability, by a search that finds too little.
+So its conclusions are compared with MCCFR as defined, measured exactly.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def value_sheet(results: Results) -> Sheet:
 
 
 def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> Sheet:
-    """Exploitability in the end, by all who measure it."""
+    """NashConv in the end, by all who measure it."""
     rows = []
     for (betting, mode), games in small.items():
         for deck, found in games.items():
@@ -107,7 +107,7 @@ def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> She
             cells = [Spread(tuple(curve.values[:, -1].tolist())).text_with_range(4) for curve in last]
             rows.append((name, f"{found.uniform:.3f}", *cells))
     return Sheet(
-        "Exploitability after the last iteration (Table 4.1's games): mean ± sd [least, greatest]",
+        "NashConv after the last iteration (Table 4.1's games): mean ± sd [least, greatest]",
         (
             "game",
             "uniform play",
@@ -117,10 +117,10 @@ def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> She
             "the thesis' best response",
         ),
         rows,
-        "Exploitability is what best responses of both players get together: nash_conv. Evened out: cards that are the "
-        "same to a player but for names of suits are played equally often. The thesis' best response is "
-        "a run of MCCFR for one player against the other's fixed strategy, so it is a lower bound and can be below "
-        "zero.",
+        "NashConv is what best responses of both players gain together; exploitability is half of it, and what the "
+        "thesis calls exploitability is NashConv. Evened out: cards that are the same to a player but "
+        "for names of suits are played equally often. The thesis' best response is a run of MCCFR for one player "
+        "against the other's fixed strategy, so it is a lower bound and can be below zero.",
     )
 
 
@@ -139,11 +139,11 @@ def abstraction_sheet(trained: Mapping[bool, Trained]) -> Sheet:
             rows.append((f"{name}, {MODE_NAMES[mode]}", *cells))
     return Sheet(
         "Abstractions of 3/3/3 with betting after the last iteration: mean ± sd",
-        ("abstraction", "score", "rows reached", "of", "exploitability", "tied cards evened out"),
+        ("abstraction", "score", "rows reached", "of", "NashConv", "NashConv, tied cards evened out"),
         rows,
         "Score: mean payoff against the non-abstracted strategy of the same repetition, as either player, exactly. "
-        "Exploitability: of the strategy as the real game plays it, exactly, both players together; the thesis could "
-        "not compute it.",
+        "NashConv: of the strategy as the real game plays it, exactly, both players together; the thesis could not "
+        "compute it.",
     )
 
 
@@ -154,7 +154,7 @@ def _spread(values: NDArray[np.float64], digits: int) -> str:
 # Pictures
 
 
-def exploitability_curves(name: str, figure: str, found: Mapping[str, Mapping[str, Converged]], text: str) -> Curves:
+def nash_conv_curves(name: str, figure: str, found: Mapping[str, Mapping[str, Converged]], text: str) -> Curves:
     panels = tuple(
         Panel(
             title,
@@ -171,8 +171,8 @@ def exploitability_curves(name: str, figure: str, found: Mapping[str, Mapping[st
     )
     return Curves(
         name,
-        f"Figure {figure}: exploitability of MCCFR, hand size 2",
-        "exploitability (nash_conv), chips",
+        f"Figure {figure}: NashConv of MCCFR, hand size 2",
+        "NashConv, chips",
         panels,
         log_y=True,
         palette=DECKS,
@@ -233,10 +233,11 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
         departs=(
             "MCCFR with external sampling as defined: regrets of a sampled walk are not weighted by the opponent's "
             "reach again, and opponents play their current strategy, not their average.",
-            "Exploitability is exact, in the real game; the thesis' approximation is drawn beside it in dashes.",
+            "NashConv, which the thesis calls exploitability, is exact, in the real game; the thesis' approximation is "
+            "drawn beside it in dashes.",
             "Scores are exact expectations, where the thesis played 20,000 hands.",
             "Looks are at some iterations only, closely at first; the thesis looked at 500 or 1,000 intervals.",
-            "Figures 4.2 to 4.5 and the exploitability 0.914 of the thesis come from a game with another payoff and "
+            "Figures 4.2 to 4.5 and the NashConv 0.914 of the thesis come from a game with another payoff and "
             "without following suit, and from other updates: they are no targets, and are not drawn.",
         ),
         notes=(claims_about.tied_suits(results),),
@@ -256,7 +257,7 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
             },
             "thesis": {table: dict(zip(map(str, GAMES), numbers, strict=True)) for table, numbers in TABLES.items()},
             "values": {str(game): value for game, (value, _) in results.values.items()},
-            "exploitability": {
+            "nash_conv": {
                 f"{deck}, {'betting' if betting else 'no betting'}, {MODE_NAMES[mode]}": converged_data(c)
                 for (betting, mode), games in small.items()
                 for deck, c in games.items()
@@ -290,8 +291,8 @@ def pictures(results: Results, found: Sequence[Claim]) -> tuple[Curves, ...]:
     small, trained = results.small, results.trained
     simple, advanced = THESIS[:3], THESIS[3:]
     return (
-        exploitability_curves("figure-4.1", "4.1", {"no betting": small[False, True]}, text("Fig. 4.1")),
-        exploitability_curves(
+        nash_conv_curves("figure-4.1", "4.1", {"no betting": small[False, True]}, text("Fig. 4.1")),
+        nash_conv_curves(
             "figure-4.2", "4.2", {f"betting, {MODE_NAMES[m]}": small[True, m] for m in MODES}, text("Fig. 4.2")
         ),
         score_curves("figure-4.3", "4.3", trained, simple, text("Fig. 4.3")),
@@ -308,13 +309,13 @@ def pictures(results: Results, found: Sequence[Claim]) -> tuple[Curves, ...]:
             log_x=False,
         ),
         other_curves(
-            "exploitability",
-            "Exploitability of all abstractions in the real game (not in the thesis)",
-            "exploitability (nash_conv), chips",
+            "nash-conv",
+            "NashConv of all abstractions in the real game (not in the thesis)",
+            "NashConv, chips",
             trained,
             "gap",
             (BASELINE, *ABSTRACTIONS),
-            text("exploitability"),
+            text("nash_conv"),
             log_y=True,
         ),
     )
@@ -331,7 +332,7 @@ def converged_data(c: Converged) -> dict[str, Any]:
 
 
 def trained_data(t: Trained) -> dict[str, Any]:
-    curves = {"score": t.score, "reached": t.reached, "exploitability": t.gap}
+    curves = {"score": t.score, "reached": t.reached, "nash_conv": t.gap}
     return {
         "rows": dict(t.sizes),
         "value_between": list(t.value),

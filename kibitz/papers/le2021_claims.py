@@ -1,17 +1,20 @@
-"""What [Le 2021] concludes from its figures, held against each repetition in the real rules and in thesis mode."""
+"""What [Le 2021] concludes from its figures, tried in each repetition in the real rules and in thesis mode."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.papers.claims import FEW, MOST, OURS, Claim, share_of, stands
+from kibitz.papers.claims import FACT, MOST, OURS, REPETITION, VERDICTS, Claim, Comparison
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS
 from kibitz.papers.le2021_runs import GAMES, MODES, OTHER, REAL, Converged, Results, Setting
 
-Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Tried = tuple[Floats, str, Floats | float]  # figures of all repetitions, and how they stand to others
 # Infosets in the thesis' tables, in the order of GAMES.
 TABLES = {
     "3.1": (10, 496, 39, 3_552, 51, 3_576, 180, 22_338, 4_584, 1_366_338),
@@ -22,17 +25,24 @@ DECKS = (TALL, WIDE, SQUARE)
 SMALL_RANGE = 0.25  # two figures are called similar if they differ by less than this share of the larger
 LEVEL = 0.9  # a curve is called level if its second half keeps at least this share
 SLOW = 0.5  # chips: how long a run takes to come below this says how fast it converges
-REPORTED, NEAR = 0.914, 0.1  # the exploitability that the thesis gives, and what share off is still about that
+REPORTED, NEAR = 0.914, 0.1  # the NashConv that the thesis gives, and what share off is still about that
 
 
-def _claim(text: str, source: str, held: Callable[[bool], Bools], modes: Iterable[bool] = MODES) -> Claim:
-    found = {REAL if mode else OTHER: tuple(bool(x) for x in np.atleast_1d(held(mode))) for mode in modes}
-    return Claim(text, source, found[REAL], modes=found, unit="repetition")
+def _claim(text: str, source: str, tried: Callable[[bool], Tried], modes: Iterable[bool] = MODES) -> Claim:
+    """A claim about figures of each repetition. The real rules are the game, so that they are what is judged."""
+
+    def cases(mode: bool) -> list[Comparison]:
+        left, relation, right = tried(mode)
+        both = np.broadcast_arrays(left, right)
+        return [Comparison(float(a), relation, float(b)) for a, b in zip(*both, strict=True)]
+
+    found = {REAL if mode else OTHER: cases(mode) for mode in modes}
+    return Claim(text, source, found[REAL], found, unit=REPETITION, leading=True)
 
 
-def _fact(text: str, source: str, truths: Mapping[bool, bool], exactly: str) -> Claim:
-    found = {REAL if mode else OTHER: (bool(true),) for mode, true in truths.items()}
-    return Claim(text, source, found[REAL], modes=found, exactly=exactly, unit="repetition")
+def _fact(text: str, source: str, found: Mapping[bool, Comparison | tuple[Comparison, ...]], detail: str) -> Claim:
+    variants = {REAL if mode else OTHER: [case] for mode, case in found.items()}
+    return Claim(text, source, variants[REAL], variants, detail=detail, unit=FACT, leading=True)
 
 
 def claims(r: Results) -> Iterator[Claim]:
@@ -52,7 +62,7 @@ def about_counts(r: Results) -> Iterator[Claim]:
         yield _fact(
             f"the counts of Table {table}",
             f"Table {table}",
-            {True: all(real), False: all(met)},
+            {True: Comparison(sum(real), "=", len(real)), False: Comparison(sum(met), "=", len(met))},
             f"{sum(real)} of {len(real)} are those of the real rules, {sum(met)} of {len(met)} those of thesis mode "
             "where there is betting",
         )
@@ -62,20 +72,24 @@ def about_no_betting(r: Results) -> Iterator[Claim]:
     games = r.small[False, True]
     end = {deck: games[deck].real.values[:, -1] for deck in DECKS}
 
-    def said(text: str, held: Bools) -> Claim:
-        return _claim(text, "Fig. 4.1", lambda mode: held, (True,))
+    def said(text: str, *tried: Any) -> Claim:
+        return _claim(text, "Fig. 4.1", lambda mode: tried, (True,))
 
     yield said(
-        f"exploitability from high to low: {WIDE}; {SQUARE}; {TALL}",
-        (end[WIDE] > end[SQUARE]) & (end[SQUARE] > end[TALL]),
+        f"NashConv from high to low: {WIDE}; {SQUARE}; {TALL}",
+        np.minimum(end[WIDE] - end[SQUARE], end[SQUARE] - end[TALL]),
+        ">",
+        0.0,
     )
-    yield said(f"{TALL} reach the lowest exploitability", (end[TALL] < end[WIDE]) & (end[TALL] < end[SQUARE]))
-    yield said(f"a larger deck is not harder: {SQUARE} end lower than {WIDE}", end[SQUARE] < end[WIDE])
+    yield said(f"{TALL} reach the lowest NashConv", end[TALL], "<", np.minimum(end[WIDE], end[SQUARE]))
+    yield said(f"a larger deck is not harder: {SQUARE} end lower than {WIDE}", end[SQUARE], "<", end[WIDE])
     middle = max(0, len(games[TALL].real.looks) - 6)  # half of the iterations
-    level = [end[deck] > LEVEL * games[deck].real.values[:, middle] for deck in DECKS]
+    level = np.min([end[deck] / games[deck].real.values[:, middle] for deck in DECKS], axis=0)
     yield said(
-        "each deck converges to a certain exploitability and does not improve much from there",
-        np.logical_and.reduce(level),
+        "each deck converges to a certain NashConv and does not improve much from there",
+        level,
+        ">",
+        LEVEL,
     )
 
 
@@ -87,34 +101,40 @@ def about_betting(r: Results) -> Iterator[Claim]:
 
     uniform = {mode: [r.small[True, mode][deck].uniform for deck in DECKS] for mode in MODES}
     yield _fact(
-        "uniform play has an exploitability of about 2 for all deck sizes",
+        "uniform play has a NashConv of about 2 for all deck sizes",
         source,
-        {mode: all(round(x) == 2 for x in uniform[mode]) for mode in MODES},
+        {mode: tuple(Comparison(round(x), "=", 2) for x in uniform[mode]) for mode in MODES},
         f"{_list(uniform[True])} for {'; '.join(DECKS)}, in thesis mode {_list(uniform[False])}",
     )
     yield _fact(
         "the highest ante with hand size 2 is 4",
         source,
-        {True: False, False: False},
+        {mode: Comparison(_most(2), "=", 4) for mode in MODES},
         f"it is {_most(2):.0f}: a call before each of the four cards, so utilities range over {2 * _most(2):.0f}",
     )
     yield _claim(
         f"{TALL} are the most exploitable",
         source,
-        lambda m: (end(m)[TALL] > end(m)[WIDE]) & (end(m)[TALL] > end(m)[SQUARE]),
+        lambda m: (end(m)[TALL], ">", np.maximum(end(m)[WIDE], end(m)[SQUARE])),
     )
     yield _claim(
         f"{TALL} converge slowest: they take the most iterations to come below {SLOW:g} chips",
         source,
-        lambda m: (_below(r, m, TALL) > _below(r, m, WIDE)) & (_below(r, m, TALL) > _below(r, m, SQUARE)),
+        lambda m: (_below(r, m, TALL), ">", np.maximum(_below(r, m, WIDE), _below(r, m, SQUARE))),
     )
     yield _claim(
         f"{WIDE} and {SQUARE} are very similar (by less than {SMALL_RANGE:.0%} at the end)",
         source,
-        lambda m: np.abs(end(m)[WIDE] - end(m)[SQUARE]) < SMALL_RANGE * np.maximum(end(m)[WIDE], end(m)[SQUARE]),
+        lambda m: (
+            np.abs(end(m)[WIDE] - end(m)[SQUARE]),
+            "<",
+            SMALL_RANGE * np.maximum(end(m)[WIDE], end(m)[SQUARE]),
+        ),
     )
     yield _claim(
-        f"a larger deck is not harder: {SQUARE} end lower than {TALL}", source, lambda m: end(m)[SQUARE] < end(m)[TALL]
+        f"a larger deck is not harder: {SQUARE} end lower than {TALL}",
+        source,
+        lambda m: (end(m)[SQUARE], "<", end(m)[TALL]),
     )
 
 
@@ -137,52 +157,58 @@ def about_scores(r: Results) -> Iterator[Claim]:
     def score(mode: bool, name: str, look: int = -1) -> NDArray[np.float64]:
         return r.trained[mode].score[name].values[:, look]
 
-    def every(held: Iterable[Bools]) -> Bools:
-        result: Bools = np.all(list(held), axis=0)
-        return result
+    def least(figures: Iterable[Floats]) -> Floats:
+        return np.asarray(np.min(list(figures), axis=0))
+
+    def most(figures: Iterable[Floats]) -> Floats:
+        return np.asarray(np.max(list(figures), axis=0))
 
     coarse, source = THESIS[:3], "Fig. 4.3"
     first = r.trained[True].score[BASELINE].looks[0]
     yield _claim(
         f"naive, simple history and simple hand all do well at first: ahead after {first:,} iterations",
         source,
-        lambda m: every(score(m, name, 0) > 0 for name in coarse),
+        lambda m: (least(score(m, name, 0) for name in coarse), ">", 0.0),
     )
     yield _claim(
         "naive, simple history and simple hand fall off: all three are behind at the end",
         source,
-        lambda m: every(score(m, name) < 0 for name in coarse),
+        lambda m: (most(score(m, name) for name in coarse), "<", 0.0),
     )
     for name in ("naive", "simple-history"):
-        ahead = {m: score(m, name) > score(m, "simple-hand") for m in MODES}
+        ahead: dict[bool, Tried] = {m: (score(m, name), ">", score(m, "simple-hand")) for m in MODES}
         yield _claim(f"{name} does better than simple-hand, which has far more rows", source, ahead.__getitem__)
     source = "Fig. 4.4"
     rest = [name for name in THESIS if name != "advanced-history"]
     yield _claim(
         "advanced-history is the best of the six",
         source,
-        lambda m: every(score(m, "advanced-history") > score(m, name) for name in rest),
+        lambda m: (score(m, "advanced-history"), ">", most(score(m, name) for name in rest)),
     )
     yield _claim(
         "advanced-hand is the worst of the advanced abstractions",
         source,
-        lambda m: every(score(m, "advanced-hand") < score(m, n) for n in ("advanced-history", "advanced-combined")),
+        lambda m: (
+            score(m, "advanced-hand"),
+            "<",
+            least(score(m, n) for n in ("advanced-history", "advanced-combined")),
+        ),
     )
     late = [k for k, n in enumerate(r.trained[True].score[BASELINE].looks) if n >= r.iterations // 10]
     yield _claim(
         "after the first tenth of the iterations advanced-combined stays behind advanced-history",
         source,
-        lambda m: every(score(m, "advanced-combined", k) < score(m, "advanced-history", k) for k in late),
+        lambda m: (most(score(m, "advanced-combined", k) - score(m, "advanced-history", k) for k in late), "<", 0.0),
     )
     yield _claim(
         "before that advanced-combined is ahead of it",
         source,
-        lambda m: score(m, "advanced-combined", 0) > score(m, "advanced-history", 0),
+        lambda m: (score(m, "advanced-combined", 0), ">", score(m, "advanced-history", 0)),
     )
     yield _claim(
         "abstracting the hand is worse than abstracting the history, simple or advanced",
         source,
-        lambda m: every(score(m, f"{k}-hand") < score(m, f"{k}-history") for k in ("simple", "advanced")),
+        lambda m: (most(score(m, f"{k}-hand") - score(m, f"{k}-history") for k in ("simple", "advanced")), "<", 0.0),
     )
 
 
@@ -192,44 +218,47 @@ def about_sizes(r: Results) -> Iterator[Claim]:
     yield _fact(
         "naive and simple history have 4 and 166 infosets",
         source,
-        {m: (sizes[m]["naive"], sizes[m]["simple-history"]) == (4, 166) for m in MODES},
+        {
+            m: (Comparison(sizes[m]["naive"], "=", 4), Comparison(sizes[m]["simple-history"], "=", 166))
+            for m in MODES
+        },
         f"{sizes[True]['naive']} and {sizes[True]['simple-history']} in the real rules, {sizes[False]['naive']} and "
         f"{sizes[False]['simple-history']} in thesis mode",
     )
     yield _fact(
         "simple hand converges to about 200,000 infosets",
         source,
-        {m: round(sizes[m]["simple-hand"], -5) == 200_000 for m in MODES},
+        {m: Comparison(round(sizes[m]["simple-hand"], -5), "=", 200_000) for m in MODES},
         f"it has {sizes[True]['simple-hand']:,}, in thesis mode {sizes[False]['simple-hand']:,}",
     )
     share = {m: sizes[m]["advanced-history"] / sizes[m][BASELINE] for m in MODES}
     yield _fact(
         "advanced history halves the number of infosets",
         source,
-        {m: 0.45 <= share[m] <= 0.55 for m in MODES},
+        {m: (Comparison(share[m], ">=", 0.45), Comparison(share[m], "<=", 0.55)) for m in MODES},
         f"it has {share[True]:.0%} of them, in thesis mode {share[False]:.0%}",
     )
     times = {m: sizes[m]["advanced-hand"] / sizes[m]["advanced-combined"] for m in MODES}
     yield _fact(
         "advanced hand has about twice as many infosets as combined",
         source,
-        {m: round(times[m]) == 2 for m in MODES},
+        {m: Comparison(round(times[m]), "=", 2) for m in MODES},
         f"{times[True]:.2f} times, in thesis mode {times[False]:.2f}",
     )
     yield _claim(
         f"the non-abstracted method does not reach all infosets in {r.iterations:,} iterations",
         source,
-        lambda m: r.trained[m].reached[BASELINE].values[:, -1] < sizes[m][BASELINE],
+        lambda m: (r.trained[m].reached[BASELINE].values[:, -1], "<", float(sizes[m][BASELINE])),
     )
     yield _claim(
-        f"its exploitability is then about {REPORTED} (within {NEAR:.0%})",
+        f"its NashConv is then about {REPORTED} (within {NEAR:.0%})",
         "Sec. 4.2.3",
-        lambda m: np.abs(r.trained[m].gap[BASELINE].values[:, -1] - REPORTED) < NEAR * REPORTED,
+        lambda m: (np.abs(r.trained[m].gap[BASELINE].values[:, -1] - REPORTED), "<", NEAR * REPORTED),
     )
     yield _fact(
         "the range of rewards is 8 with hand size 3",
         "Sec. 4.2.4",
-        {True: False, False: False},
+        {mode: Comparison(2 * _most(3), "=", 8) for mode in MODES},
         f"it is {2 * _most(3):.0f}: the ante rises to {_most(3):.0f}",
     )
 
@@ -242,35 +271,43 @@ def about_ours(r: Results) -> Iterator[Claim]:
         return r.trained[mode].gap[name].values[:, -1]
 
     for name in BY_STRENGTH:
-        ahead = {m: score(m, name) > np.max([score(m, n) for n in THESIS], axis=0) for m in MODES}
+        ahead: dict[bool, Tried] = {
+            m: (score(m, name), ">", np.max([score(m, n) for n in THESIS], axis=0)) for m in MODES
+        }
         yield _claim(f"{name} scores more than each of the thesis' six", OURS, ahead.__getitem__)
     yield _claim(
         "at the end some abstraction scores above the non-abstracted strategy",
         OURS,
-        lambda m: np.max([score(m, n) for n in ABSTRACTIONS], axis=0) > 0,
+        lambda m: (np.max([score(m, n) for n in ABSTRACTIONS], axis=0), ">", 0.0),
     )
     yield _claim(
         "the non-abstracted strategy is the least exploitable",
         OURS,
-        lambda m: gap(m, BASELINE) < np.min([gap(m, n) for n in ABSTRACTIONS], axis=0),
+        lambda m: (gap(m, BASELINE), "<", np.min([gap(m, n) for n in ABSTRACTIONS], axis=0)),
     )
     yield _claim(
         "the abstraction with the best score is also the least exploitable abstraction",
         OURS,
         lambda m: (
-            np.argmax([score(m, n) for n in ABSTRACTIONS], axis=0)
-            == np.argmin([gap(m, n) for n in ABSTRACTIONS], axis=0)
+            np.argmax([score(m, n) for n in ABSTRACTIONS], axis=0).astype(float),
+            "=",
+            np.argmin([gap(m, n) for n in ABSTRACTIONS], axis=0).astype(float),
         ),
     )
     yield _claim(
         "the thesis' best response finds less than the exact one, in all six games at every look",
         OURS,
-        lambda m: np.logical_and.reduce(
-            [
-                (c.approximate.values <= c.real_then.values + 1e-9).all(axis=1)
-                for betting in (False, True)
-                for c in r.small[betting, m or not betting].values()
-            ]
+        lambda m: (
+            np.max(
+                [
+                    (c.approximate.values - c.real_then.values).max(axis=1)
+                    for betting in (False, True)
+                    for c in r.small[betting, m or not betting].values()
+                ],
+                axis=0,
+            ),
+            "<=",
+            1e-9,
         ),
     )
 
@@ -284,34 +321,28 @@ def _list(numbers: Iterable[float]) -> str:
 
 def summary(found: Sequence[Claim]) -> str:
     """How the thesis' claims fared, in a sentence or two."""
-    told = []
-    for what, mode in (("in the real rules", REAL), ("in thesis mode", OTHER)):
-        shares = [share_of(c.modes[mode]) for c in found if c.of_the_paper and mode in c.modes]
-        yes, no = sum(s >= MOST for s in shares), sum(s <= FEW for s in shares)
-        told.append(
-            f"{what} {yes} of {len(shares)} hold and {no} do not"
-            + f", {len(shares) - yes - no} stay open" * (yes + no < len(shares))
-        )
-    claims = sum(c.of_the_paper for c in found)
+    here = Counter(c.verdicts[OTHER] for c in found if c.of_the_paper and OTHER in c.verdicts)
+    hold, fail, neither = (here[verdict] for verdict in VERDICTS)
     return (
-        f"The thesis makes {claims} claims that can be held against these figures: {'; '.join(told)}. A claim holds "
-        f"if it is true of at least {MOST:.0%} of the repetitions and does not if it is true of at most {FEW:.0%}."
+        f"These are verdicts for the real rules. In thesis mode, of {here.total()} claims of the thesis {hold} hold, "
+        f"{fail} fail and {neither} are undecided. A claim holds if it is true of at least {MOST:.0%} of the "
+        "repetitions, and fails if it is false of as many."
     )
 
 
 def paragraph(figure: str, r: Results, found: Sequence[Claim]) -> str:
     """What stands beside a figure: which of the thesis' conclusions hold in the correct game."""
     here = [claim for claim in found if claim.source == figure]
-    if figure == "exploitability":
+    if figure == "nash_conv":
         return _exploited(r, found)
     parts: list[str] = []
-    for word, kept in (("hold", True), ("do not hold", False), ("stay open", None)):
+    for word, kept in (("hold", True), ("do not hold", False), ("are undecided", None)):
         texts = [f"“{c.text}” ({_counts(c)})" for c in here if c.stands is kept]
         if texts:
             parts.append(f"{'these ' * (not parts)}{word}: {'; '.join(texts)}")
     text = f"Of the thesis' conclusions from {figure}, in the correct game {'. Others '.join(parts)}."
-    here = [c for c in here if OTHER in c.modes]
-    other = [f"“{c.text}”" for c in here if stands([share_of(c.modes[OTHER])]) is not c.stands]
+    here = [c for c in here if OTHER in c.verdicts]
+    other = [f"“{c.text}”" for c in here if c.verdicts[OTHER] != c.verdict]
     if here:
         text += f" In thesis mode the verdict is another on {'; '.join(other)}." if other else ""
         text += " In thesis mode all verdicts are the same." if not other else ""
@@ -321,10 +352,7 @@ def paragraph(figure: str, r: Results, found: Sequence[Claim]) -> str:
 
 def _counts(claim: Claim) -> str:
     """11 of 15, in thesis mode 0 of 15; or how it is, where that needs no repetitions."""
-    if claim.exactly:
-        return claim.exactly
-    told = [claim.cell(claim.held)]
-    return ", in thesis mode ".join(told + [claim.cell(held) for mode, held in claim.modes.items() if mode == OTHER])
+    return claim.detail or ", in thesis mode ".join(claim.cell(held) for held in claim.tried.values())
 
 
 def _ends(games: Mapping[str, Converged], what: str) -> str:
@@ -334,7 +362,7 @@ def _ends(games: Mapping[str, Converged], what: str) -> str:
 def _figure_1(r: Results) -> str:
     games = r.small[False, True]
     return (
-        f"At the end the mean exploitability is {_ends(games, 'real')}, and still falling. The thesis' best response "
+        f"At the end the mean NashConv is {_ends(games, 'real')}, and still falling. The thesis' best response "
         f"puts it at {_ends(games, 'approximate')}."
     )
 
@@ -342,7 +370,7 @@ def _figure_1(r: Results) -> str:
 def _figure_2(r: Results) -> str:
     real, other = r.small[True, True], r.small[True, False]
     return (
-        f"At the end the mean exploitability is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
+        f"At the end the mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
         f"thesis' best response, with its iterations, puts them at {_ends(real, 'approximate')}; "
         f"{_ends(other, 'approximate')}: where a strategy is good it says more about the search than about the "
         "strategy."
@@ -386,8 +414,8 @@ def _exploited(r: Results, found: Sequence[Claim]) -> str:
     ours = [f"“{c.text}” ({_counts(c)})" for c in found if c.source == OURS]
     return (
         f"The thesis gives {REPORTED} for the non-abstracted strategy, a lower bound found in another game. Exactly "
-        f"it is {'; '.join(told)}. Lifted to the real game every abstraction has an exploitability too, which the "
-        f"thesis left open. Beyond the thesis: {'; '.join(ours)}."
+        f"it is {'; '.join(told)}. Lifted to the real game every abstraction has a NashConv too, which the thesis "
+        f"left open. Beyond the thesis: {'; '.join(ours)}."
     )
 
 
@@ -407,5 +435,5 @@ def tied_suits(r: Results) -> str:
         "player's rows cannot tell and an opponent can. Best responses in the real game find that; those of an "
         "opponent who is given the thesis' names do not. With betting, in the real rules, the difference after "
         f"{early:,} iterations and at the end is {told}. If tied cards are played equally often instead, the "
-        f"exploitability at the end is {_ends(games, 'even')}."
+        f"NashConv at the end is {_ends(games, 'even')}."
     )

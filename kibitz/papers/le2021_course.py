@@ -43,7 +43,7 @@ BUCKETS, STRENGTH_DEALS = 8, 200_000
 class Gap(NamedTuple):
     """What a profile is worth in the real game."""
 
-    gap: float  # nash_conv, the thesis' exploitability
+    gap: float  # NashConv, which the thesis calls exploitability
     value: float  # of player 1
     best: tuple[float, float]  # what a best response of each player gets
 

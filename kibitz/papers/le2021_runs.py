@@ -21,7 +21,7 @@ from kibitz.papers.runs import Answers, Run, go_on, shared
 from kibitz.tree import tree_of
 
 PLAN = Plan(starts=15, until=1e-2, iterations=100_000)
-QUICK = Plan(starts=3, until=0.2, iterations=2_000)
+QUICK = Plan(starts=3, until=0.2, iterations=2_000, quick=True)
 KINDS = ("null", BASELINE, LARGEST)
 MODES = (True, False)  # whether suit must be followed: the real rules, and thesis mode
 REAL, OTHER = "real rules", "thesis mode"
@@ -58,7 +58,7 @@ SMALL = ((False, True), (True, True), (True, False))  # (betting, follow_suit) o
 
 
 def is_quick(plan: Plan) -> bool:
-    return plan.iterations < PLAN.iterations
+    return plan.quick
 
 
 def iterations_of(plan: Plan) -> tuple[int, int]:
@@ -97,7 +97,7 @@ def exact_value(game: tuple[int, int, int, bool]) -> tuple[float, str]:
     return found, str(near) if abs(found - near) < 1e-8 else ""
 
 
-# Figures 4.1 and 4.2: exploitability
+# Figures 4.1 and 4.2: NashConv
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def solved(game: tuple[int, int, int, bool], mode: bool, strength: int, until: f
 
 
 def looks_of(iterations: int, every: int) -> tuple[tuple[int, ...], list[int]]:
-    """Of scores, and the fewer at which exploitability is measured. Only each `every`-th is taken, and the last."""
+    """Of scores, and the fewer at which NashConv is measured. Only each `every`-th is taken, and the last."""
     looks = looks_at(iterations, min(100, iterations))[::-every][::-1]
     return looks, sorted({nearest(looks, at) for at in np.geomspace(looks[0], iterations, 7)})
 
@@ -331,7 +331,7 @@ def every_of(plan: Plan) -> int:
 
 
 def runs(plan: Plan) -> list[Run]:
-    """plan.iterations is for abstractions; exploitability curves take half as many."""
+    """plan.iterations is for abstractions; NashConv curves take half as many."""
     half, evaluation = iterations_of(plan)
     strength, answered = (STRENGTH_QUICK, 0) if is_quick(plan) else (STRENGTH, ANSWERED)
     result = [Run("counting infosets", counted, [(game,) for game in GAMES])]
@@ -350,7 +350,7 @@ def runs(plan: Plan) -> list[Run]:
 
 
 def converging(game: Setting, mode: bool) -> str:
-    return f"exploitability of {game}{'' if mode else f', {OTHER}'}"
+    return f"NashConv of {game}{'' if mode else f', {OTHER}'}"
 
 
 def gather(plan: Plan, found: Answers) -> Results:

@@ -21,7 +21,7 @@ from kibitz.abstractions.signals import Cards
 from kibitz.evaluate.crosstable import crosstable
 from kibitz.form.poker.form import poker_form
 from kibitz.games import game
-from kibitz.papers.claims import OURS, Claim, compare
+from kibitz.papers.claims import FACT, HOLDS, OURS, RUN, Claim, Comparison, compare, counts
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Curves, Line, Panel, Picture, Sheet, Spread
 from kibitz.papers.runs import Answers, Run
@@ -75,7 +75,11 @@ class Solved:
 
     @property
     def lossless(self) -> bool:
-        return self.outside <= LOSSLESS * self.inside + 1e-6
+        return self.loses("<=").true is True
+
+    def loses(self, relation: str) -> Comparison:
+        """Its gap in the whole game, and the gap up to which nothing is lost."""
+        return Comparison(self.outside, relation, LOSSLESS * self.inside + 1e-6)
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,7 @@ def lies(one: Ints, other: Ints) -> str:
 
 
 def _quick(plan: Plan) -> bool:
-    return plan.until >= 1.0
+    return plan.quick
 
 
 def _granularities(plan: Plan) -> list[int]:
@@ -371,43 +375,45 @@ def claims(r: Results) -> list[Claim]:
         for (a, b), theirs in zip(PAIRS, PAYOFFS[g], strict=True):
             ours = r.payoff(at, a, b).values
             where = f"at {label(GRANULARITIES[g])}"
+            # A payoff within the gap may come of where the solver stopped.
+            gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
             if theirs == 0:
-                gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
-                held = tuple(abs(x) <= gap for x, gap in zip(ours, gaps, strict=True))
-                found.append(Claim(f"{a} and {b} are even {where}, to within the gap", SLIDES, held))
+                even = [Comparison(abs(x), "<=", gap) for x, gap in zip(ours, gaps, strict=True)]
+                found.append(Claim(f"{a} and {b} are even {where}, to within the gap", SLIDES, even))
             else:
                 win, lose, sign = (a, b, 1.0) if theirs > 0 else (b, a, -1.0)
-                found.append(Claim(f"{win}{WINS}{lose} {where}", SLIDES, tuple(sign * x > 0 for x in ours)))
+                won = [Comparison(sign * x, ">", 0.0, gap) for x, gap in zip(ours, gaps, strict=True)]
+                found.append(Claim(f"{win}{WINS}{lose} {where}", SLIDES, won))
     last = len(r.starts) - 1
     finest = label(GRANULARITIES[r.granularities[-1]])
-    kept = {method: tuple(each.lossless for each in r.solved(last, method)) for method in METHODS}
-    found.append(Claim(f"PA is lossless at {finest}", SLIDES, kept[PA]))
+    found.append(Claim(f"PA is lossless at {finest}", SLIDES, [each.loses("<=") for each in r.solved(last, PA)]))
     for method in (EB, EB2):
-        found.append(Claim(f"{method} is not lossless at {finest}", SLIDES, tuple(not x for x in kept[method])))
+        lost = [each.loses(">") for each in r.solved(last, method)]
+        found.append(Claim(f"{method} is not lossless at {finest}", SLIDES, lost))
     for each in r.ceilings:
         best = f"{label(each.buckets)} of {label(each.classes)} lossless classes"
         source = SLIDES if each.method != PA else OURS
-        short = each.buckets[-1] < each.classes[-1]
-        found.append(Claim(f"clusters of {each.method} are never lossless", source, (short,), exactly=best))
+        short = Comparison(each.buckets[-1], "<", each.classes[-1])
+        found.append(Claim(f"clusters of {each.method} are never lossless", source, [short], unit=FACT, detail=best))
     for at, g in enumerate(r.granularities):
         less, more = (EB, PA) if PAYOFFS[g][1] > 0 else (PA, EB)
         text = f"{less} is less exploitable than {more} at {label(GRANULARITIES[g])}"
         found.append(compare(text, OURS, r.exploitability(at, more), r.exploitability(at, less)))
     whole = next(each for each in r.beyond if each.method == "lossless")
-    found.append(Claim("with a budget of all lossless classes nothing is lost", OURS, (whole.lossless,)))
+    found.append(Claim("with a budget of all lossless classes nothing is lost", OURS, [whole.loses("<=")], unit=RUN))
     return found
 
 
 def _summary(r: Results, claims: Sequence[Claim]) -> str:
     signs = [claim for claim in claims if WINS in claim.text]
-    stand = sum(claim.stands is True for claim in signs)
+    stand = counts(signs)[HOLDS]
     last = len(r.starts) - 1
     figures = ", ".join(f"{method} {r.exploitability(last, method).mean:.3f}" for method in METHODS)
     finest = label(GRANULARITIES[r.granularities[-1]])
     kept = " and ".join(method for method in METHODS if all(each.lossless for each in r.solved(last, method)))
     best = "; ".join(f"{each.method} {label(each.buckets)}" for each in r.ceilings)
     return (
-        f"Of the {len(signs)} signs of payoffs in the slides' table {stand} hold in most starts or all. Exploitability "
+        f"Of the {len(signs)} signs of payoffs in the slides' table {stand} hold. Exploitability "
         f"at {finest} is {figures} chips: {kept or 'no method'} is lossless there. Clusters tell apart at best: "
         f"{best}, of {label(r.ceilings[0].classes)} lossless classes."
     )
@@ -415,5 +421,5 @@ def _summary(r: Results, claims: Sequence[Claim]) -> str:
 
 PART = Experiment(
     "abstraction", "Expectation-based and potential-aware buckets", Plan(starts=STARTS), Plan(starts=QUICK_STARTS),
-    runs, gather, claims, page,
+    runs, gather, claims, page, ignores=("iterations", "until"), instead="--quick",
 )  # fmt: skip

@@ -22,7 +22,7 @@ from kibitz.form.poker.deal import deal
 from kibitz.form.poker.form import PokerForm, poker_form
 from kibitz.form.poker.programme import payoff_entries
 from kibitz.games import game
-from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.claims import FACT, OURS, RUN, Claim, Comparison, fact
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
@@ -222,7 +222,7 @@ def programme(name: str, iterations: int) -> dict[str, Any]:
 
 def runs(plan: Plan) -> list[Run]:
     """All take every core, or are timed: so one after another."""
-    quick = plan.iterations < 100
+    quick = plan.quick
     names = EXACT[:1] if quick else EXACT
     alone = [(EXACT[0], 10 * plan.iterations), (GAME, plan.iterations)]
     return [
@@ -418,28 +418,31 @@ def _picture(curves: list[Inside]) -> Curves:
     )  # fmt: skip
 
 
-def _agree(each: Inside) -> bool:
-    """Whether the gap in the whole game is that within the classes."""
-    return abs(each.outside[-1] - each.inside[-1]) <= 1e-6 + 1e-3 * each.inside[-1]
+def _agree(each: Inside) -> Comparison:
+    """That the gap in the whole game is that within the classes."""
+    return Comparison(abs(each.outside[-1] - each.inside[-1]), "<=", 1e-6 + 1e-3 * each.inside[-1])
 
 
 def claims(r: Results) -> list[Claim]:
     everything = [*r.exact, *r.curves]
 
-    def lossless(reading: str) -> bool:
-        return all(_agree(each) for each in everything if each.reading == reading)
+    def lossless(reading: str) -> list[tuple[Comparison, ...]]:
+        return [tuple(_agree(each) for each in everything if each.reading == reading)]
 
+    rows, seconds = r.shrunk["win-count"].rows, r.shrunk["win-count"].seconds
+    fine, hands = r.shrunk["strict"].classes[-1], r.whole.suits[-1]
     return [
-        Claim(f"after GameShrink the programme has {SHRUNK_ROWS:,} rows and columns (win-count)", SLIDES,
-              (r.shrunk["win-count"].rows == SHRUNK_ROWS,)),
-        Claim("GameShrink runs in one second (win-count)", SLIDES, (r.shrunk["win-count"].seconds <= 1.5,)),
+        fact(f"after GameShrink the programme has {SHRUNK_ROWS:,} rows and columns (win-count)", SLIDES, rows,
+             SHRUNK_ROWS, f"it has {rows:,}"),
+        Claim("GameShrink runs in one second (win-count)", SLIDES, [Comparison(seconds, "<=", 1.5)], unit=RUN,
+              detail=f"{seconds:.2f} s"),
         Claim("an equilibrium within the classes is one of the whole game (win-count, which has the published size)",
-              SLIDES, (lossless("win-count"),)),
+              SLIDES, lossless("win-count"), unit=FACT),
         Claim("a seat that sees win-count classes only cannot secure the value of the game", OURS,
-              tuple(each.most < each.true[0] for each in r.alone)),
-        Claim("an equilibrium within strict classes is one of the whole game", OURS, (lossless("strict"),)),
-        Claim("strict classes are fewer than hands up to the names of suits", OURS,
-              (r.shrunk["strict"].classes[-1] < r.whole.suits[-1],)),
+              [Comparison(each.most, "<", each.true[0]) for each in r.alone], unit=FACT),
+        Claim("an equilibrium within strict classes is one of the whole game", OURS, lossless("strict"), unit=FACT),
+        fact("strict classes are fewer than hands up to the names of suits", OURS, fine, hands,
+             f"{fine:,} and {hands:,}", "<"),
     ]  # fmt: skip
 
 

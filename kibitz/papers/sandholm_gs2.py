@@ -7,15 +7,15 @@ itself with its last rounds solved at the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kibitz.abstractions.buckets import hand_buckets
 from kibitz.form.bucket.build import bucket_form
 from kibitz.form.choice import compact_form
-from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison, measured
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Sheet
 from kibitz.papers.runs import Answers, Run
@@ -37,8 +37,8 @@ FULL, FULL_BUCKETS, FULL_ITERATIONS = "poker(file=holdem.limit.2p)", "percentile
 DEALS, FULL_DEALS, WEIGHED = 2_000, 12_000, 300
 FEWEST = 2  # rounds of phase I in matches: endgames from the flop on take seconds each
 SOLVED, AT_TABLE = 100, 40  # iterations of an endgame: where it is measured, and at the table
+SMALL_DECKS = tuple(name for name, *_ in EXACT[:2])
 BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
-FEW = 100  # iterations below which it is a quick look
 
 
 def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict[str, Profile]:
@@ -121,7 +121,7 @@ def full_size(game: str, buckets: str, trained: int, deals: int, weighed: int, f
 
 
 def runs(plan: Plan) -> list[Run]:
-    quick = plan.iterations < FEW
+    quick = plan.quick
     until = 0.3 if quick else 0.02
     exact = [(*each, until, 30 if quick else SOLVED) for each in (EXACT[:1] if quick else EXACT)]
     found = [Run("exactly", exactly, exact)]
@@ -146,23 +146,33 @@ def gather(plan: Plan, found: Answers) -> Results:
 
 def claims(r: Results) -> Iterator[Claim]:
     def over(text: str, source: str, pairs: Sequence[tuple[float, float]]) -> Claim:
-        return Claim(text, source, tuple(a < b for a, b in pairs), unit="way")
+        return Claim(text, source, [Comparison(a, "<", b) for a, b in pairs], unit=COMPARISON)
 
-    yield over("solved at the table, endgames make a strategy harder to exploit", SLIDES,
-               [(each[PLAIN], each[BEFORE]) for each in r.exactly])  # fmt: skip
-    yield over("so do safe endgames", OURS, [(each[SAFE], each[BEFORE] + 1e-3) for each in r.exactly])
+    def either(text: str, source: str, found: Callable[[str], Sequence[tuple[float, float]]]) -> Claim:
+        """The same of plain and of safe endgames, each by itself."""
+        variants = {f"{how} endgames": over(text, source, found(how)).cases for how in (PLAIN, SAFE)}
+        return Claim(text, source, variants=variants, unit=COMPARISON)
+
+    yield either("solved at the table, endgames make a strategy harder to exploit", SLIDES,
+                 lambda how: [(each[how], each[BEFORE]) for each in r.exactly])  # fmt: skip
+    small = {name: [each for each in r.exactly if each["name"] == name] for name in SMALL_DECKS}
+    yield Claim("on small decks plain endgames make a strategy easier to exploit", OURS, unit=COMPARISON, variants={
+        name: [Comparison(each[PLAIN], ">", each[BEFORE]) for each in found] for name, found in small.items() if found
+    })  # fmt: skip
     by = {(each["game"], each["way"], each["begin"]): each for each in r.exactly}
-    pairs = [(each[PLAIN], by[each["game"], each["way"].replace(LEARNED, ROLLOUT), each["begin"]][PLAIN])
-             for each in r.exactly if LEARNED in each["way"]]  # fmt: skip
-    yield over("what was learned behind phase I is better than roll-outs", SLIDES, pairs)
-    pairs = [(each[PLAIN], by[each["game"], each["way"], each["begin"] + 1][PLAIN])
-             for each in r.exactly if (each["game"], each["way"], each["begin"] + 1) in by]  # fmt: skip
-    if pairs:
-        yield over("endgames that begin a round earlier are better", SLIDES, pairs)
+    yield either("what was learned behind phase I is better than roll-outs", SLIDES, lambda how: [
+        (each[how], by[each["game"], each["way"].replace(LEARNED, ROLLOUT), each["begin"]][how])
+        for each in r.exactly if LEARNED in each["way"]
+    ])  # fmt: skip
+    later = [each for each in r.exactly if (each["game"], each["way"], each["begin"] + 1) in by]
+    if later:
+        yield either("endgames that begin a round earlier are better", SLIDES, lambda how: [
+            (each[how], by[each["game"], each["way"], each["begin"] + 1][how]) for each in later
+        ])  # fmt: skip
     if r.full is not None:
-        yield Claim("in hold'em a strategy with its river solved at the table beats itself", SLIDES,
-                    (r.full["mean"] > r.full["error"],),
-                    exactly=f"{r.full['mean']:.1f} ± {r.full['error']:.1f} mbb/h in duplicate deals")  # fmt: skip
+        beaten = measured("in hold'em a strategy with its river solved at the table beats itself", SLIDES,
+                          (r.full["mean"], r.full["error"]), digits=1)  # fmt: skip
+        yield replace(beaten, detail=f"{beaten.detail} mbb/h in duplicate deals")
 
 
 def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
@@ -199,7 +209,6 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
             f"{f['game']}, {f['buckets']}, {f['iterations']:,} iterations on sampled boards. An endgame took "
             f"{1e3 * f['seconds']:.0f} ms for {AT_TABLE} iterations.",
         ))  # fmt: skip
-    held, tried = sum(sum(c.held) for c in given), sum(len(c.held) for c in given)
     return Page(
         about=(
             "GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
@@ -212,7 +221,6 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
         ),
         sheets=tuple(sheets), pictures=(),
         figures={"exactly": r.exactly, "matches": r.matches, "full": r.full},
-        summary=f"What is said of endgames at the table holds in {held} of {tried} comparisons.",
     )  # fmt: skip
 
 
@@ -224,4 +232,5 @@ def told(way: str) -> str:
     return f"round{'s' * (rounds != '1')} 1{f' to {rounds}' * (rounds != '1')}, {leaves} behind"
 
 
-PART = Experiment("gs2", "Endgames at the table", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)
+PART = Experiment("gs2", "Endgames at the table", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+                  ignores=("iterations", "until"), instead="--quick")  # fmt: skip

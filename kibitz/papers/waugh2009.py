@@ -9,7 +9,7 @@ Departs from the paper: CFR+ from random starts, to a gap, instead of a billion 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstra
 from kibitz.evaluate.crosstable import crosstable
 from kibitz.form.sequence import form_of
 from kibitz.games import game as make_game
-from kibitz.papers.claims import OURS, WEIGHT, Claim, across, compare
+from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across, compare
 from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.figures import Dot, Heat, Scatter, Sheet, Spread
 from kibitz.papers.runs import Answers, Run, shared
@@ -172,13 +172,16 @@ def claims_at(r: Results) -> Iterator[Claim]:
     def by_start(what: dict[str, Spread], names: Sequence[str]) -> Iterator[tuple[float, ...]]:
         return zip(*(what[name].values for name in names), strict=True)
 
-    def ordered(what: dict[str, Spread], kind: str) -> tuple[bool, ...]:
+    def ordered(what: dict[str, Spread], kind: str) -> list[tuple[Comparison, ...]]:
         names = [f"{base} {kind}".strip() for base in BASES]
-        return tuple(all(a >= b for a, b in pairwise(row)) for row in by_start(what, names))
+        return [tuple(Comparison(a, ">=", b) for a, b in pairwise(row)) for row in by_start(what, names)]
+
+    def each(figures: Iterable[float], relation: str, than: float) -> list[Comparison]:
+        return [Comparison(float(x), relation, than) for x in figures]
 
     for base, graft in grafts:
         against = r.matrix[:, number[graft], number[base]]
-        yield Claim(f"{graft} beat {base} head to head", SOURCE, tuple((against > 0.0).tolist()))
+        yield Claim(f"{graft} beat {base} head to head", SOURCE, each(against.tolist(), ">", 0.0))
     for base, graft in grafts:
         yield compare(f"{graft} win more on average than {base}", SOURCE, earns[graft], earns[base])
     yield Claim("bases by average winnings: J.Q.K, JQ.K, J.QK", SOURCE, ordered(earns, ""))
@@ -192,13 +195,13 @@ def claims_at(r: Results) -> Iterator[Claim]:
         yield compare(f"{before} win more on average than {after}", SOURCE, earns[before], earns[after])
     for base, graft in grafts:
         yield compare(f"{graft} are more exploitable than {base}", SOURCE, exploit[graft], exploit[base])
-    worst = tuple(max(row) > ALWAYS_FOLD for row in by_start(exploit, [graft for _, graft in grafts]))
+    worst = each(map(max, by_start(exploit, [graft for _, graft in grafts])), ">", ALWAYS_FOLD)
     yield Claim("some grafted strategy is more exploitable than always folding (500 mb/h)", SOURCE, worst)
-    last = tuple(min(row) == row[number["J.QK"]] for row in by_start(earns, NAMES))
-    yield Claim("J.QK is last on average", OURS, last)
+    others = map(min, by_start(earns, [name for name in NAMES if name != "J.QK"]))
+    yield compare("J.QK is last on average", OURS, list(others), earns["J.QK"])
     best = f"J.Q.K {PREFLOP}"
-    yield Claim(f"{best} are undefeated", OURS, tuple(x == 0 for x in r.losses[best].values))
-    yield Claim(f"{best} win the run-off", OURS, tuple(x == 1 for x in r.runoff[best].values))
+    yield Claim(f"{best} are undefeated", OURS, each(r.losses[best].values, "=", 0.0))
+    yield Claim(f"{best} win the run-off", OURS, each(r.runoff[best].values, "=", 1.0))
 
 
 def sheets(weighed: Mapping[float, Results]) -> tuple[Sheet, ...]:
@@ -258,7 +261,7 @@ def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) 
         about=(
             "Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
             "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
-            f"winnings are expected values. {games:,} games were solved, each until its gap (nash_conv, both seats "
+            f"winnings are expected values. {games:,} games were solved, each until its NashConv (both seats "
             f"together) was at most {plan.until:g} chips."
         ),
         departs=(
@@ -303,7 +306,7 @@ def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) 
                 }
                 for weight, each in weighed.items()
             },
-            "largest_gap_chips": max(each.gap for each in weighed.values()),
+            "largest_nash_conv_chips": max(each.gap for each in weighed.values()),
             "games_solved": games,
         },
     )

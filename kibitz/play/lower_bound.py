@@ -2,7 +2,7 @@
 
 In games without a tree no exact best response can be had. A responder trained by MCCFR against a fixed strategy, under
 an abstraction of its own, wins at most what a best response would: its mean winnings, over all seats with the same
-cards, are a lower bound on the strategy's exploitability (nash_conv divided by the number of seats), up to the
+cards, are a lower bound on the strategy's exploitability (NashConv divided by the number of seats), up to the
 interval. A small bound may mean a good strategy or a poor responder; a large one can only mean a poor strategy.
 """
 

@@ -139,7 +139,8 @@ class Work:
                 own, theirs = reps[int(endgame.levels[inside])]
                 there = self.first[int(endgame.segments.node[inside][0]) + endgame.root_node]
                 mine = form.sequences_at(seat, there, k)[:, own]
-                strategy[mine] = answer.strategy[endgame.sequences_at(seat, inside, k)[:, theirs]]
+                rows = answer.strategy[endgame.sequences_at(seat, inside, k)[:, theirs]].astype(np.float64)
+                strategy[mine] = rows / rows.sum(axis=0)  # single precision adds up to 1 to seven digits only
 
     def _reps(self, endgame: Endgame, board: int) -> list[tuple[Ints, Ints]]:
         """By round: (classes of the whole game on boards that go on from this one, their classes in the endgame)."""

@@ -51,7 +51,7 @@ def endgames_markdown(figure: dict[str, Any]) -> list[str]:
     ]
     return [
         "## Endgames at the table", "",
-        f"Limit hold'em with all hands, until the gap is {100 * GAP:g}% of the pot, looks at the gap included; random "
+        f"Limit hold'em with all hands, until NashConv is {100 * GAP:g}% of the pot, evaluations included; random "
         "boards and ranges, milliseconds:", "",
         "| from | sequences | endgames | iterations | to set up | median | most | goal |",
         "|---|---:|---:|---:|---:|---:|---:|---:|", *rows, "",

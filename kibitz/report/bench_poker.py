@@ -75,7 +75,7 @@ def poker_markdown(figure: dict[str, Any]) -> list[str]:
         f"{1e3 * figure['two']:.0f} ms on two ({figure['ratio']:.2f}x). It moves at least "
         f"{figure['bytes'] / 1e6:.0f} MB, {one:.0%} of what copying moves in that time on one core, {two:.0%} on two.",
         "",
-        f"Gap (nash_conv) by exact best responses in the whole game, on two threads: {reached}. The value for the "
+        f"NashConv by exact best responses in the whole game, on two threads: {reached}. The value for the "
         f"first seat is {low:.5f} to {high:.5f} chips. Peak memory {figure['peak_gb']:.2f} GB.",
         "",
     ]

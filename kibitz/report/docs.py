@@ -1,4 +1,5 @@
-"""docs/cli.md, made from what the command says of itself, and docs/api.md, from docstrings (`api.py`).
+"""docs/cli.md, made from what the command says of itself, and docs/api.md, from docstrings (`api.py`); the verdicts of
+pages, from the data beside them (`verdicts.py`).
 
     python -m kibitz.report.docs            write the pages
     python -m kibitz.report.docs --check    exit with 1 if a page is not what would be written
@@ -15,7 +16,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kibitz.report import api
+from kibitz.report import api, verdicts
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 API = PAGE.with_name("api.md")
@@ -86,7 +87,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m kibitz.report.docs [--check]", file=sys.stderr)
         return 2
     code = 0
-    for path, text in ((PAGE, page()), (API, api.page())):
+    for path, text in ((PAGE, page()), (API, api.page()), *verdicts.pages(PAGE.parent)):
         if arguments:
             same = path.is_file() and path.read_text(encoding="utf-8") == text
             print(f"{path} is up to date" if same else f"{path} is stale: run python -m kibitz.report.docs")

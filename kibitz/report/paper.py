@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html as escape
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,8 @@ from kibitz import store
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Outcome
 from kibitz.papers.figures import Sheet
-from kibitz.report.provenance import machine
+from kibitz.report.provenance import command_of, machine
+from kibitz.report.verdicts import HEAD, data_of, section, text_of, tried
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
@@ -48,7 +48,7 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
 
 
 def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[Path]:
-    """All of them as one page, with its pictures in a directory beside it that is called like it."""
+    """All of them as one page, with its pictures and data in a directory beside it that is called like it."""
     from kibitz.report.heat import draw
 
     pictures: dict[str, list[str]] = {}
@@ -60,9 +60,11 @@ def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[
             draw(picture, place)
             written.append(place)
             pictures[outcome.name].append(f"{path.stem}/{place.name}")
-    command = shlex.join(["kibitz", *sys.argv[1:]])
-    store.write_text(path, page(outcomes, machine(), pictures, head, command))
-    return written
+    command, on = command_of(sys.argv[1:]), machine()
+    store.write_text(path, page(outcomes, on, pictures, head, command))
+    data = {"page": path.name, "command": command, "machine": on, "papers": [o.data() for o in outcomes]}
+    store.write_text(data_of(path), text_of(data))
+    return [*written, data_of(path)]
 
 
 def page(
@@ -79,7 +81,6 @@ def page(
 def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "") -> str:
     """Where the figures come from: machine, versions, seeds, time."""
     plan, unit = outcomes[0].plan, outcomes[0].unit
-    unit = f"random {unit}" if unit == "start" else unit
     seeds = f"{plan.seeds[0]} to {plan.seeds[-1]}" if plan.starts > 1 else f"{plan.seeds[0]}"
     took = ", ".join(f"{o.name} {o.seconds:.0f} s" for o in outcomes)
     made = f"Made by `{command}`. " if command else ""
@@ -99,12 +100,8 @@ def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
         lines += [f"### {sheet.title}", "", *_table(sheet), ""] + ([sheet.note, ""] if sheet.note else [])
     for picture, name in zip(outcome.pictures, pictures, strict=False):
         lines += [f"![{picture.title}]({name})", ""] + ([picture.text, ""] if picture.text else [])
-    lines += [f"### {_claims_head(outcome)}", "", outcome.verdict, "", *_claims(outcome.claims), ""]
+    lines += section(outcome.claims, outcome.verdict)
     return "\n".join(lines)
-
-
-def _claims_head(outcome: Outcome) -> str:
-    return f"Claims, and the {outcome.unit}s in which they hold"
 
 
 def _table(sheet: Sheet) -> list[str]:
@@ -112,28 +109,6 @@ def _table(sheet: Sheet) -> list[str]:
         return "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |"
 
     return [cells(sheet.head), "|---|" + "---:|" * (len(sheet.head) - 1), *map(cells, sheet.rows)]
-
-
-def _claims(claims: Sequence[Claim]) -> list[str]:
-    heads, counts = tried(claims)
-    rows = [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
-    for claim, cells in zip(claims, counts, strict=True):
-        text = claim.text.replace("|", "\\|")
-        rows.append(f"| {text} | {' | '.join(cells)} | {claim.verdict} | {claim.source} |")
-    return rows
-
-
-def tried(claims: Sequence[Claim]) -> tuple[list[str], list[list[str]]]:
-    """In how many starts each claim holds: heads and cells of a column for each weight at which any was tried."""
-    modes = dict.fromkeys(mode for claim in claims for mode in claim.modes)
-    if modes:
-        return list(modes), [[claim.cell(claim.modes.get(mode, ())) for mode in modes] for claim in claims]
-    weights = sorted({weight for claim in claims for weight in claim.at})
-    if not weights:
-        return ["starts"], [[f"{claim.count} of {len(claim.held)}"] for claim in claims]
-    rows = [[claim.at.get(weight, ()) for weight in weights] for claim in claims]
-    cells = [[f"{sum(held)} of {len(held)}" if held else "" for held in row] for row in rows]
-    return [f"weight {weight:g}" for weight in weights], cells
 
 
 def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
@@ -158,7 +133,7 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
         title = escape.escape(picture.title)
         parts.append(f"<h2>{title}</h2><img alt='{title}' src='data:image/png;base64,{data}'>")
         parts += [f"<p>{escape.escape(picture.text)}</p>"] if picture.text else []
-    parts.append(f"<h2>{_claims_head(outcome)}</h2><p>{escape.escape(outcome.verdict)}</p>")
+    parts.append(f"<h2>{HEAD}</h2><p>{escape.escape(outcome.verdict)}</p>")
     heads, counts = tried(outcome.claims)
     rows = "".join(_claim_row(claim, cells) for claim, cells in zip(outcome.claims, counts, strict=True))
     starts = "".join(f"<th class='figure'>{head}</th>" for head in heads)
@@ -183,7 +158,7 @@ def _claim_row(claim: Claim, cells: Sequence[str]) -> str:
     counts = "".join(f"<td class='figure'>{text}</td>" for text in cells)
     return (
         f"<tr><td>{escape.escape(claim.text)}</td>{counts}"
-        f"<td class='{kind}'>{escape.escape(claim.verdict)}</td><td>{escape.escape(claim.source)}</td></tr>"
+        f"<td class='{kind}'>{escape.escape(claim.told)}</td><td>{escape.escape(claim.source)}</td></tr>"
     )
 
 

@@ -1,4 +1,4 @@
-"""The README's picture: `python -m kibitz.report.pictures` solves Leduc by each solver and draws gap against time."""
+"""The README's picture: `python -m kibitz.report.pictures` solves Leduc by each solver and draws NashConv."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLOURS = ["#999999", "#CC79A7", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#0
 
 
 def race(path: Path, spec: str = "leduc", seconds: float = 4.0) -> None:
-    """Gap against time of every iterative solver on one game, one thread each, with the exact programme's time.
+    """NashConv against time of every iterative solver on one game, one thread each, with the exact programme's time.
 
     Time is the processor's, which other work on the machine does not stretch.
     """
@@ -28,7 +28,7 @@ def race(path: Path, spec: str = "leduc", seconds: float = 4.0) -> None:
     curves = {name: _best(tree, name, seconds) for name in SOLVERS}
     solve(tree, "lp")
     exact = min(_run(tree, "lp")[-1][0] for _ in range(RUNS))
-    title = f"Leduc hold'em ({tree.histories:,} histories): gap to a Nash equilibrium over time"
+    title = f"Leduc hold'em ({tree.histories:,} histories): NashConv over time"
     race_plot(curves, exact, title, unit_of(spec)).savefig(path)
 
 
@@ -73,7 +73,7 @@ def race_plot(curves: dict[str, list[tuple[float, float]]], exact: float, title:
         textcoords="offset points", va="top", fontsize=9,
     )  # fmt: skip
     axes.set_xlabel(f"processor seconds on one core, the best of {RUNS} runs")
-    axes.set_ylabel(f"gap (nash_conv), {unit}")
+    axes.set_ylabel(f"NashConv, {unit}")
     axes.set_title(title, loc="left")
     axes.grid(which="major", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)

@@ -34,7 +34,7 @@ def convergence(
     exact: float | None = None,
     one_step: bool = False,
 ) -> None:
-    """Draw the gap of a run against its iterations, with the time above, and save it to `path`.
+    """Draw the NashConv of a run against its iterations, with the time above, and save it to `path`.
 
     `until` is the gap that was asked for, `exact` the value of seat 0 where it is known: both are shown if given.
     `one_step`: the solver is exact and has no curve; the figures are told in words.
@@ -69,12 +69,12 @@ def convergence_plot(
     axes.spines[["top", "right"]].set_visible(False)
     if points:
         axes.set_xlabel("iterations")
-        axes.set_ylabel(f"gap (nash_conv), {unit_of(game)}")
+        axes.set_ylabel(f"NashConv, {unit_of(game)}")
         _draw(axes, points, until)
     else:
         axes.set_axis_off()
         last = looks[-1].gap if looks else 0.0
-        said = f"gap (nash_conv): {gap(last)} {unit_of(game)}"
+        said = f"NashConv: {gap(last)} {unit_of(game)}"
         if one_step:
             said = f"{solver} solves the game in one step, so there is no curve.\n{said}"
         axes.text(0.5, 0.5, said, ha="center", va="center", transform=axes.transAxes, fontsize=12, parse_math=False)

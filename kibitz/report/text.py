@@ -46,7 +46,7 @@ def signed(number: float) -> str:
 
 
 def gap(number: float) -> str:
-    """A gap, small or not: 0, 9.98e-05, 4.747."""
+    """NashConv or another distance from an equilibrium, small or not: 0, 9.98e-05, 4.747."""
     return f"{number:.2e}" if 0.0 < number < 1e-3 else f"{number:.4g}"
 
 
@@ -80,7 +80,7 @@ def pairs(rows: Sequence[tuple[str, str]]) -> Table:
 
 
 def head(profile: Profile) -> str:
-    """One line on where a profile comes from: game, solver, iterations, gap."""
+    """One line on where a profile comes from: game, solver, iterations, NashConv."""
     meta = profile.meta
     parts = [profile.game or "a game without a name"]
     if isinstance(meta.get("solver"), str):
@@ -88,5 +88,5 @@ def head(profile: Profile) -> str:
     if isinstance(meta.get("iterations"), int):
         parts.append(f"{meta['iterations']:,} iteration{'s' * (meta['iterations'] != 1)}")
     if isinstance(meta.get("nash_conv"), float):
-        parts.append(f"gap {gap(meta['nash_conv'])}")
+        parts.append(f"NashConv {gap(meta['nash_conv'])}")
     return plain(", ".join(parts))

@@ -18,7 +18,7 @@ from kibitz import store
 from kibitz.evaluate.match import Result
 from kibitz.evaluate.score import Score
 from kibitz.games.toepen.search import Gain
-from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Outcome, Plan
 from kibitz.papers.figures import Heat, Sheet
 from kibitz.papers.runs import Told
@@ -134,8 +134,9 @@ def search_sheet(found: Searched) -> Sheet:
 def _claims(r: Results) -> Iterator[Claim]:
     main, found = r.trained[0], r.searched
 
-    def wins(text: str, result: Result | Gain | Score) -> Claim:
-        return Claim(f"{text}: {points(result)}", OURS, (result.interval[0] > 0,))
+    def wins(text: str, result: Result | Gain | Score, relation: str = ">") -> Claim:
+        error = result.interval[1] - result.mean
+        return Claim(text, OURS, [Comparison(result.mean, relation, 0.0, error)], unit=RUN, detail=points(result))
 
     yield wins("the rule of thumb beats uniform", r.rule)
     yield wins("the blueprint beats the rule of thumb", main.against["rule"])
@@ -145,8 +146,7 @@ def _claims(r: Results) -> Iterator[Claim]:
         yield wins(f"exploit(bound={each.bound:g}, over={each.over}) gains over search from the rule", each.gain)
     for other in r.trained[1:]:
         result = other.against["blueprint"]
-        text = f"the blueprint beats {other.name}: {points(result)} for {other.name}"
-        yield Claim(text, OURS, (result.interval[1] < 0,))
+        yield wins(f"{other.name} loses to the blueprint", result, "<")
 
 
 def _summary(trained: list[Trained], found: Searched) -> str:

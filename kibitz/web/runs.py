@@ -102,7 +102,7 @@ def _curve(looks: Iterable[tuple[Any, Any, Any]], until: Any = None) -> dict[str
     last = points[-1] if points else None
     return {
         "kind": "curve", "points": thinned(points), "goal": number(until),
-        "axes": ["iterations", "seconds", "gap"],
+        "axes": ["iterations", "seconds", "NashConv"],
         "last": None if last is None else {"iteration": last[0], "seconds": last[1], "gap": last[2]},
     }  # fmt: skip
 
@@ -127,8 +127,9 @@ def _log(text: str) -> dict[str, Any]:
             said = json.loads(line)
         except (ValueError, RecursionError):
             continue  # a line that is being written
-        if isinstance(said, dict) and {"iteration", "seconds", "gap"} <= said.keys():
-            looks.append((said["iteration"], said["seconds"], said["gap"]))
+        if isinstance(said, dict) and {"iteration", "seconds"} <= said.keys():
+            found = said.get("nash_conv", said.get("gap"))  # version 0.1.0 wrote "gap"
+            looks += [(said["iteration"], said["seconds"], found)] if found is not None else []
     if not looks:
         raise ArtefactError("this file is no log of a run")
     return {"about": "log", **_curve(looks)}

@@ -22,7 +22,7 @@ from kibitz import papers
 from kibitz.cli import app
 from kibitz.errors import SolverError, SpecError
 from kibitz.papers import PAPERS, Plan, experiment, plan_of, recompute, waugh2009
-from kibitz.papers.claims import ACROSS, OURS, WEIGHT, Claim, across
+from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across
 from kibitz.papers.experiment import Experiment, Outcome, Page
 from kibitz.papers.figures import Sheet, Spread
 from kibitz.papers.runs import PRINTING, Run, Shelf, Stopped, carry_out, go_on, plain, shared
@@ -60,27 +60,8 @@ def test_files_of_papers_make_no_circle():
 # Claims
 
 
-def test_verdicts():
-    for held, verdict in (
-        ([1, 1, 1, 1], "holds in every start"), ([1, 1, 1, 0], "holds in most starts"),
-        ([1, 0, 1, 0], "holds in some starts"), ([0, 0, 0, 1], "holds in few starts"), ([0, 0], "holds in no start"),
-    ):  # fmt: skip
-        assert Claim("x", "y", tuple(map(bool, held))).verdict == verdict
-
-
 def tried(*counts, of=4):
-    return Claim("x", "y", (True,), {w: (True,) * n + (False,) * (of - n) for w, n in enumerate(counts)})
-
-
-def test_verdicts_over_weights():
-    holds, depends, is_open, fails = ACROSS
-    for counts, verdict, stands in (
-        ((4, 4, 3, 4), holds, True), ((0, 1, 0, 0), fails, False), ((4, 0, 0, 0), depends, None),
-        ((4, 4, 4, 2), depends, None), ((0, 0, 2, 0), depends, None), ((3, 2, 3, 3), is_open, None),
-        ((2, 2, 2, 2), is_open, None), ((1, 2, 1, 1), is_open, None),
-    ):  # fmt: skip
-        assert (tried(*counts).verdict, tried(*counts).stands) == (verdict, stands)
-    assert tried(3).verdict == "holds in most starts"  # one weight: nothing to compare
+    return Claim("x", "y", (True,), {f"{w}": (True,) * n + (False,) * (of - n) for w, n in enumerate(counts)}, "weight")
 
 
 def test_claims_are_put_together_by_their_text():
@@ -88,28 +69,28 @@ def test_claims_are_put_together_by_their_text():
     other = [Claim("two", "y", (False, False)), Claim("one", "y", (True, True))]
     found = list(across([one, two, alone], {WEIGHT: [one, two], 0.0: other}))
     assert [claim.text for claim in found] == ["one", "two", "alone"]
-    assert [dict(claim.at) for claim in found] == [
-        {0.0: (True, True), WEIGHT: (True, False)}, {0.0: (False, False), WEIGHT: (True, False)},
-        {WEIGHT: (True, False)},
+    assert [claim.tried for claim in found] == [
+        {"0": (True, True), "0.1": (True, False)}, {"0": (False, False), "0.1": (True, False)},
+        {"0.1": (True, False)},
     ]  # fmt: skip
-    assert list(found[0].at) == [0.0, WEIGHT]
-    assert found[0].data()["weights"] == {"0": [True, True], "0.1": [True, False]}
+    assert list(found[0].tried) == ["0", "0.1"] and found[0].held == (True, False)
+    assert found[0].data()["variants"] == {"0": [True, True], "0.1": [True, False]}
 
 
-def test_the_verdict_on_a_paper_counts_claims_by_how_they_were_tried():
+def test_the_verdict_on_a_paper_counts_claims():
     ours = Claim("x", OURS, (True,))
 
-    def told(*claims):
-        page = {"about": "", "departs": (), "sheets": (), "pictures": (), "figures": {}}
-        return Outcome(name="x", title="x", plan=Plan(), claims=(*claims, ours), **page).verdict
+    def told(*claims, summary=""):
+        page = {"about": "", "departs": (), "sheets": (), "pictures": (), "figures": {}, "summary": summary}
+        outcome = Outcome(name="x", title="x", plan=Plan(), claims=(*claims, ours), **page)
+        assert outcome.data()["verdicts"]["ours"] == {"holds": 1, "fails": 0, "undecided": 0}
+        return outcome.verdict
 
     assert told(tried(4, 4), tried(4, 4), tried(0, 4)) == (
-        "The paper makes 3 claims about it: of these 2 hold at every weight, 1 depends on the weight of the start."
+        "Of 3 claims of the paper 2 hold, 0 fail and 1 is undecided. "
+        "Of 1 of our own 1 holds, 0 fail and 0 are undecided."
     )
-    assert told(tried(4, 4), Claim("x", "y", (True,)), Claim("x", "y", (True, False))) == (
-        "The paper makes 3 claims about it: of the 1 that were tried at several weights of the start 1 holds at every "
-        "weight; of the 2 that were tried at one weight 1 holds in every start, 1 holds in some starts."
-    )
+    assert told(Claim("x", "y", (False,)), summary="More.").endswith("undecided. More.")
 
 
 # Runs
@@ -339,7 +320,7 @@ def doubled(seed):
 
 def test_an_experiment_goes_from_plan_to_outcome(tmp_path):
     def claims(results):
-        yield Claim("twice is more", "the paper", tuple(each["twice"] > each["seed"] for each in results))
+        yield Claim("twice is more", "the paper", [Comparison(each["twice"], ">", each["seed"]) for each in results])
 
     def page(plan, results, claims):
         rows = [(str(each["seed"]), str(each["twice"])) for each in results]
@@ -358,7 +339,7 @@ def test_an_experiment_goes_from_plan_to_outcome(tmp_path):
     shelf = Shelf(tmp_path)
     outcome = made.recompute(shelf=shelf)
     assert outcome.sheets[0].rows == [("0", "0"), ("1", "2"), ("2", "4")] and outcome.about == "1 claim"
-    assert outcome.verdict == "The paper makes 1 claims about it: of these 1 holds in some starts."
+    assert outcome.verdict == "Of 1 claims of the paper 0 hold, 0 fail and 1 is undecided."
     assert outcome.data()["figures"] == {"twice": [0, 2, 4]} and outcome.data()["seeds"] == [0, 1, 2]
     again = made.recompute(Plan(starts=2, seed=1), shelf=Shelf(tmp_path))
     assert again.claims[0].held == (True, True) and again.seconds > 0

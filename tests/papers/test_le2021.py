@@ -15,7 +15,7 @@ from kibitz.errors import SolverError
 from kibitz.evaluate import measure
 from kibitz.form.rows import row_map
 from kibitz.papers import Plan, le2021, le2021_runs, plan_of
-from kibitz.papers.claims import Claim
+from kibitz.papers.claims import FACT, REPETITION, Claim
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, THESIS, Course, worth
 from kibitz.papers.le2021_runs import OTHER, REAL, Setting, looks_at
 from kibitz.papers.runs import Run, carry_out
@@ -39,7 +39,7 @@ COUNTS = {
     "3/3/3, no betting": ((4_584, 4_584), (1_173, 1_173), (788, 788)),
     "3/3/3": ((1_366_338, 749_442), (376_958, 195_862), (228_065, 125_213)),
 }
-TINY = Plan(starts=2, until=0.1, iterations=300, jobs=1)
+TINY = Plan(starts=2, until=0.1, iterations=300, jobs=1, quick=True)
 
 
 def measured(plan):
@@ -240,12 +240,14 @@ def test_small_games(results):
 
 def test_verdicts():
     both = {REAL: (True, True, True, True), OTHER: (True, False, False, False)}
-    found = Claim("a", "Fig. 4.1", both[REAL], modes=both, unit="repetition")
-    assert found.verdict == "holds in every repetition; in thesis mode it holds in few repetitions"
+    found = Claim("a", "Fig. 4.1", both[REAL], both, unit=REPETITION, leading=True)
+    assert found.told == "holds in all 4 repetitions; fails: true in 1 of 4 repetitions (thesis mode)"
+    assert found.verdict == "holds" and found.verdicts == {REAL: "holds", OTHER: "fails"}
     assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
-    assert found.data()["modes"] == {mode: list(held) for mode, held in both.items()}
-    exact = Claim("b", "Sec. 1", (False,), modes={REAL: (False,)}, exactly="it is 5")
-    assert exact.verdict == "false: it is 5" and exact.cell((False,)) == "false" and exact.stands is False
+    assert found.data()["variants"] == {mode: list(held) for mode, held in both.items()}
+    exact = Claim("b", "Sec. 1", (False,), {REAL: (False,)}, detail="it is 5", unit=FACT, leading=True)
+    assert exact.told == "fails, nothing is random: it is 5"
+    assert exact.cell((False,)) == "false" and exact.stands is False
 
 
 @pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
@@ -265,14 +267,14 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
         "report.md", "report.html", "report.json", "exploitability.png", *figures
     }  # fmt: skip
     text = (place / "report.md").read_text()
-    assert "This is a quick look" in text and "Claims, and the repetitions in which they hold" in text
+    assert "This is a quick look" in text and "Claims and verdicts" in text
     for figure in figures:  # each with its paragraph
         after = text.partition(f"]({figure})")[2].strip()
         assert after.startswith("Of the thesis' conclusions from Fig. 4.") and "correct game" in after.split("\n")[0]
     data = json.loads((place / "report.json").read_text())
     assert data["figures"]["counts"]["3/3/3"]["null"]["thesis mode"] == [472_554, 893_784]
     assert {"real rules", "thesis mode"} == data["figures"]["abstractions"].keys()
-    assert all(claim["modes"].keys() <= {"real rules", "thesis mode"} for claim in data["claims"])
+    assert all(claim["variants"].keys() <= {"real rules", "thesis mode"} for claim in data["claims"])
     page = (tmp_path / "page.md").read_text()
     assert "page/le2021-figure-4.1.png" in page and "Stitching" not in page
     html = (place / "report.html").read_text()

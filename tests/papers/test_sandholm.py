@@ -91,7 +91,7 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_gameshrink, "LOSSY", "rhode_island(ranks=3, suits=3)")
     monkeypatch.setattr(sandholm_gameshrink, "THRESHOLDS", (0, 4))
     told = []
-    plan = Plan(starts=1, iterations=60, until=1.0, part="gameshrink")
+    plan = Plan(starts=1, iterations=60, quick=True, part="gameshrink")
     outcome = sandholm.EXPERIMENT.recompute(plan, lambda what, done, of: told.append(what))
     assert told and set(outcome.figures) == {"gameshrink"}
     figures = outcome.figures["gameshrink"]
@@ -130,7 +130,7 @@ def test_the_part_egt(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_egt, "QUICK_SECONDS", 0.2)
     monkeypatch.setattr(sandholm_egt, "INSTANCES", sandholm_egt.INSTANCES[:1])
     monkeypatch.setattr(sandholm_egt, "_wide", lambda plan: (SMALL, 1))
-    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, until=1.0, part="egt"))
+    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, quick=True, part="egt"))
     figures = outcome.figures["egt"]
     assert [each["solver"] for each in figures["curves"]] == ["egt", "egt(prox=euclidean)", "cfr+"]
     assert all(each["gap"][-1] < 0.1 for each in (*figures["curves"], *figures["heuristics"]))
@@ -142,7 +142,7 @@ def test_the_part_egt(monkeypatch, tmp_path):
 def test_the_part_abstraction(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_abstraction, "GAME", SMALL)
     monkeypatch.setattr(sandholm_abstraction, "GRANULARITIES", ((2, 4, 8), (3, 6, 12), (3, 14, 59)))
-    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=2, until=1.0, part="abstraction"))
+    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=2, quick=True, part="abstraction"))
     figures = outcome.figures["abstraction"]
     coarse, fine = figures["granularities"]
     for each in (coarse, fine):
@@ -216,7 +216,7 @@ def test_a_model_within_buckets_is_solved_and_told() -> None:
 
 
 def test_phases_are_tried_in_all_ways(tmp_path) -> None:
-    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, iterations=40, until=1.0, part="phases"))
+    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, quick=True, part="phases"))
     (model,) = outcome.figures["phases"]["models"]
     assert model["whole"] < 0.21 < min(way["gap"] for way in model["ways"])
     assert {(way["rounds"], way["begin"]) for way in model["ways"]} == {(1, 2), (2, 2), (2, 3)}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+import kibitz
 from kibitz.form.choice import compact_form
 from kibitz.papers import sandholm
+from kibitz.papers.claims import FAILS, HOLDS, UNDECIDED
 from kibitz.papers.experiment import Plan
 from kibitz.papers.runs import carry_out
 from kibitz.papers.sandholm_gs2 import (
@@ -25,11 +30,12 @@ from kibitz.papers.sandholm_gs2 import (
 from kibitz.poker.experts import poker_of
 from kibitz.poker.refined import with_all_hands
 
+DOCS = Path(kibitz.__file__).parents[1] / "docs"
 DECK = "poker(file=holdem.limit.2p, ranks=4)"
 
 
 def test_a_quick_look(tmp_path):
-    plan = Plan(starts=1, iterations=40, folder=str(tmp_path))
+    plan = Plan(starts=1, quick=True, folder=str(tmp_path))
     found = gather(plan, carry_out(runs(plan), 1))
     assert [each["way"] for each in found.exactly] == ["no phases", "1 rollout", "1 learned"] and not found.matches
     # What is played before endgames loses what its profile does, with all hands.
@@ -40,9 +46,32 @@ def test_a_quick_look(tmp_path):
         assert said == pytest.approx(form.measure(whole.probabilities).nash_conv / 2)
     assert all(each[SAFE] < each[BEFORE] for each in found.exactly)
     given = list(claims(found))
-    assert [len(claim.held) for claim in given] == [3, 3, 1] and given[1].held == (True, True, True)
+    assert [len(claim.held) for claim in given] == [3, 3, 1]
+    assert given[0].tried["safe endgames"] == (True, True, True)
     made = page(plan, found, given)
     assert [len(sheet.rows) for sheet in made.sheets] == [3] and sandholm.PARTS["gs2"] is PART
+
+
+def test_claims_are_judged_for_plain_and_safe_endgames_apart():
+    """From the figures of docs/sandholm_gs2.md, where the two kinds do not agree."""
+    data = json.loads((DOCS / "sandholm_gs2" / "data.json").read_text(encoding="utf-8"))
+    (paper,) = data["papers"]
+    figures = paper["figures"]["gs2"]
+    by = {claim.text: claim for claim in claims(Results(figures["exactly"], figures["matches"], figures["full"]))}
+    earlier = by["endgames that begin a round earlier are better"]
+    assert earlier.verdicts == {"plain endgames": HOLDS, "safe endgames": FAILS} and earlier.verdict == UNDECIDED
+    harder = by["solved at the table, endgames make a strategy harder to exploit"]
+    assert [sum(held) for held in harder.tried.values()] == [8, 16] and harder.verdicts["safe endgames"] == HOLDS
+    small = by["on small decks plain endgames make a strategy easier to exploit"]
+    assert [sum(held) for held in small.tried.values()] == [3, 5] and small.verdict == UNDECIDED
+    assert [claim.data() for claim in by.values()] == paper["claims"]
+    text = (DOCS / "sandholm_gs2.md").read_text(encoding="utf-8")
+    assert all(claim.told in text for claim in by.values())
+    # docs/papers.md says the same in words.
+    (row,) = [line for line in (DOCS / "papers.md").read_text("utf-8").splitlines() if "(sandholm_gs2.md)" in line]
+    for words in ("Safe endgames make every strategy harder to exploit", "plain ones none of Leduc, some of",
+                  "is better for plain endgames and worse for safe ones"):  # fmt: skip
+        assert words in row
 
 
 @pytest.mark.slow
@@ -52,10 +81,10 @@ def test_matches_and_the_river_at_the_table(tmp_path):
     assert [each["begin"] for each in matches] == [3, *[3] * 4, *[4] * 4]
     full = full_size(DECK, "percentile(2)", 3, 6, 30, str(tmp_path))
     assert full["endgames"] > 0 and full["hands"] == 30 and (tmp_path / "gs2-3.profile").is_dir()
-    exactly = [{"name": "a", "game": "a", "buckets": "b", "way": "no phases", "begin": 2, BEFORE: 1.0, PLAIN: 2.0,
+    exactly = [{"name": "Leduc", "game": "a", "buckets": "b", "way": "no phases", "begin": 2, BEFORE: 1.0, PLAIN: 2.0,
                 SAFE: 0.5}]  # fmt: skip
     made = Results(exactly, matches, full)
     given = list(claims(made))
-    assert [claim.held for claim in given[:2]] == [(False,), (True,)]
+    assert given[0].tried == {"plain endgames": (False,), "safe endgames": (True,)}
     sheets = page(Plan(starts=1), made, given).sheets
     assert [len(sheet.rows) for sheet in sheets] == [1, 9, 2]

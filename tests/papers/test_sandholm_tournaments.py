@@ -11,7 +11,7 @@ from kibitz.papers.sandholm_tournaments import PART, claims, gather, page, runs
 
 
 def test_a_quick_look(tmp_path):
-    plan = Plan(starts=1, iterations=40, folder=str(tmp_path))
+    plan = Plan(starts=1, quick=True, folder=str(tmp_path))
     answers = carry_out(runs(plan), 1)
     found = gather(plan, answers)
     assert {each["algorithm"]: each["states"] for each in found.solved} == {"vi-fp": 10, "pi-fp": 10}

@@ -18,7 +18,7 @@ export function chart(curves, x, label) {
   const all = curves.flatMap((curve) => curve.points.filter((p) => p[at] > 0 && p[2] > 0).map((p) => [Math.log10(p[at]), Math.log10(p[2])]));
   const made = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, class: "chart", role: "img", "aria-label": label });
   if (!all.length) {
-    made.append(svg("text", { x: WIDE / 2, y: TALL / 2, class: "axis", "text-anchor": "middle" }, "No gap was measured yet."));
+    made.append(svg("text", { x: WIDE / 2, y: TALL / 2, class: "axis", "text-anchor": "middle" }, "NashConv was not measured yet."));
     return made;
   }
   const goals = curves.map((curve) => curve.goal).filter((goal) => goal > 0).map(Math.log10);

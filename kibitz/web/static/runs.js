@@ -1,4 +1,4 @@
-// Runs: how gaps fall while they fall, and who wins what from whom.
+// Runs: how NashConv falls while it falls, and who wins what from whom.
 import { api, cardText, gameName, go, h, problem, released, signed, small } from "./dom.js";
 import { LINES, chart } from "./chart.js";
 
@@ -52,10 +52,10 @@ function paint(main, data, ids, some, x) {
   if (curves.length || !some.length) {
     panels.push(h("section", { class: "panel", "aria-label": "Convergence" }, h("div", { class: "panelhead" }, h("h2", {}, "Convergence"),
       h("span", { class: "tabs" }, ["iterations", "seconds"].map((name) => h("a", { href: address(ids, name), "data-link": true, "data-key": name, "aria-current": name === x ? "true" : null }, name)))),
-      curves.length ? chart(curves, x, `The gap of ${curves.map((curve) => curve.name).join(", ")} by ${x}`) : h("p", { class: "hint" }, "Choose a run."),
+      curves.length ? chart(curves, x, `NashConv of ${curves.map((curve) => curve.name).join(", ")} by ${x}`) : h("p", { class: "hint" }, "Choose a run."),
       h("ul", { class: "keys" }, curves.map((curve, k) => h("li", { vars: { "--c": LINES[k % LINES.length] } }, h("span", { class: "dot", "aria-hidden": "true" }), curve.name,
         h("span", { class: "hint" }, curve.last ? ` ${curve.axes[2]} ${small(curve.last.gap)} after ${curve.last.iteration.toLocaleString("en")} iterations, ${small(curve.last.seconds)} s` : "")))),
-      h("p", { class: "hint" }, "The gap is what best responses gain, all seats together: 0 at an equilibrium. The plot follows the run.")));
+      h("p", { class: "hint" }, "NashConv is what best responses gain, all seats together: 0 at an equilibrium. The plot follows the run.")));
   }
   for (const run of some) {
     if (run.kind === "crosstable") panels.push(h("section", { class: "panel", "aria-label": "Crosstable" }, crosstable(run)));
