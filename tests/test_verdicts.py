@@ -265,6 +265,23 @@ def test_exact_figures_of_a_page_are_what_its_claims_are_judged_by(page):
         assert claim["cases"][0].get("exact") == known
 
 
+@pytest.mark.parametrize("name", ["grafting_small", "grafting_holdem", "stitching_three",
+                                  "toepen_full", "sandholm_phases", "sandholm_gs2"])  # fmt: skip
+def test_figures_of_claims_stand_in_the_tables_of_their_page(name):
+    """Where the page prints what its claims compare: thresholds and what is worked out from figures are elsewhere."""
+    page = DOCS / f"{name}.md"
+    tables = page.read_text("utf-8").partition("### Claims")[0]
+    printed = {abs(float(figure)) for figure in re.findall(r"\d+\.\d+", tables.replace(",", ""))}
+    checked = 0
+    for claim in (claim for paper, _ in papers_of(page) for claim in paper["claims"]):
+        for case in [*claim.get("cases", ()), *(case for of in claim.get("variants", {}).values() for case in of)]:
+            for each in case if isinstance(case, list) else [case]:
+                figures = [abs(each[side]) for side in ("left", "right") if each[side] % 1]
+                assert all(printed & {round(x, digits) for digits in (1, 2, 3, 4)} for x in figures), claim["claim"]
+                checked += len(figures)
+    assert checked > 5
+
+
 def test_grafts_on_a_small_deck_are_judged_exactly():
     ((paper, _),) = papers_of(DOCS / "grafting_small.md")
     assert paper["verdicts"]["paper"] == {"holds": 4, "fails": 2, "undecided": 0}
