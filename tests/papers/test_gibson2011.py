@@ -22,6 +22,7 @@ from kibitz.papers.claims import WEIGHT
 from kibitz.papers.figures import Spread
 from kibitz.papers.gibson2011_runs import (
     ALL,
+    ALL_COLD,
     AS_THE_PAPER,
     BASE,
     BASES,
@@ -31,6 +32,7 @@ from kibitz.papers.gibson2011_runs import (
     HYBRID,
     PAPER_ROWS,
     PREFLOP,
+    PREFLOP_COLD,
     READINGS,
     SAMPLED,
 )
@@ -133,7 +135,7 @@ def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
 def test_every_claim_is_counted(rough, sampled):
     """Three players take a minute to be laid out: their figures are drawn here."""
     two, rng = rough[WEIGHT], np.random.default_rng(3)
-    size = {base: dict.fromkeys([*rows, *([HYBRID] if base in COARSE else [])], 1) for base, rows in two.size.items()}
+    size = {base: dict.fromkeys([*rows, HYBRID, ALL_COLD, PREFLOP_COLD], 1) for base, rows in two.size.items()}
     drawn = {base: {name: rng.random() for name in rows} for base, rows in size.items()}
     three = leduc.results(3, size, [{"earnings": drawn, "exploitability": drawn, "gap": 0.0, "games": 0}])
     found = list(gibson2011.claims((rough, three, sampled)))
