@@ -21,7 +21,7 @@ from kibitz.papers import sandholm_gs3 as gs3
 from kibitz.papers import waugh2009_holdem as waugh
 from kibitz.papers.experiment import Plan
 from kibitz.papers.runs import tuples
-from kibitz.report.provenance import command_of, outdated, portable
+from kibitz.report.provenance import command_of, outdated, portable, remarks, renewed
 
 DOCS = Path(kibitz.__file__).parents[1] / "docs"
 
@@ -110,6 +110,28 @@ def test_settings_that_have_changed_are_said():
     said = outdated({**now, name: 0.8}, now)
     assert said == f"The present code does not reproduce this page: {name} was 0.8 and is now {now[name]}."
     assert "is now gone" in outdated({"a knob": 1}, now)
+
+
+def test_a_page_of_other_settings_says_so():
+    """From the data beside it; a page whose settings the code still has says nothing."""
+    page = DOCS / "stitching_three.md"
+    data = json.loads((DOCS / "stitching_three" / "data.json").read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    (said,) = [line for line in text.splitlines() if line.startswith("The present code does not reproduce this page")]
+    assert said == " ".join(remarks(data)) and "was 0.8" in said and data["commit"] in said
+    assert renewed(text, data) == text
+    (paper,) = data["papers"]
+    now = {**data, "papers": [{**paper, "settings": dict(gibson2011_three_page.EXPERIMENT.settings)}], "commit": ""}
+    again = renewed(text, now)
+    assert "does not reproduce" not in again and renewed(again, now) == again and renewed(again, data) == text
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*/data.json")), ids=lambda page: page.parent.name)
+def test_pages_say_what_their_data_do_of_where_they_come_from(page):
+    data = json.loads(page.read_text(encoding="utf-8"))
+    text = (DOCS / data["page"]).read_text(encoding="utf-8")
+    assert f"Made by `{data['command']}`." in text and all(remark in text for remark in remarks(data))
+    assert all(word == portable(word) for word in shlex.split(data["command"]))
 
 
 def test_an_outcome_records_its_settings():
