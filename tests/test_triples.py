@@ -47,7 +47,7 @@ def every_triple(value, number, low, high, strict, top, bottom):
 
 
 def counted(board, weight=1):
-    new = kernels.Triples(*(np.zeros((169, 169, 169), np.int32) for _ in kernels.Triples._fields))
+    new = kernels.empty()
     kernels.add_boards(np.array([board], np.uint8), np.array([weight]), class_of(), new)
     found = {name: np.zeros(shape, dtype) for name, (dtype, shape) in triples_recipe().arrays.items()}
     kernels.add_up(new, *found.values())

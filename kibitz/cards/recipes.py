@@ -104,7 +104,7 @@ def triples_recipe() -> Recipe:
     pairs = 169 * 170 // 2
     arrays = {"strict": ("<i8", (169, 169, 169)), "top": ("<i8", (pairs, 169)), "bottom": ("<i8", (pairs, 169))}
     pieces = -(-Indexer([5]).size // TRIPLES)
-    return Recipe("triples", "in which order three hands end", 1, arrays, pieces, _triple_pieces, 1800.0, sums=True)
+    return Recipe("triples", "in which order three hands end", 1, arrays, pieces, _triple_pieces, 400.0, sums=True)
 
 
 _RECIPES: dict[str, Callable[[], Recipe]] = {
@@ -164,13 +164,13 @@ def _class_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
 
 
 def _triple_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
-    from kibitz.kernels.cards.three import Triples, add_boards, add_up
+    from kibitz.kernels.cards.three import add_boards, add_up, empty
 
     boards, weight, known = _boards(5), board_weights(), class_of()
 
     def fill(piece: int) -> Callable[[], None]:
         part = slice(piece * TRIPLES, (piece + 1) * TRIPLES)
-        found = Triples(*(np.zeros((169, 169, 169), np.int32) for _ in Triples._fields))
+        found = empty()
         add_boards(boards[part], weight[part], known, found)
         return lambda: add_up(found, arrays["strict"], arrays["top"], arrays["bottom"])
 

@@ -202,8 +202,15 @@ def subject_of(
 def open_triples(watch: Watch) -> None:
     """Have the table of three hands, which is made first if there is none."""
     from kibitz.cards.recipes import triples_recipe
-    from kibitz.cards.tables import opened
+    from kibitz.cards.tables import home, opened, whole
+    from kibitz.cli.watch import say
+    from kibitz.host import cores
+    from kibitz.report.text import duration
 
+    made = triples_recipe()
+    if whole(made) is None:
+        say(f"Three players need a table of how any three hands end, over all boards. It is made now, once, in about "
+            f"{duration(made.work / cores())} on {cores()} free cores, and kept in {home()}.")  # fmt: skip
     watch.phase("the table of three hands")
     opened(triples_recipe(), telling(watch))
 

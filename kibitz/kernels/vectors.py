@@ -8,7 +8,7 @@ float64, as processors have them.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
@@ -156,3 +156,60 @@ def multiply_add(typingctx, one, other, third):
         return builder.fadd(both, args[2], flags=("contract",))
 
     return one(one, other, third), codegen
+
+
+@intrinsic
+def add_pairs(typingctx, pairs, pair, third):
+    """To each number of `third`: the sum of the products of two int16, those of `pairs` with those of one `pair`. Both
+    are int32 that hold two. One instruction on x86, which the compiler does not find by itself."""
+
+    def codegen(context, builder, signature, args):
+        lanes, word, half = int(LANES), ir.IntType(32), ir.IntType(16)
+        wide = ir.VectorType(word, lanes)
+        first = builder.insert_element(ir.Constant(wide, ir.Undefined), args[1], ir.Constant(word, 0))
+        same = builder.shuffle_vector(first, ir.Constant(wide, ir.Undefined), ir.Constant(wide, None))
+        split = ir.VectorType(half, 2 * lanes)
+        one, other = builder.bitcast(args[0], split), builder.bitcast(same, split)
+        if _multiplies_pairs():
+            return builder.add(args[2], _by_instruction(builder, one, other))
+        wider = ir.VectorType(word, 2 * lanes)
+        product = builder.mul(builder.sext(one, wider), builder.sext(other, wider))
+        low, high = (_chosen(builder, product, range(side, 2 * lanes, 2)) for side in (0, 1))
+        return builder.add(args[2], builder.add(low, high))
+
+    return third(pairs, types.int32, third), codegen
+
+
+def _chosen(builder, vector, lanes):
+    """Some lanes of a vector."""
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def _multiplies_pairs():
+    """Whether there is an instruction for sums of two products. Compiled code is kept by processor."""
+    return "avx2" in binding.get_host_cpu_features() and binding.get_host_cpu_features()["avx2"]
+
+
+def _by_instruction(builder, one, other):
+    """Eight sums at a time."""
+    size, half = int(LANES), ir.VectorType(ir.IntType(16), 16)
+    function = builder.module.declare_intrinsic(
+        "llvm.x86.avx2.pmadd.wd", (), ir.FunctionType(ir.VectorType(ir.IntType(32), 8), [half, half])
+    )
+    found = [
+        builder.call(function, [_chosen(builder, each, range(at, at + 16)) for each in (one, other)])
+        for at in range(0, 2 * size, 16)
+    ]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), size), list(range(size)))
+    return builder.shuffle_vector(*found, mask)
+
+
+@intrinsic
+def lowest_bit(typingctx, word):
+    """The number of the lowest bit of a uint64 that is set; it must not be 0."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen

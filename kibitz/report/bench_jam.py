@@ -43,7 +43,7 @@ def jam_figure(seconds: float, quick: bool) -> dict[str, Any]:
             play.engine.moments(play.jams, threads)
             sweeps[str(threads)] = (time.perf_counter() - began) / SWEPT * level.count
     boards = np.array([np.random.default_rng(k).permutation(52)[:5] for k in range(5 if quick else BOARDS)], np.uint8)
-    new = three.Triples(*(np.zeros((169, 169, 169), np.int32) for _ in three.Triples._fields))
+    new = three.empty()
     three.add_boards(boards[:1], board_weights()[:1], class_of(), new)
     began = time.perf_counter()
     three.add_boards(boards, np.ones(len(boards), np.int64), class_of(), new)

@@ -18,6 +18,8 @@ SURE = 0.995
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 ACROSS = 3  # charts beside each other in a picture
 SIDE, ABOVE, GAP = 4.6, 0.4, 0.25  # inches: of a chart, of its title, between charts
+KEY = 0.5  # of the legend
+SHADES = (0.0, 0.25, 0.5, 0.75, 1.0)  # in the legend
 
 
 def title(found: PushFold, chart: Chart) -> str:
@@ -61,6 +63,21 @@ def lines(chart: Chart, plain: bool) -> list[Text]:
     return found
 
 
+def value_lines(chart: Chart) -> list[str]:
+    """What jamming brings more than folding, in the places of the chart."""
+    from kibitz.cards.holdem import classes
+    from kibitz.tournaments.ranges import grid
+
+    names = classes().names
+    return ["  " + " ".join(f"{names[k]:<3}{chart.gain[k]:+6.2f}" for k in row) for row in grid()]
+
+
+def legend(found: PushFold) -> str:
+    """What the cells mean, and whether deals were sampled."""
+    how = f"SAMPLED, {found.deals:,} deals: hands near the edge may be wrong" if found.deals else "all cards counted"
+    return f"suited hands above the pairs, offsuit below; a share is how often a mixed hand jams; {how}"
+
+
 def draw(found: PushFold, path: Path, every: bool = False) -> None:
     """Charts as a picture, or as a page if the name ends in .html."""
     from kibitz import store
@@ -85,7 +102,7 @@ def picture(found: PushFold, every: bool = False) -> Any:
     charts, names = shown(found, every), classes().names
     across = min(ACROSS, len(charts))
     down = -(-len(charts) // across)
-    wide, tall = SIDE * across, (SIDE + ABOVE) * down + ABOVE
+    wide, tall = SIDE * across, (SIDE + ABOVE) * down + ABOVE + KEY
     figure = empty_figure(wide, tall)
     figure.suptitle(heading(found), fontsize=12, y=1 - 0.1 / tall)
     for k, chart in enumerate(charts):
@@ -102,14 +119,33 @@ def picture(found: PushFold, every: bool = False) -> Any:
                 share = float(chart.jams[number])
                 axes.add_patch(_square(x, y, colour(share)))
                 tone = "white" if share >= 0.6 else "#222222" if share > 1 - SURE else "#888888"
-                axes.text(x + 0.5, y + 0.52, names[number], ha="center", va="center", fontsize=7, color=tone)
+                mixed = SURE > share > 1 - SURE
+                axes.text(x + 0.5, y + (0.36 if mixed else 0.52), names[number], ha="center", va="center", fontsize=7,
+                          color=tone)  # fmt: skip
+                if mixed:
+                    axes.text(x + 0.5, y + 0.75, f"{100 * share:.0f}%", ha="center", va="center", fontsize=5.5,
+                              color=tone)  # fmt: skip
+    _key(figure, found, wide, tall)
     return figure
 
 
-def _square(x: float, y: float, fill: str) -> Any:
+def _key(figure: Any, found: PushFold, wide: float, tall: float) -> None:
+    """What the colours mean, below the charts."""
+    axes = figure.add_axes((0, 0, 1, KEY / tall))
+    axes.set_xlim(0, wide)
+    axes.set_ylim(KEY, 0)
+    axes.axis("off")
+    for k, share in enumerate(SHADES):
+        axes.add_patch(_square(0.1 + 0.8 * k, 0.05, colour(share), 0.18))
+        word = "folds" if share == 0 else "jams" if share == 1 else f"{100 * share:.0f}%"
+        axes.text(0.33 + 0.8 * k, 0.15, word, fontsize=7, va="center")
+    axes.text(0.1, 0.38, legend(found), fontsize=7, va="center", color="#b00020" if found.deals else "#555555")
+
+
+def _square(x: float, y: float, fill: str, side: float = 1.0) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((x, y), 1, 1, facecolor=fill, edgecolor="white", linewidth=0.8)
+    return Rectangle((x, y), side, side, facecolor=fill, edgecolor="white", linewidth=0.8)
 
 
 def heading(found: PushFold) -> str:
@@ -156,6 +192,7 @@ def page(found: PushFold, every: bool = False) -> str:
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>Jam or fold</title><style>{style}</style><h1>Jam or fold</h1><p>{escape(heading(found))}</p>"
+        f"<p>{escape(legend(found))}</p>"
         f"<table class=seats><tr><th>seat</th><th>stack</th><th>{what}</th><th>with this play</th></tr>{seats}</table>"
         f"{''.join(body)}</html>\n"
     )

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from kibitz.errors import SolverError
 from kibitz.tournaments.exact import ExactHand
 from kibitz.tournaments.fictitious import POWER, Engine, FictitiousPlay
+from kibitz.tournaments.fresh import FOUND, VALUED, fresh
 from kibitz.tournaments.mdp import Induced
 from kibitz.tournaments.sampled import SampledHand
 from kibitz.tournaments.states import Level, Tournament
@@ -174,33 +175,87 @@ def _by_responses(
     return change, len(moved), over
 
 
-# The proof
+# The check
 
 
 @dataclass(frozen=True)
 class Check:
-    """What players could win more in the whole tournament, by level: the others stay with the profile."""
+    """What players could win more in the whole tournament, by level: the others stay with the profile.
+
+    Where deals are sampled, a responder is chosen on fresh deals and valued on others (`fresh.py`): `gains` are those
+    of this responder, which a best one may exceed; `above` is what it gains on the deals it was chosen on, which on
+    average is not below what the best one gains.
+    """
 
     values: Floats  # of the profile, by value
-    best: Floats  # of a best response
+    best: Floats  # of the responder
     gains: list[Floats]  # [states, seats] by level
+    above: list[Floats]
+    errors: list[Floats]  # half of a 95% interval of the gains; 0 where all cards are counted
+
+    def _worst(self) -> tuple[int, int]:
+        """(level, state and seat) where most is to be gained, by the deals that the responder was chosen on."""
+        level = max(range(len(self.above)), key=lambda k: float(self.above[k].max()))
+        return level, int(self.above[level].argmax())
 
     @property
     def epsilon(self) -> float:
-        return max(float(gain.max()) for gain in self.gains)
+        level, at = self._worst()
+        return float(self.gains[level].ravel()[at])
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95%, of the responder's gain."""
+        level, at = self._worst()
+        wide = float(self.errors[level].ravel()[at])
+        return self.epsilon - wide, self.epsilon + wide
+
+    @property
+    def highest(self) -> float:
+        return max(float(each.max()) for each in self.above)
+
+
+REPEATS, QUANTILE = 4, 3.18  # samples that a responder is valued on; of Student's distribution, 3 degrees, 97.5%
 
 
 def check(rules: Tournament, jams: list[NDArray[Any]], deals: int = 0, threads: int | None = None) -> Check:
     """The ex-post check: a best response to strategies of all levels, by policy iteration, against their own value.
-    deals: a sample to go by, where three players are not counted with all cards."""
-    own, best = rules.icm.copy(), rules.icm.copy()
+    deals: the size of samples, where three players are not counted with all cards. Samples are fresh ones."""
+    engines = [engine_of(level.players, deals) for level in rules.levels]
+    policies: list[NDArray[Any]] = []
+    own, most, above = _valued(rules, jams, [fresh(each, FOUND) for each in engines], threads, found=policies)
+    if not any(isinstance(each, SampledHand) for each in engines):
+        return Check(own, most, above, above, [np.zeros_like(each) for each in above])
+    runs = [
+        _valued(rules, jams, [fresh(each, VALUED + k) for each in engines], threads, policies) for k in range(REPEATS)
+    ]
+    gains, errors = [], []
+    for level in range(len(jams)):
+        each = np.array([run[2][level] for run in runs])
+        gains.append(each.mean(axis=0))
+        errors.append(QUANTILE * each.std(axis=0, ddof=1) / np.sqrt(REPEATS))
+    means = [np.mean([run[k] for run in runs], axis=0) for k in (0, 1)]
+    return Check(means[0], means[1], gains, above, errors)
+
+
+def _valued(
+    rules: Tournament, jams: list[NDArray[Any]], engines: list[Engine], threads: int | None,
+    policies: list[NDArray[Any]] | None = None, found: list[NDArray[Any]] | None = None,
+) -> tuple[Floats, Floats, list[Floats]]:  # fmt: skip
+    """(values of the profile, those of a responder, its gains by level). Without `policies` a best responder is found
+    and appended to `found`."""
+    own, most = rules.icm.copy(), rules.icm.copy()
     gains = []
-    for level, played in zip(rules.levels, jams, strict=True):
-        engine = engine_of(level.players, deals)
+    for k, (level, played, engine) in enumerate(zip(rules.levels, jams, engines, strict=True)):
         induced = Induced(level, engine, engine.moments(played, threads))
         now = induced.value(played, own)
         own[level.values] = now.ravel()
-        found, _ = induced.policy_iteration(played, best)
-        best[level.values] = found.ravel()
-        gains.append(found - now)
-    return Check(own, best, gains)
+        if policies is not None:
+            best = induced.value(policies[k], most)
+        else:
+            best, policy = induced.policy_iteration(played, most)
+            if found is not None:
+                found.append(policy)
+        most[level.values] = best.ravel()
+        gains.append(best - now)
+    return own, most, gains

@@ -132,6 +132,26 @@ class FictitiousPlay:
         return self.run(payoffs, 0)
 
 
+    def settle(self, payoffs: Floats, tolerance: float, clear: float) -> Played:
+        """At decisions that are seldom come to a mistake costs little, so fictitious play leaves some. Where a hand
+        loses more than `clear` by one action, given the others' ranges, it takes the other: node by node, the last ones
+        first, where that leaves nobody more to win."""
+        engine, forced = self.engine, self.forced
+        for node in reversed(range(self.jams.shape[1])):
+            worth = engine.worth(self.moments, payoffs)
+            now = gains_of(engine.hand, worth, self.jams, forced).max(axis=1)
+            met = np.maximum(engine.worth(self.moments, np.ones_like(payoffs))[:, node, JAM], 1e-12)
+            gain = (worth[:, node, JAM] - worth[:, node, FOLD]) / met
+            jams = self.jams.copy()
+            jams[:, node] = np.where(gain > clear, 1.0, np.where(gain < -clear, 0.0, jams[:, node]))
+            jams[forced] = 1.0
+            moments = engine.moments(jams, self.threads)
+            after = gains_of(engine.hand, engine.worth(moments, payoffs), jams, forced).max(axis=1)
+            good = after <= np.maximum(tolerance, now)
+            self.jams[good], self.moments[good] = jams[good], moments[good]
+        return self.run(payoffs, 0)
+
+
 def values_of(outcomes: Floats, payoffs: Floats) -> NDArray[np.float64]:
     """[states, seats]"""
     found: NDArray[np.float64] = np.einsum("sio,soi->si", outcomes, payoffs)

@@ -33,7 +33,7 @@ def check_deals(deals: int) -> None:
         raise GameError(f"{deals:,} deals are too {which}: take {FEWEST:,} to {MOST:,}")
 
 
-@lru_cache(4)
+@lru_cache(8)
 def _deals(players: int, deals: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
     """([deals, players] classes of hands, [deals, 2^players] outcomes by who is in)."""
     from kibitz.kernels.tournaments.deals import order_deals
@@ -101,22 +101,30 @@ class SampledHand:
 
     def worth(self, moments: NDArray[Any], payoffs: NDArray[Any]) -> NDArray[np.float64]:
         """[states, nodes, 2, 169]  as of `ExactHand.worth`."""
+        return np.asarray(self._sums(moments, payoffs, CHUNKS).sum(axis=1) / self.deals)
+
+    def batches(self, moments: NDArray[Any], payoffs: NDArray[Any], number: int) -> NDArray[np.float64]:
+        """[states, batches, nodes, 2, 169]  the same by batches of deals, each a sample of its own."""
+        sizes = np.diff([k * self.deals // number for k in range(number + 1)])
+        return np.asarray(self._sums(moments, payoffs, number) / sizes[:, None, None, None])
+
+    def _sums(self, moments: NDArray[Any], payoffs: NDArray[Any], chunks: int) -> NDArray[np.float64]:
         from kibitz.kernels.tournaments.deals import go_through
 
         n = self.hand.players
-        out = np.zeros((len(moments), CHUNKS, len(self.hand.nodes), 2, CLASSES))
+        out = np.zeros((len(moments), chunks, len(self.hand.nodes), 2, CLASSES))
 
         def piece(state: int, chunk: int, reach: Any, value: Any) -> None:
-            first, last = (k * self.deals // CHUNKS for k in (chunk, chunk + 1))
+            first, last = (k * self.deals // chunks for k in (chunk, chunk + 1))
             go_through(first, last, jams, self._node_of, self.classes, self.orders, paid, pairs, self._pair_of, reach,
                        value, out[state, chunk])  # fmt: skip
 
         for state in range(len(moments)):
             jams, paid = moments[state].astype(np.float64), np.ascontiguousarray(payoffs[state], np.float64)
             pairs = self._pair_values(paid)
-            self._each([(state, chunk) for chunk in range(CHUNKS)], piece,
+            self._each([(state, chunk) for chunk in range(chunks)], piece,
                        lambda: (np.zeros((n + 1, 1 << n)), np.zeros((2 << n, n))))  # fmt: skip
-        return np.asarray(out.sum(axis=1) / self.deals)
+        return out
 
     def _pair_values(self, paid: NDArray[Any]) -> NDArray[np.float64]:
         """[pairs of seats, 169, 169, seats]  what a pot of two is worth."""

@@ -13,6 +13,7 @@ from kibitz import store
 from kibitz.errors import ArtefactError, GameError, KibitzError
 from kibitz.tournaments.equilibrium import ALGORITHMS, Solution, Step, engine_of
 from kibitz.tournaments.fictitious import FictitiousPlay
+from kibitz.tournaments.fresh import epsilon_of
 from kibitz.tournaments.single import PushFold, charts_of
 from kibitz.tournaments.states import Tournament, tournament
 
@@ -75,8 +76,8 @@ def at_state(found: Solution, stacks: Sequence[Any], path: Path | None = None) -
     return PushFold(
         level.hand, tuple(float(c * unit) for c in chips), (float(rules.small * unit), float(rules.big * unit)),
         float(rules.ante * unit), prizes, charts_of(level.hand, engine, play, payoffs, level.forced[[state]]),
-        tuple(played.values[0].tolist()), tuple(before.tolist()), float(played.gains.max()),
-        int(getattr(engine, "deals", 0)), len(found.steps),
+        tuple(played.values[0].tolist()), tuple(before.tolist()),
+        epsilon_of(engine, play.jams, payoffs, level.forced[[state]]), len(found.steps),
     )  # fmt: skip
 
 

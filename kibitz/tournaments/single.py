@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.holdem import classes
-from kibitz.cards.recipes import triples_recipe
-from kibitz.cards.tables import state
 from kibitz.errors import GameError
 from kibitz.tournaments.chip_model import checked_prizes, icm
-from kibitz.tournaments.exact import ExactHand
+from kibitz.tournaments.exact import ExactHand, hold_em
 from kibitz.tournaments.fictitious import Engine, FictitiousPlay
+from kibitz.tournaments.fresh import Epsilon, epsilon_of
 from kibitz.tournaments.hand import FOLD, JAM, MOST, Hand, placed
 from kibitz.tournaments.ranges import written
 from kibitz.tournaments.sampled import DEALS, SampledHand, check_deals
@@ -34,6 +33,7 @@ Floats = NDArray[np.float64]
 SPLITS = 60  # a chip is cut into so many parts, so that two to six can share it
 ROUNDS = 60
 TOLERANCE = 2e-5  # of the first prize, or of a big blind
+CLEAR = 1e-3  # the same: a hand that loses so much by one of its actions plays the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,8 @@ class Chart:
     jammed: tuple[int, ...]
     jams: Floats  # [169]  the probability of jamming, by class of hands
     gain: Floats  # [169]  what jamming brings more than folding, if it comes to this
+    fold: Floats  # [169]  what folding brings, if it comes to this
+    chance: Floats  # [169]  how likely the seat has each hand, if it comes to this
     reach: float  # how likely it comes to this
     forced: bool  # the seat has no choice
 
@@ -70,9 +72,18 @@ class PushFold:
     charts: tuple[Chart, ...]
     values: tuple[float, ...]  # what each seat gets: of the prizes, or in big blinds won
     before: tuple[float, ...]  # by the Independent Chip Model before the hand; or nothing
-    epsilon: float  # what a seat could win more
-    deals: int  # that were sampled; 0 if all were counted
+    measured: Epsilon  # what a seat could win more
     rounds: int
+
+    @property
+    def epsilon(self) -> float:
+        """What a seat could win more; over a sample, what a responder gains that never saw the deals it is valued on."""
+        return self.measured.gain
+
+    @property
+    def deals(self) -> int:
+        """That were sampled; 0 if all were counted."""
+        return self.measured.deals
 
     @property
     def unit(self) -> str:
@@ -80,11 +91,11 @@ class PushFold:
 
 
 def pushfold(
-    stacks: Sequence[Any], blinds: Sequence[Any] = (1, 2), prizes: Sequence[Any] | None = None, ante: Any = 0, *,
+    stacks: Sequence[Any], blinds: Sequence[Any] = ("0.5", 1), prizes: Sequence[Any] | None = None, ante: Any = 0, *,
     deals: int | None = None, exact: bool = False, seed: int = 0, rounds: int = ROUNDS, threads: int | None = None,
 ) -> PushFold:  # fmt: skip
-    """Solve one hand. Two players are always done exactly, three with the table of three hands if it is there or
-    `exact` asks for it to be made; otherwise, and with more players, over a sample of deals."""
+    """Solve one hand. Two and three players are counted with all cards, unless `deals` asks for a sample; three need the
+    table of three hands, which is made on first use (some minutes, once). More go by a sample."""
     held, posts, dead = _chips(stacks, blinds, ante)
     hand = Hand(len(held))
     paid = None if prizes is None else checked_prizes(prizes)
@@ -97,14 +108,15 @@ def pushfold(
     scale = 1.0 if paid is None else paid[0]
     played = play.run(payoffs, rounds, TOLERANCE * scale)
     rounds = int(played.rounds.max())
-    played = play.tidy(payoffs, TOLERANCE * scale)
+    play.tidy(payoffs, TOLERANCE * scale)
+    played = play.settle(payoffs, TOLERANCE * scale, CLEAR * scale)
     big = float(Fraction(str(blinds[1])))
     scaled = big / posts[1]
     before = (0.0,) * hand.players if paid is None else tuple(icm(np.array(held), paid[: hand.players]).tolist())
     return PushFold(
         hand, tuple(float(chip * scaled) for chip in held), (float(posts[0] * scaled), big), float(dead * scaled), paid,
         charts_of(hand, engine, play, payoffs, forced), tuple(played.values[0].tolist()), before,
-        float(played.gains.max()), int(getattr(engine, "deals", 0)), rounds,
+        epsilon_of(engine, play.jams, payoffs, forced), rounds,
     )  # fmt: skip
 
 
@@ -114,7 +126,7 @@ def engine_for(players: int, deals: int | None = None, exact: bool = False, seed
         check_deals(deals)
     if exact and (players > 3 or deals is not None):
         raise GameError("all cards are counted for two and three players, without --deals")
-    if deals is None and (players == 2 or (players == 3 and (exact or state(triples_recipe()) == "made"))):
+    if deals is None and players <= 3:
         return ExactHand(players)
     return SampledHand(players, deals or DEALS, seed)
 
@@ -147,9 +159,12 @@ def charts_of(
     met = engine.worth(play.moments[one], np.ones_like(payoffs[one]))[0, :, JAM]
     found = []
     for k, (seat, jammed) in enumerate(hand.nodes):
-        gain = (worth[k, JAM] - worth[k, FOLD]) / np.maximum(met[k], 1e-12)
+        here = np.maximum(met[k], 1e-12)
+        gain, fold = (worth[k, JAM] - worth[k, FOLD]) / here, worth[k, FOLD] / here
         jams = play.jams[at, k].astype(np.float64)
-        found.append(Chart(seat, jammed, jams, gain, float(met[k].sum()), bool(forced[at, k])))
+        reach = float(met[k].sum())
+        chance = met[k] / reach if reach > 0 else hold_em().prior
+        found.append(Chart(seat, jammed, jams, gain, fold, chance, reach, bool(forced[at, k])))
     return tuple(found)
 
 
