@@ -66,7 +66,7 @@ def crosstable(
         else:
             rules, tree = game_and_tree(text, watch, None if game else first.infosets.columns)
             form, each = form_of_all(tree, held.values())
-        watch.phase("computing the crosstable (compiles on first use)")
+        watch.phase("computing the crosstable")
         scales = units(rules)
         chosen = _unit(unit, scales, form.spec)
         for path, profile in zip(profiles, each, strict=True):

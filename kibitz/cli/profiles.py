@@ -102,7 +102,7 @@ def evaluate(
         from kibitz.evaluate import report
 
         tree = subject_of_profile(held, text, watch, None if game else held.infosets.columns, device)
-        watch.phase("measuring (the first use compiles)")
+        watch.phase("measuring")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}
     if json:

@@ -218,13 +218,13 @@ def train(
                 names = " and ".join(name for name, value in given.items() if value)
                 raise SolverError(f"{resume} goes on with what it learns already: leave {names} out")
             blueprint = _resumed(resume, game, abstraction, memory, full, seed, base)
-        watch.phase("compiling (only the first use waits for this)")
+        watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
         if isinstance(blueprint, RowBlueprint) and shown:
             watch.phase("")
             say(sizes(blueprint))
-            watch.phase("compiling (only the first use waits for this)")
+            watch.phase("loading compiled code")
         blueprint.warm_up()
         first = blueprint.iteration
         if isinstance(blueprint, RowBlueprint) and shown and not first:
