@@ -89,13 +89,13 @@ def train(
     every: float = EVERY,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Blueprint:
-    """Train a blueprint of a game by MCCFR: a strategy in a table of a fixed size, for games of any size.
+    """Train a blueprint of a game by MCCFR: a strategy in a table of rows, for games of any size.
 
     game         a name, a game, or a file of yours; not needed with `resume`
-    iterations   stop after so many in all; seconds: after so many from now
+    iterations   stop after so many in all; seconds: after so many of training from now, without compiling
     abstraction  which decisions share a row: a name, or what kibitz.abstraction takes; of poker also buckets of hands:
                  "percentile(8)", or the folder of saved ones; default: the game's own choice
-    memory       for the table, in bytes or as "500MB"; full: what happens when it is full, "evict" or "refuse"
+    memory       that the table may grow to, in bytes or as "500MB"; full: what happens then, "evict" or "refuse"
     threads      default: all cores. Only one thread gives the same bytes every time
     base, part   a graft: only the rows of a part of the game move, elsewhere the base plays (`machine.parts`); in limit
                  poker for three a static expert of what follows some betting, as "f" or "rcf", S = seats, default: all
