@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kibitz.errors import SolverError
+from kibitz.kernels.compiling import clock
 
 
 class Counted(Protocol):
@@ -32,20 +32,22 @@ def in_blocks(
 ) -> Iterator[float]:
     """Step until `iterations` in all are done or `seconds` are over; yields the seconds that each block took.
 
+    Seconds are of work: compiling and setting up of tables do not count (`kibitz.kernels.compiling.clock`).
+
     A block takes about `length` seconds, is at most twice as many iterations as the one before (`first` at first), and
     never goes beyond bound(), the next iteration at which something is due. What is arrived at does not depend on how
     long blocks are. Whoever reads may stop reading at any time.
     """
-    began, block = time.perf_counter(), first
+    began, block = clock(), first
     while iterations is None or trained.iteration < iterations:
         last = min(trained.iteration + block, bound())
         count = max(1, (last if iterations is None else min(last, iterations)) - trained.iteration)
-        started = time.perf_counter()
+        started = clock()
         step(count)
-        spent = time.perf_counter() - started
+        spent = clock() - started
         block = max(1, min(2 * block, int(length * count / max(spent, 1e-9))))
         yield spent
-        if seconds is not None and time.perf_counter() - began >= seconds:
+        if seconds is not None and clock() - began >= seconds:
             return
 
 

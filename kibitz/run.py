@@ -10,7 +10,6 @@ import math
 import operator
 import os
 import secrets
-import time
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
@@ -31,6 +30,7 @@ from kibitz.form.sequence import normalise
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.host import cores
+from kibitz.kernels.compiling import clock
 from kibitz.loop import check_stops, in_blocks, interruptible
 from kibitz.profile import Profile
 from kibitz.progress import Look, Report, shown
@@ -74,7 +74,7 @@ def solve(
     """Compute an approximate Nash equilibrium of a game.
 
     The run stops after `iterations`, once nash_conv is at most `until`, or after `seconds`, whichever is first; without
-    any of them, after 1,000 iterations.
+    any of them, after 1,000 iterations. Seconds are of solving: compiling, at the first use, does not count.
 
     solver      "cfr+", "dcfr(alpha=1.5)", "lp", ... (see `kibitz solvers`); "auto" picks an exact one for small games
     seed        for sampling solvers; the same seed gives the same bytes
@@ -218,7 +218,7 @@ def train(
     report: Report,
 ) -> None:
     """Step a solver until a stop is reached."""
-    began = saved = time.perf_counter()
+    began = saved = clock()
     before = report.seconds
     target = 1 if solver.exact else iterations
     growth = GROWTH if until is None else GROWTH_UNTIL
@@ -231,17 +231,17 @@ def train(
         nonlocal saved, looked, upcoming
         done = target is not None and solver.iteration >= target
         due = solver.iteration >= upcoming
-        late = seconds is not None and time.perf_counter() - began >= seconds
+        late = seconds is not None and clock() - began >= seconds
         if looks and (due or done or late or stopped.is_set()) and solver.iteration > looked:
-            starts = time.perf_counter()
+            starts = clock()
             look = _look(solver, form, before + starts - began)
-            report.looking += time.perf_counter() - starts
+            report.looking += clock() - starts
             report.looks.append(look)
             looked, upcoming = solver.iteration, next_look(solver.iteration, growth, least)
             if on_look is not None:
                 on_look(look)
             done = done or (due and until is not None and look.gap <= until and solver.iteration > 0)
-        now = time.perf_counter()
+        now = clock()
         report.seconds = before + now - began
         if keeper is not None and (done or late or stopped.is_set() or now - saved >= every):
             keeper.save(solver, form, report)

@@ -6,7 +6,6 @@ kibitz.match("leduc", blueprint, "uniform")
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from kibitz.blueprints.rows import Wanted, new_blueprint
 from kibitz.blueprints.saved import load_blueprint
 from kibitz.errors import ArtefactError, Interrupted, SolverError
 from kibitz.host import cores
+from kibitz.kernels.compiling import clock
 from kibitz.loop import interruptible
 from kibitz.machine import machine_of
 from kibitz.run import beside
@@ -37,15 +37,15 @@ class Saver:
         self._tell = tell
         self._failed = False  # to save, and told of
         self._last = blueprint.meta if resumed else None  # what lies at `out`, if nobody else came
-        self.began = self.saved = time.perf_counter()
+        self.began = self.saved = clock()
         self.first = blueprint.progress()
 
     def used(self) -> float:
-        return time.perf_counter() - self.began
+        return clock() - self.began
 
     def save_if_due(self) -> None:
         """Save if the time has come; a save that fails is told of, and training goes on."""
-        started = time.perf_counter()
+        started = clock()
         if self.out is None or started - self.saved < self.every:
             return
         try:
@@ -54,7 +54,7 @@ class Saver:
             if not self._failed:
                 self._tell(f"the blueprint is not saved: {error}; training goes on")
             self._failed = True
-        self.saved = time.perf_counter()
+        self.saved = clock()
         self.every = max(self._least, (self.saved - started) / SAVING_SHARE)
 
     def save(self, path: Path) -> None:
@@ -89,13 +89,13 @@ def train(
     every: float = EVERY,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Blueprint:
-    """Train a blueprint of a game by MCCFR: a strategy in a table of a fixed size, for games of any size.
+    """Train a blueprint of a game by MCCFR: a strategy in a table of rows, for games of any size.
 
     game         a name, a game, or a file of yours; not needed with `resume`
-    iterations   stop after so many in all; seconds: after so many from now
+    iterations   stop after so many in all; seconds: after so many of training from now, without compiling
     abstraction  which decisions share a row: a name, or what kibitz.abstraction takes; of poker also buckets of hands:
                  "percentile(8)", or the folder of saved ones; default: the game's own choice
-    memory       for the table, in bytes or as "500MB"; full: what happens when it is full, "evict" or "refuse"
+    memory       that the table may grow to, in bytes or as "500MB"; full: what happens then, "evict" or "refuse"
     threads      default: all cores. Only one thread gives the same bytes every time
     base, part   a graft: only the rows of a part of the game move, elsewhere the base plays (`machine.parts`); in limit
                  poker for three a static expert of what follows some betting, as "f" or "rcf", S = seats, default: all

@@ -16,7 +16,7 @@ from kibitz import store
 from kibitz.errors import ArtefactError, KibitzError, SolverError, SpecError
 from kibitz.games.toepen.rules import NUMBERS, Toepen, deal_text, maximal_key, signature, thesis_key
 from kibitz.kernels.jit import kernel
-from kibitz.kernels.walk.hash import WINDOW, HashStore, find, find_or_add, look_up, scale
+from kibitz.kernels.walk.hash import WINDOW, find, find_or_add, look_up, scale
 from kibitz.solvers import blueprint as module
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
@@ -200,7 +200,7 @@ def test_packed_holds_the_same_rows():
 
 
 def test_scale():
-    table = HashStore(np.zeros(10, U64), np.ones((11, 8), np.float32))
+    table = table_of(32, 4)._replace(value=np.ones((11, 8), np.float32))
     scale(table, 2, 5, np.float32(0.5))
     assert table.value[:, 3].tolist() == [1, 1, 0.5, 0.5, 0.5, 1, 1, 1, 1, 1, 1]
 

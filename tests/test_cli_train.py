@@ -25,7 +25,7 @@ def test_it_says_what_came_of_it(call: Call) -> None:  # noqa: F811
     out = good(call, "train", SMALL, *FEW, "--iterations", "300", "--out", "deep/s.blueprint")
     assert out.startswith(f"{SMALL} by maximal: 300 iterations")
     assert re.search(r"decisions +[\d,]+ visited, [\d,]+ a second", out)
-    assert re.search(r"rows +[\d,]+ of 25,000 \(1\.0 MB\)", out)
+    assert re.search(r"rows +[\d,]+ in a table of 1\.0 MB, with room for 25,000", out)
     assert "kibitz train --resume deep/s.blueprint" in out
     held = Blueprint.load("deep/s.blueprint")
     assert held.iteration == 300 and held.abstraction == "maximal" and held.capacity == 25_000
@@ -39,7 +39,7 @@ def test_json_and_the_same_bytes(call: Call) -> None:  # noqa: F811
     assert one["sha256"] == two["sha256"] == Blueprint.load("two").sha256
     assert one["game"] == SMALL and one["seed"] == 3 and one["full"] == "refuse" and one["threads"] == 1
     assert one["iterations"] == 1200 and one["visited"] > 10_000 and one["visited_per_second"] > 0
-    assert 0 < one["rows"] <= one["capacity"] == 25_000 and one["bytes"] <= 1_000_032
+    assert 0 < one["rows"] <= one["capacity"] == 25_000 and one["bytes"] <= 1_000_040
     assert one["evicted"] == one["refused"] == 0
     assert one["out"] == "one" and not one["interrupted"] and one["continue"] is None
     third = data(call, "train", SMALL, *FEW, "--iterations", "1200", "--seed", "4", "--out", "three")
@@ -149,7 +149,7 @@ STOP = ("--iterations", "10", "--out", "new")
         (("--resume", "b", "--abstraction", "null", "--seconds", "1"), "--abstraction maximal, not null"),
         (("--resume", "b", "--full", "refuse", "--seconds", "1"), "--full evict, not refuse"),
         (("--resume", "b", "--seed", "1", "--seconds", "1"), "--seed 0, not 1"),
-        (("--resume", "b", "--memory", "2MB", "--seconds", "1"), "whose size stays"),
+        (("--resume", "b", "--memory", "2MB", "--seconds", "1"), "which stays"),
         (("--resume", "damaged", "--seconds", "1"), "damaged"),
     ],
 )  # fmt: skip

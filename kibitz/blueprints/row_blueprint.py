@@ -28,6 +28,7 @@ from kibitz.errors import GameError, SolverError
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.poker.rows import RowLayout, Rows, data_of, rows_from
 from kibitz.host import free_memory
+from kibitz.kernels.compiling import aside
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, Progress, walked
 
@@ -121,6 +122,10 @@ class RowBlueprint(Blueprint):
         if self.trainable and not self.wants_base:
             walked(self, self.mask(), self.base_player(), 0, 0, 1, None)  # nothing, but compiled
             scale(self.table.regret, 0, 0, np.float32(0.5))
+        if self.trainable and not self.iteration:  # memory is given to a process when it is first written to
+            with aside():
+                for array in (self.table.regret, self.table.average):
+                    array.fill(0.0)
 
     def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
         from kibitz.kernels.walk.columns import scale

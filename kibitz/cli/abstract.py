@@ -71,7 +71,7 @@ def abstract(
         definition = getattr(rules, "definition", None)
         if not hasattr(definition, "hole"):
             raise GameError(f"{game} is not poker by a definition, and `kibitz abstract` is for those only")
-        watch.phase("reading hands (compiles on first use)")
+        watch.phase("reading hands")
         made = hand_buckets(definition, abstraction, lambda what, done, of: watch.phase(f"{what}, {done:,} of {of:,}"))
         try:
             sizes = game_size(rules, made)

@@ -74,7 +74,7 @@ def show(
     check(held, shown)
     checked_bins(bins)
     with Watch(not json) as watch:
-        watch.phase("compiling (only the first use waits for this)")
+        watch.phase("loading compiled code")
         if not len(shown) and len(held) == 2:
             for made in (recipe("preflop"), histogram_recipe("preflop")):
                 _open(made, watch)
@@ -148,7 +148,7 @@ def equity(
     shown = of.parse(board)
     tabled = [needs_table(text) for text in hands]  # reads all of them before any work
     with Watch(not json) as watch:
-        watch.phase("compiling (only the first use waits for this)")
+        watch.phase("loading compiled code")
         if any(tabled):
             _open(recipe("preflop"), watch)
         found = of.equities(hands, shown, samples, seed, exact)
@@ -193,7 +193,7 @@ def build(
         began = time.perf_counter()
         try:
             with Watch(not json) as watch:
-                watch.phase(f"making {made.name} (the first use compiles)")
+                watch.phase(f"making {made.name}")
                 new = tables.build(made, threads, telling(watch), anew=anew)
         except KeyboardInterrupt:
             say("stopped; what is done is kept: the same command goes on from there")

@@ -44,7 +44,7 @@ def check(
         watch.phase(f"building the game {game}")
         subject = Subject(machine_of(game, how), seed=seed)
         for k, each in enumerate(CHECKS, 1):
-            watch.phase(f"check {k} of {len(CHECKS)} (the first use compiles)")
+            watch.phase(f"check {k} of {len(CHECKS)}")
             findings.append(run_check(each, subject))
     if json:
         print_json({"game": subject.machine.spec, "findings": [asdict(found) for found in findings]})

@@ -1,4 +1,4 @@
-"""kibitz crosstable: an exact round robin of saved profiles."""
+"""kibitz crosstable: an exact round robin of saved strategies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ NARROW = 12  # characters of a strategy's name that fit above a column
 
 
 def crosstable(
-    profiles: Annotated[list[Path], typer.Argument(metavar="PROFILE...", help="Saved profiles of one game.")],
+    profiles: Annotated[
+        list[Path], typer.Argument(metavar="PROFILE...", help="Saved profiles and blueprints of one game.")
+    ],
     game: Annotated[
         str | None,
         typer.Option("--game", metavar="GAME", help="The game. Default: the built-in one that the profiles name."),
@@ -34,7 +36,7 @@ def crosstable(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compute what profiles of one game win from one another: exactly, over all seats.
+    """Compute what strategies of one game win from one another: exactly, over all seats.
 
     An entry is what the row wins from the column per hand, averaged over the seats; with more than two players the
     column sits in all other seats. Below: the average over the field in all seat orders, wins and losses,
@@ -43,30 +45,30 @@ def crosstable(
     \b
     Examples:
       kibitz crosstable base.profile dynamic.profile static.profile
+      kibitz crosstable leduc.profile leduc.blueprint
       kibitz crosstable runs/*.profile --unit millibets --plot field.png
       kibitz crosstable fox.profile hen.profile --game fox.py:FoxAndHen --json
     """
-    from kibitz.profile import Profile
-    from kibitz.recall import recalled
     from kibitz.report.plot import ENDINGS
 
     check_file(plot, "--plot", ENDINGS)
-    held = {name: Profile.load(path) for name, path in zip(named(profiles), profiles, strict=True)}
+    held = {name: read(path, game) for name, path in zip(named(profiles), profiles, strict=True)}
     first = next(iter(held.values()))
-    text = game or recalled(first.game, profiles[0], f"--game {quoted(first.game)}")
+    text = game or _game_of(first, profiles[0])
     with Watch(not json) as watch:
         from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play
         from kibitz.evaluate.crosstable import form_of_all, units
 
-        if any(profile.infosets.compact is not None for profile in held.values()):
+        infosets = [getattr(strategy, "infosets", None) for strategy in held.values()]  # a blueprint has none
+        if any(of is None or of.compact is not None for of in infosets):
             watch.phase(f"building the game {text}")
             rules = rules_of(text)
             form, each = form_of_all(rules, held.values())
         else:
             rules, tree = game_and_tree(text, watch, None if game else first.infosets.columns)
             form, each = form_of_all(tree, held.values())
-        watch.phase("computing the crosstable (compiles on first use)")
+        watch.phase("computing the crosstable")
         scales = units(rules)
         chosen = _unit(unit, scales, form.spec)
         for path, profile in zip(profiles, each, strict=True):
@@ -83,12 +85,34 @@ def crosstable(
         _print(table, chosen, scales)
 
 
+def read(path: Path, game: str | None) -> Any:
+    """A saved strategy: a profile or a blueprint."""
+    from kibitz.cli.sampled import is_blueprint
+    from kibitz.profile import Profile
+
+    if not is_blueprint(path):
+        return Profile.load(path)
+    from kibitz.blueprints.saved import load_blueprint
+
+    return load_blueprint(path, compact=True, game=game)
+
+
+def _game_of(strategy: Any, path: Path) -> str:
+    """The game that a strategy names, if it may be called again."""
+    from kibitz.profile import Profile
+    from kibitz.recall import recalled
+
+    if not isinstance(strategy, Profile):
+        return str(strategy.machine.spec)  # checked when it was read
+    return recalled(strategy.game, path, f"--game {quoted(strategy.game)}")
+
+
 def named(paths: list[Path]) -> list[str]:
     """A short name for each path; the whole path where short ones would be the same."""
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         raise ArtefactError(f"{twice} is given twice; name each profile once")
-    short = [path.name.removesuffix(".profile") or str(path) for path in paths]
+    short = [path.name.removesuffix(".profile").removesuffix(".blueprint") or str(path) for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 

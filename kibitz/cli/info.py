@@ -56,7 +56,7 @@ def info(
         tree = subject_of(game, watch)
         seconds = time.perf_counter() - began
         if isinstance(tree, Tree):
-            watch.phase("building the sequence form (compiles on first use)")
+            watch.phase("building the sequence form")
             data = facts(tree, form_of(tree), seconds)
         else:
             data = {**tree.facts(), "layout": {"seconds": seconds}}

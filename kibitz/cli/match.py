@@ -102,7 +102,7 @@ def match(
         agents = [agent(name, machine) for name in players]
         thinks = any(getattr(a, "player", None) is None for a in agents) or not machine.compiled
         count = deals if deals is not None else THINKING_DEALS if thinks else COMPILED_DEALS
-        watch.phase("playing (the first use compiles)")
+        watch.phase("playing")
         if gain:
             _gain(agents, count, seed, json, watch)
             return

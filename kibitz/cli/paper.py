@@ -194,7 +194,7 @@ def paper(
     outcomes, written = [], []
     shelves = {each: Shelf(place / "runs", again) for each, place in places.items()}
     with Watch(not json) as watch:
-        watch.phase("compiling (only the first use waits for this)")
+        watch.phase("loading compiled code")
         from kibitz.report.paper import as_data, write, write_page
 
         for each in names:

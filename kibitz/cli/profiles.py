@@ -49,8 +49,8 @@ def evaluate(
         bool,
         typer.Option(
             "--whole",
-            help="A poker profile within buckets: measure it in the whole game, board by board. It goes on where it "
-            "was stopped.",
+            help="A poker profile or blueprint within buckets: measure it in the whole game, board by board. It goes "
+            "on where it was stopped.",
         ),
     ] = False,
     value: Annotated[
@@ -67,8 +67,9 @@ def evaluate(
     game, where best responses see every card. That takes two cores a night for limit hold'em, and
     with --device gpu minutes.
 
-    A blueprint of a game that is too large for that is sampled: its value in self-play, and what a responder wins
-    that learned against it, which is a lower bound on exploitability.
+    A blueprint is measured exactly as well where its game can be laid out, and with --whole if it is poker within
+    buckets. Otherwise it is sampled: its value in self-play, and what a responder wins that learned against it, which
+    is a lower bound on exploitability.
 
     \b
     Examples:
@@ -82,27 +83,26 @@ def evaluate(
 
         evaluate_whole(profile, game, device, json, value)
         return
-    from kibitz.cli.sampled import as_profile, evaluate_sampled, is_blueprint
+    from kibitz.cli.sampled import evaluate_sampled, exactly, is_blueprint
     from kibitz.profile import Profile
     from kibitz.recall import recalled
 
-    if is_blueprint(profile):
-        with Watch(not json) as watch:
-            blueprint, found = as_profile(profile, game, watch)
-            if found is None:
-                evaluate_sampled(blueprint, profile, seconds, local, json, watch)
-                return
-        if local is not None:
-            raise SolverError("this game is measured exactly: leave --local out")
-        held, game = found, game or blueprint.machine.spec
-    else:
-        held = Profile.load(profile)
-    text = game or recalled(held.game, profile, f"--game {quoted(held.game)}")
     with Watch(not json) as watch:
+        tree: Any
+        if is_blueprint(profile):
+            blueprint, found = exactly(profile, game, watch)
+            if isinstance(found, str):
+                evaluate_sampled(blueprint, profile, seconds, local, json, watch, found)
+                return
+            if local is not None:
+                raise SolverError("this game is measured exactly: leave --local out")
+            tree, held = found
+        else:
+            held = Profile.load(profile)
+            text = game or recalled(held.game, profile, f"--game {quoted(held.game)}")
+            tree = subject_of_profile(held, text, watch, None if game else held.infosets.columns, device)
+        watch.phase("measuring")
         from kibitz.evaluate import report
-
-        tree = subject_of_profile(held, text, watch, None if game else held.infosets.columns, device)
-        watch.phase("measuring (the first use compiles)")
 
         data = {"profile": str(profile), "game": tree.spec, "sha256": held.sha256, **report(tree, held)}
     if json:

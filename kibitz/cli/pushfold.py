@@ -128,7 +128,7 @@ def pushfold(
         parse_items(compare)  # before the work
     held = [each.strip() for each in stacks.split(",")]
     with Watch(not json) as watch:
-        watch.phase("jam or fold (compiles on first use)")
+        watch.phase("jam or fold")
         if tournament is not None:
             from kibitz.tournaments.saved import at_state, load
 

@@ -11,6 +11,8 @@ from kibitz.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.evaluate.sampled import Decision, Sample
+    from kibitz.form.protocol import Form
+    from kibitz.play.lower_bound import LowerBound
     from kibitz.profile import Profile
     from kibitz.solvers.blueprint import Blueprint
 
@@ -39,6 +41,20 @@ def as_profile(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, P
     return held, blueprint_profile(held, tree_of(held.game))
 
 
+def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tuple[Form, Profile] | str]:
+    """A saved blueprint, and what it plays on a form of its game; in words why, if there is none that fits."""
+    from kibitz.blueprints.exact import laid_out
+    from kibitz.blueprints.saved import load_blueprint
+
+    watch.phase(f"reading {path}")
+    held = load_blueprint(path, compact=True, game=game)
+    watch.phase(f"building the game {held.machine.spec}")
+    try:
+        return held, laid_out(held)
+    except GameError as error:
+        return held, str(error)
+
+
 def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> Sample:
     from kibitz.evaluate.sampled import self_play
     from kibitz.play.agents import blueprint_agent
@@ -47,8 +63,13 @@ def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> 
     return self_play(held.machine, blueprint_agent(held, held.machine, str(path)).strategy, deals)
 
 
-def evaluate_sampled(held: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch) -> None:
-    """The value of each seat in self-play, and what a trained responder wins: a lower bound on exploitability."""
+def evaluate_sampled(
+    held: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch, why: str
+) -> None:
+    """The value of each seat in self-play, and what a trained responder wins: a lower bound on exploitability.
+
+    why: it is not measured exactly.
+    """
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
 
@@ -64,10 +85,11 @@ def evaluate_sampled(held: Blueprint, path: Path, seconds: float, local: int | N
         near = local_bound(blueprint_agent(held, held.machine, str(path)), deals=local)
     value = [score.data() for score in sample.value]
     data = {
-        "blueprint": str(path), "game": held.machine.spec, "sha256": held.sha256, "sampled": True,
+        "blueprint": str(path), "game": held.machine.spec, "sha256": held.sha256, "sampled": True, "why": why,
         "deals": sample.deals, "value": value,
-        "exploitability_at_least": {**bound.result.scores[0].data(), "responder": bound.abstraction,
-                                    "iterations": bound.iterations, "seconds": seconds},
+        "exploitability_at_least": bound.least,
+        "responder": {**bound.result.scores[0].data(), "abstraction": bound.abstraction,
+                      "iterations": bound.iterations, "seconds": seconds},
         **({} if near is None else {"local_best_response": {**near.scores[0].data(), "deals": near.deals}}),
     }  # fmt: skip
     watch.phase("")
@@ -76,23 +98,32 @@ def evaluate_sampled(held: Blueprint, path: Path, seconds: float, local: int | N
         return
     from kibitz.report.text import pairs, plain
 
-    low, high = bound.result.interval
     rows = [
         (f"value of seat {seat}", f"{score.mean:+.4f}  (95%: {score.interval[0]:+.4f} to {score.interval[1]:+.4f})")
         for seat, score in enumerate(sample.value)
     ]
     rows += [
         ("self-play", f"{sample.deals:,} deals"),
-        ("exploitability", f"at least {bound.result.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"),
-        ("", f"that is what a responder wins that learned against it for {seconds:g} s ({bound.abstraction}, "
-             f"{bound.iterations:,} iterations); a longer one may win more"),
+        ("exploitability", at_least(bound)),
+        ("", f"by a responder that learned against it for {seconds:g} s ({bound.abstraction}, {bound.iterations:,} "
+             "iterations); a longer one may win more"),
     ]  # fmt: skip
     if near is not None:
         low, high = near.interval
         wins = f"wins {near.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}) in {near.deals:,} deals"
         rows.append(("local best response", wins))
+    rows.append(("sampled", plain(why)))
     console().print(plain(repr(held)), markup=False)
     console().print(pairs(rows))
+
+
+def at_least(bound: LowerBound) -> str:
+    """A lower bound in words; a responder that found nothing says so."""
+    low, high = bound.result.interval
+    mean = bound.result.mean
+    if bound.least > 0.0:
+        return f"at least {bound.least:.4f}: the responder wins {mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"
+    return f"at least 0: the responder found no gain ({mean:+.4f} \u00b1 {high - mean:.4f})"
 
 
 def show_sampled(

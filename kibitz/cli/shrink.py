@@ -69,7 +69,7 @@ def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Wa
     from kibitz.abstractions import gameshrink
     from kibitz.abstractions.signals import Cards
 
-    watch.phase("shrinking (compiles on first use)")
+    watch.phase("shrinking")
     began = time.perf_counter()
     cards = Cards.of(form.definition)
     shrunk = gameshrink.shrink(cards, reading, threshold)

@@ -311,7 +311,7 @@ def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = Non
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
-    watch.phase("compiling (only the first use waits for this)")
+    watch.phase("loading compiled code")
     if run.samples(solver):
         run.solve_through("poker(file=kuhn)", solver, iterations=2, abstraction="percentile(2)")
         return solver
@@ -325,7 +325,7 @@ def chosen(tree: Tree | CompactForm, watch: Watch) -> str:
     from kibitz.run import form_for
     from kibitz.solvers import Task, make
 
-    watch.phase("building the sequence form (compiles on first use)")
+    watch.phase("building the sequence form")
     return make("auto", Task(None, form_for(tree))).spec
 
 

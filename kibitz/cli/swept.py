@@ -1,4 +1,4 @@
-"""kibitz evaluate --whole: what a profile within buckets is worth in the whole game, board by board."""
+"""kibitz evaluate --whole: what a strategy within buckets is worth in the whole game, board by board."""
 
 from __future__ import annotations
 
@@ -12,26 +12,33 @@ from kibitz.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.cards.tables import Recipe, Tell
+    from kibitz.solvers.blueprint import Blueprint
 
 
 def evaluate_whole(path: Path, game: str | None, device: str, json: bool, value: bool = False) -> None:
     """Best responses over all boards, and the value if it is asked for; stopped, it goes on from the flops that are
     done."""
+    from kibitz.cli.sampled import is_blueprint
     from kibitz.form.bucket.device import Device
     from kibitz.profile import Profile
     from kibitz.recall import recalled
     from kibitz.sweep.profiles import PLAIN, exploited, won
 
     Device(device)  # a GPU that is missing is said before anything is worked out
-    player: Profile | str = str(path)
+    player: Profile | Blueprint | str = str(path)
     if str(path) in PLAIN:
         if game is None:
             raise GameError(f"{path} is played in any game: say which, such as --game holdem.limit.2p")
         text = game
+    elif is_blueprint(path):
+        from kibitz.blueprints.saved import load_blueprint
+
+        player = load_blueprint(path, compact=True, game=game)
+        text = player.machine.spec
     else:
         player = Profile.load(path)
         text = game or recalled(player.game, path, f"--game {quoted(player.game)}")
-    rules: Any = rules_of(text)
+    rules: Any = player.game if not isinstance(player, Profile | str) else rules_of(text)
     with Watch(not json) as watch:
         best = exploited(rules, player, flops_told(watch), device)
         worth = won(rules, player, flops_told(watch), device) if value else None

@@ -91,7 +91,7 @@ def tournament(
         with Watch(not json) as watch:
             if wanted.players >= 3 and deals is None:
                 open_triples(watch)
-            watch.phase("solving (compiles on first use)")
+            watch.phase("solving")
             found = solve(wanted, algorithm, until, deals=deals or 0, start=start, on_step=keep,
                           on_round=round_by_round, threads=threads)  # fmt: skip
             if out is not None:

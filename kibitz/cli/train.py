@@ -50,7 +50,8 @@ def train(
         typer.Option("--out", metavar="DIR", help="Save the blueprint here, such as leduc.blueprint."),
     ] = None,
     seconds: Annotated[
-        float | None, number("--seconds", metavar="S", help="Stop after so many seconds from now.")
+        float | None,
+        number("--seconds", metavar="S", help="Stop after so many seconds of training from now; compiling is extra."),
     ] = None,
     iterations: Annotated[
         int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
@@ -142,7 +143,7 @@ def train(
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help=f"Memory for the table of rows, set aside at once: 500MB, 2GB. Default: {MEMORY}.",
+            help=f"Memory that the table of rows may grow to: 500MB, 2GB. Default: {MEMORY}.",
         ),
     ] = None,
     full: Annotated[
@@ -178,7 +179,7 @@ def train(
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
 ) -> None:
-    """Train a blueprint by Monte Carlo CFR: a strategy in a table of a fixed size, for games of any size.
+    """Train a blueprint by Monte Carlo CFR: a strategy in a table of rows, for games of any size.
 
     Games with compiled rules (toepen, poker) are sampled by these; other games on their tree, or, where that does not
     fit into memory, by their rules in Python, slowly. The blueprint at --out is saved from time to time and at the
@@ -218,13 +219,13 @@ def train(
                 names = " and ".join(name for name, value in given.items() if value)
                 raise SolverError(f"{resume} goes on with what it learns already: leave {names} out")
             blueprint = _resumed(resume, game, abstraction, memory, full, seed, base)
-        watch.phase("compiling (only the first use waits for this)")
+        watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
         if isinstance(blueprint, RowBlueprint) and shown:
             watch.phase("")
             say(sizes(blueprint))
-            watch.phase("compiling (only the first use waits for this)")
+            watch.phase("loading compiled code")
         blueprint.warm_up()
         first = blueprint.iteration
         if isinstance(blueprint, RowBlueprint) and shown and not first:
@@ -319,7 +320,7 @@ def tried(blueprint: RowBlueprint, order: Order) -> str:
     now = blueprint.progress()
     rate = now.visited / max(now.seconds, 1e-9)
     threads = "1 thread" if order.threads == 1 else f"{order.threads} threads"
-    return f"  about {rate:,.0f} decisions a second on {threads}, and more once memory has been touched"
+    return f"  about {rate:,.0f} decisions a second on {threads}"
 
 
 def _new(game: str | None, wanted: Wanted, strength: Path | None, base: Path | None) -> Blueprint:
@@ -360,7 +361,7 @@ def _resumed(
         if isinstance(held, RowBlueprint):
             raise ArtefactError(f"{path} has rows by place, whose size follows from its buckets: leave --memory out")
         if rows_in(bytes_of(memory), held.machine.actions) != held.capacity:
-            raise ArtefactError(f"{path} has a table of {held.capacity:,} rows, whose size stays: leave --memory out")
+            raise ArtefactError(f"{path} has a table of up to {held.capacity:,} rows, which stays: leave --memory out")
     return held
 
 
@@ -460,11 +461,12 @@ def _print(order: Order, blueprint: Blueprint, stopped: bool, first: int) -> Non
         markup=False,
     )
     rate = now.visited / now.seconds if now.seconds > 0 else 0.0
-    rows = f"{now.rows:,} of {blueprint.capacity:,} ({size(blueprint.nbytes)})"
+    rows = f"{now.rows:,} in a table of {size(blueprint.nbytes)}, with room for {blueprint.capacity:,}"
     rows += f"; {now.evicted:,} gave way to others" if now.evicted else ""
     rows += f"; new ones were refused {now.refused:,} times" if now.refused else ""
     out.print(pairs([
-        ("decisions", f"{now.visited:,} visited, {rate:,.0f} a second"), ("rows", rows), ("blueprint", str(order.out)),
+        ("decisions", f"{now.visited:,} visited, {rate:,.0f} a second (without compiling and setting up tables)"),
+        ("rows", rows), ("blueprint", str(order.out)),
     ]))  # fmt: skip
     if now.iteration == first:
         typer.echo("It was there already: --iterations or --seconds take it further.")

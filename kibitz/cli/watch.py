@@ -12,6 +12,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from kibitz.kernels.compiling import announced_by, compiling
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
@@ -40,7 +42,7 @@ class Watch:
 
     At a terminal that is one line that changes. Elsewhere (a file, a pipe) it is a plain line now and then: the first
     after some seconds, the next ones at growing distances. KIBITZ_PROGRESS=SECONDS in the environment says when the
-    first comes; 0 is never.
+    first comes; 0 is never. While code is compiled the line says so, and nobody else does.
     """
 
     def __init__(self, wanted: bool = True) -> None:
@@ -54,8 +56,10 @@ class Watch:
         self._phase = self._text = ""
         self._run: tuple[Report, float, float] | None = None  # with the time and seconds used at its start
         self._first: tuple[int, float] | None = None  # iteration and time at which the run was first seen
+        self._silence = announced_by(lambda line: None)
 
     def __enter__(self) -> Watch:
+        self._silence.__enter__()
         if self.shown:
             self._thread = threading.Thread(target=self._appear if self._at_terminal else self._tell, daemon=True)
             try:
@@ -66,6 +70,7 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._ended.set()
+        self._silence.__exit__(kind, error, at)
         with self._lock:
             self.shown = False
             if self._live is not None:
@@ -142,6 +147,11 @@ class Watch:
 
     def _state(self) -> tuple[str, float | None]:
         """(what to say, share of the time that is over if that can be told)."""
+        if compiling():
+            return f"compiling, at the first use only: {self._phase or self._text}", None
+        return self._work()
+
+    def _work(self) -> tuple[str, float | None]:
         from kibitz.report.text import duration
         from kibitz.report.text import gap as gap_text
 

@@ -1,4 +1,7 @@
-"""What a profile is worth: exact values and best responses in the real game."""
+"""What a strategy is worth: exact values and best responses in the real game.
+
+A strategy is a profile or a blueprint; of a blueprint what it plays is laid out first, infoset by infoset.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.abstractions.compact import form_of_profile
+from kibitz.blueprints.exact import laid_out
 from kibitz.errors import GameError
 from kibitz.form.choice import form_for
 from kibitz.form.protocol import Form, Measure
 from kibitz.games import Game
 from kibitz.profile import Profile
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.tree import Tree
 
 __all__ = ["BestResponse", "Measure", "best_response", "exploitability", "measure", "nash_conv", "value"]
+
+Strategy = Profile | Blueprint
 
 Floats = NDArray[np.float64]
 
@@ -27,10 +34,15 @@ class BestResponse(NamedTuple):
     profile: Profile
 
 
-def _form(game: Game | Tree | Form | str, profile: Profile, device: str = "cpu") -> Form:
-    """The form of a game that a profile was made on: a game may have several."""
-    within = form_of_profile(game, profile, device)
-    return form_for(game, of_tree=profile.infosets.compact is None) if within is None else within
+def on_form(game: Game | Tree | Form | str, strategy: Strategy) -> tuple[Form, Profile]:
+    """(the form of a game that a strategy is measured on, the strategy as a profile): a game may have several forms."""
+    if isinstance(strategy, Blueprint):
+        return laid_out(strategy, game)
+    if not isinstance(strategy, Profile):
+        raise GameError(f"give a profile or a blueprint (kibitz.load reads saved ones), not {type(strategy).__name__}")
+    within = form_of_profile(game, strategy)
+    form = form_for(game, of_tree=strategy.infosets.compact is None) if within is None else within
+    return form, strategy
 
 
 def probabilities_of(form: Form, profile: Profile) -> Floats:
@@ -52,38 +64,39 @@ def measure(form: Form, probabilities: Floats) -> Measure:
     return form.measure(probabilities)
 
 
-def value(game: Game | Tree | Form | str, profile: Profile) -> Floats:
-    """Expected utility of each seat when all play the profile."""
-    form = _form(game, profile)
+def value(game: Game | Tree | Form | str, profile: Strategy) -> Floats:
+    """Expected utility of each seat when all play the profile, or the blueprint."""
+    form, profile = on_form(game, profile)
     return form.value(probabilities_of(form, profile))
 
 
-def best_response(game: Game | Tree | Form | str, profile: Profile, seat: int) -> BestResponse:
+def best_response(game: Game | Tree | Form | str, profile: Strategy, seat: int) -> BestResponse:
     """The most that `seat` can get while the others play the profile, and a strategy that gets it.
 
     Where nothing distinguishes actions (the others never let play come there) the first one is taken.
     """
-    form = _form(game, profile)
+    form, profile = on_form(game, profile)
     if not 0 <= seat < form.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {form.seats - 1}")
     best, probabilities = form.best_response(seat, probabilities_of(form, profile))
     return BestResponse(best, profile.replaced(probabilities, solver=f"br(seat={seat})"))
 
 
-def nash_conv(game: Game | Tree | Form | str, profile: Profile) -> float:
-    """The sum over seats of what a best response gains: 0 exactly at an equilibrium."""
-    form = _form(game, profile)
+def nash_conv(game: Game | Tree | Form | str, profile: Strategy) -> float:
+    """The sum over seats of what a best response gains: 0 exactly at an equilibrium. Also of a blueprint."""
+    form, profile = on_form(game, profile)
     return measure(form, probabilities_of(form, profile)).nash_conv
 
 
-def exploitability(game: Game | Tree | Form | str, profile: Profile) -> float:
-    """NashConv / players: what a best response gains, on average over the seats."""
-    return nash_conv(game, profile) / profile.seats
+def exploitability(game: Game | Tree | Form | str, profile: Strategy) -> float:
+    """NashConv / players: what a best response gains, on average over the seats. Also of a blueprint."""
+    form, profile = on_form(game, profile)
+    return nash_conv(form, profile) / profile.seats
 
 
-def report(game: Game | Tree | Form | str, profile: Profile) -> dict[str, Any]:
+def report(game: Game | Tree | Form | str, profile: Strategy) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
-    form = _form(game, profile)
+    form, profile = on_form(game, profile)
     found = measure(form, probabilities_of(form, profile))
     return {
         "value": found.value.tolist(),

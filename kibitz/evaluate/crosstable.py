@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 
 from kibitz import html
 from kibitz.abstractions.compact import on_tree
+from kibitz.blueprints.exact import laid_out
 from kibitz.errors import GameError
-from kibitz.evaluate import measure, probabilities_of
+from kibitz.evaluate import Strategy, measure, probabilities_of
 from kibitz.form.choice import compact_form, needs_tree
 from kibitz.form.protocol import Form
 from kibitz.form.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.profile import Profile
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.tree import Tree, tree_of
 
 __all__ = ["Crosstable", "Seatings", "crosstable", "mix", "units"]
@@ -164,13 +166,25 @@ class Crosstable:
         }
 
 
-def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Profile]) -> tuple[Form, list[Profile]]:
+def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) -> tuple[Form, list[Profile]]:
     """A form that all strategies can be measured on, and the strategies on it.
 
     Poker has two. Profiles of the poker form alone stay there; beside one of the tree they are laid out on the tree,
-    which loses nothing: it is the other way that would.
+    which loses nothing: it is the other way that would. What blueprints play is laid out on the tree, or on a poker
+    form where the tree is too large.
     """
-    given = list(strategies)
+    every = list(strategies)
+    laid = {id(each): laid_out(each, game) for each in every if isinstance(each, Blueprint)}
+    given = [each if isinstance(each, Profile) else laid[id(each)][1] for each in every]
+    poker = next((form for form, profile in laid.values() if profile.infosets.compact is not None), None)
+    if poker is not None:
+        for profile in given:
+            if not poker.infosets.same_shape(profile.infosets):
+                raise GameError(
+                    f"{poker.spec} is too large for its tree, where blueprints and profiles are compared exactly: play "
+                    "them against each other by `kibitz match`"
+                )
+        return poker, given
     if not isinstance(game, Tree | str) and isinstance(game, Form):
         return game, given
     rules = None if isinstance(game, Tree) else make_game(game)
@@ -189,8 +203,9 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Profile]) -
     return form_of(tree), [on_tree(tree, profile, rules) for profile in given]
 
 
-def crosstable(game: Game | Tree | Form | str, strategies: Mapping[str, Profile]) -> Crosstable:
-    """Play every strategy against every other, exactly, on the form that they were made on (`form_of_all`).
+def crosstable(game: Game | Tree | Form | str, strategies: Mapping[str, Strategy]) -> Crosstable:
+    """Play every strategy, a profile or a blueprint, against every other: exactly, on the form that they were made on
+    (`form_of_all`).
 
     matrix  two players: 1/2 (u_0(row, column) + u_1(column, row)). More: the row in one seat against the column in all
             the others, averaged over the seats.

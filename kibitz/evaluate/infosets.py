@@ -5,26 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.blueprints.exact import laid_out
 from kibitz.errors import GameError
-from kibitz.evaluate import probabilities_of
+from kibitz.evaluate import Strategy, probabilities_of
 from kibitz.form.choice import compact_form, needs_tree
 from kibitz.form.protocol import Form, InfosetValues, over
 from kibitz.form.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.protocol import TERMINAL
-from kibitz.profile import Profile
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.tree import Tree, tree_of
 
 Floats = NDArray[np.float64]
 
 
-def infoset_values(game: Game | Tree | Form | str, profile: Profile) -> InfosetValues:
+def infoset_values(game: Game | Tree | Form | str, profile: Strategy) -> InfosetValues:
     """The probability of coming to each infoset, and the expected value of each action there.
 
     Values are given that the infoset is reached. Where only the seat's own play avoids it they are those of the seat
     that comes there against its habit.
     """
+    if isinstance(profile, Blueprint):
+        form, profile = laid_out(profile, game)
+        game = game if form.compact is None else form
     if not isinstance(game, str | Tree) and isinstance(game, Form):
         if game.compact is None:
             raise GameError("a form does not know its tree: give the game itself")

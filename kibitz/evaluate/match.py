@@ -15,7 +15,6 @@ threads, in games with a compiled machine; those that think or learn play one ha
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from kibitz.games.machine import GOLDEN, WORD, Hand, Machine, mix
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.games.views import View, view_of
 from kibitz.host import cores
+from kibitz.kernels.compiling import clock
 from kibitz.machine import machine_of
 
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
@@ -150,7 +150,7 @@ def match(
         raise GameError(f"until={until:g}: the half of an interval's width is above 0")
     threads = threads or cores()
     seatings = seatings_of(machine.players)
-    tally, began, stopped, looks = Tally(seatings), time.perf_counter(), "done", 0
+    tally, began, stopped, looks = Tally(seatings), clock(), "done", 0
     compiled = [getattr(agent, "player", None) for agent in players]
     machine = _met_on(machine, players)
     alike = _alike(compiled)
@@ -180,7 +180,7 @@ def match(
     return Result(
         tuple(agent.name for agent in players), tuple(tally.score(p) for p in everyone),
         tuple(tuple(tally.by_seat(p, seat) for seat in everyone) for p in everyone), tally.edge(), tally.deals,
-        len(seatings), time.perf_counter() - began, stopped,
+        len(seatings), clock() - began, stopped,
     )  # fmt: skip
 
 

@@ -48,6 +48,16 @@ def _fetch_add(typingctx, array, index, amount):
     return types.int64(array, types.int64, types.int64), codegen
 
 
+def _fetch_add_slowly(array, index, amount):
+    """What `_fetch_add` does, for one thread."""
+    before = array[index]
+    array[index] += amount
+    return before
+
+
+_fetch_add.slow_twin = _fetch_add_slowly
+
+
 @intrinsic
 def _read(typingctx, array, index):
     """Atomically read array[index] (a plain read could be hoisted out of the waiting loop)."""

@@ -24,6 +24,7 @@ import numba
 import numpy as np
 
 from kibitz.kernels.cache import enable
+from kibitz.kernels.compiling import listen
 
 # Numba lets signed indices count from the end, which costs a comparison at each access; unsigned ones do not.
 # Inner loops therefore count in uint64, and these are the steps that keep the sums unsigned.
@@ -32,6 +33,7 @@ U64 = np.uint64
 
 # At exit Python would search Numba's million objects for cycles: a fifth of a second for nothing.
 atexit.register(gc.freeze)
+listen()
 
 # Numba counts references to arrays: an atomic operation or two wherever an array of a tuple is named, which is most of
 # the time of short loops, on x86 above all. Kernels are compiled without (`_nrt`), so they cannot make arrays: they are

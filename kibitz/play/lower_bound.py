@@ -8,7 +8,6 @@ interval. A small bound may mean a good strategy or a poor responder; a large on
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from kibitz.blueprints.rows import Wanted, new_blueprint
 from kibitz.errors import SolverError
 from kibitz.evaluate.match import Result, match
 from kibitz.host import cores
+from kibitz.kernels.compiling import clock
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.compiled import Compiled
 from kibitz.solvers.blueprint import Blueprint, walked
@@ -32,10 +32,16 @@ BLOCK = 500  # iterations between looks at the clock
 class LowerBound:
     """What a responder wins from a strategy."""
 
-    result: Result  # of the responder against the strategy: mean and interval are the bound
+    result: Result  # of the responder against the strategy
     abstraction: str  # of the responder
     iterations: int  # it was trained for
     rows: int
+
+    @property
+    def least(self) -> float:
+        """What the strategy's exploitability is at least, with 95% confidence: the lower end of the interval of what
+        the responder wins, and never below 0, which holds of every strategy."""
+        return max(0.0, self.result.interval[0])
 
 
 def respond(
@@ -61,7 +67,7 @@ def respond(
         raise SolverError("the uniform player needs no responder: measure it by a match")
     name = target.machine.default if abstraction is None else abstraction
     made = new_blueprint(target.machine, Wanted(name, memory, seed))
-    began, mask = time.perf_counter(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
+    began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
     threads = cores() if isinstance(made, RowBlueprint) else 1
     made.warm_up()
     with ThreadPoolExecutor(threads) as pool:
@@ -72,9 +78,9 @@ def respond(
             made.iteration = last
             if on_block is not None:
                 on_block(last)
-            if seconds is not None and time.perf_counter() - began >= seconds:
+            if seconds is not None and clock() - began >= seconds:
                 break
-    made.seconds = time.perf_counter() - began
+    made.seconds = clock() - began
     return made
 
 

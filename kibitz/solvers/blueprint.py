@@ -1,12 +1,13 @@
-"""Blueprint: a strategy trained by MCCFR into a hash table of rows of a fixed size, for games of any size.
+"""Blueprint: a strategy trained by MCCFR into a hash table of rows, for games of any size.
 
 An iteration walks a random deal once for each seat [external sampling, Lanctot et al. 2009]. Iterations weigh more the
 later they are, in steps: whenever their number doubles, regrets and averages so far are halved, which is the linear
 weighting of [Brown & Sandholm 2019] with one pass over the table per doubling.
 
-The table never grows: `memory` sets its size, and when the places for a row are all taken the row that was visited
-least goes (`full="evict"`), or the new one is not kept and plays uniformly (`full="refuse"`). With one thread a seed
-gives the same bytes, interrupted or not; more threads share the table without locks and differ in the order of sums.
+The table begins small and grows with its rows, up to `memory`. When the places for a row are then all taken the row
+that was visited least goes (`full="evict"`), or the new one is not kept and plays uniformly (`full="refuse"`). With one
+thread a seed gives the same bytes, interrupted or not; more threads share the table without locks and differ in the
+order of sums.
 
 A *grafted* blueprint has a base: only the rows of one part of the game move, and elsewhere the base plays, as chance
 does [Gibson & Szafron 2011, Def. 3.2]. It is saved with its base and plays from both.
@@ -18,6 +19,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import SolverError
 from kibitz.games.machine import Machine, RowKeys
+from kibitz.kernels.compiling import aside
 from kibitz.loop import check_stops, in_blocks
 from kibitz.machine import machine_of
 from kibitz.solvers import tables
@@ -39,6 +42,7 @@ FIRST_BLOCK = 20  # iterations of one thread
 FIRST_HALVING = 1000  # iterations before regrets are halved for the first time
 FULL = ("evict", "refuse")
 MOST_THREADS = 64
+REFUSED = 3  # as in kibitz.kernels.walk.hash
 
 
 @dataclass
@@ -46,7 +50,7 @@ class Progress:
     """How training stands."""
 
     iteration: int
-    seconds: float
+    seconds: float  # of walks: compiling and laying out of tables are no part of it
     visited: int  # decisions
     rows: int
     evicted: int
@@ -68,6 +72,7 @@ class Blueprint:
     base: Blueprint | None = None  # plays outside `part`
     part: int = -1  # the part whose rows move; -1: all
     seats: int = -1  # mask of the seats that the base plays outside the part; -1: all
+    most: int = 0  # places that the table may have; 0: those that it has
 
     @classmethod
     def empty(
@@ -82,7 +87,7 @@ class Blueprint:
         part: str | int | None = None,
         seats: tuple[int, ...] | None = None,
     ) -> Blueprint:
-        """A blueprint that has learned nothing, with room for as many rows as `memory` bytes hold.
+        """A blueprint that has learned nothing, with room for as many rows as `memory` bytes hold, once it has them.
 
         game         a spec, a game, or a Machine
         abstraction  a name of the game's (`machine.abstractions`; of poker also buckets of hands), or whatever
@@ -97,8 +102,9 @@ class Blueprint:
         if not 0 <= seed < 1 << 63:
             raise SolverError(f"seed={seed} must be a whole number from 0")
         view = machine.view(machine.default if abstraction is None else abstraction, arrays)
-        store = tables.table_of(tables.rows_in(memory, machine.actions), machine.actions)
-        made = cls(machine, view, store, seed, full)
+        most = tables.rows_in(memory, machine.actions)
+        size = tables.size_for(0, most)
+        made = cls(machine, view, tables.table_of(size, machine.actions, size < most), seed, full, most=most)
         if (base is None) != (part is None):
             raise SolverError("a graft needs both: the base that plays elsewhere, and the part whose rows move")
         if base is not None and part is not None:
@@ -145,7 +151,8 @@ class Blueprint:
 
     @property
     def capacity(self) -> int:
-        return len(self.table.key)
+        """Rows that there is room for, once there are so many."""
+        return self.most or len(self.table.key)
 
     def train(
         self,
@@ -193,16 +200,25 @@ class Blueprint:
         """Compile what training runs, so that its clock measures the training."""
         from kibitz.kernels.walk.hash import scale
 
-        machine = self.machine
-        tiny = Blueprint(machine, machine.view(), tables.table_of(tables.LEAST_ROWS, machine.actions))
+        table = tables.table_of(tables.LEAST_ROWS, self.machine.actions)
+        tiny = Blueprint(self.machine, self.view, table, base=self.base, part=self.part, seats=self.seats)
         tiny.train(iterations=1)
         scale(tiny.table, np.int64(0), np.int64(1), np.float32(0.5))
+        tables.laid(*tables.contents(tiny.table), len(table.key), len(table.key), True, tiny.counts)
+
+    def grow(self, rows: int) -> None:
+        """Lay the rows out in a table with room for so many, in the order of their keys; clocks do not count it."""
+        with aside():
+            key, value = tables.contents(self.table)
+            self.table = None  # its memory goes before the next one is set up
+            size = tables.size_for(rows, self.capacity)
+            self.table = tables.laid(key, value, size, self.capacity, self.full == "evict", self.counts)
 
     def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
         """Halve regrets and averages."""
         from kibitz.kernels.walk.hash import scale
 
-        places = np.linspace(0, self.capacity, threads + 1).astype(np.int64)
+        places = np.linspace(0, len(self.table.key), threads + 1).astype(np.int64)
         list(pool.map(lambda k: scale(self.table, places[k], places[k + 1], np.float32(0.5)), range(threads)))
 
     def order(self) -> Any:
@@ -276,24 +292,56 @@ class Blueprint:
 def walked(
     blueprint: Blueprint, mask: Any, base: Any, first: int, last: int, threads: int, pool: ThreadPoolExecutor | None
 ) -> NDArray[np.int64]:
-    """Walk iterations first..last - 1 into a blueprint's table; returns what happened (kernels.walk.hash)."""
+    """Walk iterations first..last - 1 into a blueprint's table, which grows where it must; returns what happened
+    (kernels.walk.hash)."""
+    # More pieces than threads: one whose core has a busy neighbour does fewer.
+    pieces = 1 if threads == 1 else 8 * threads
+    bounds = np.linspace(first, last, pieces + 1).astype(np.int64).tolist()
+    left, total = list(pairwise(bounds)), np.zeros(4, np.int64)
+    while True:
+        before = _copied(blueprint.table)
+        reached, count = _walked(blueprint, mask, base, left, threads, pool)
+        if before is not None and count[REFUSED]:  # an iteration had more new rows than there was room for
+            blueprint.table = before
+            start, end = left[0]
+            if threads == 1 and end - start > 1:  # where the table grows may not depend on how training is cut
+                each = (walked(blueprint, mask, base, t, t + 1, 1, pool) for t in range(start, end))
+                return total + sum(each, np.zeros(4, np.int64))
+            blueprint.grow(len(before.key) // 2)
+            continue
+        total += count
+        left = [(stop, end) for stop, (_, end) in zip(reached, left, strict=True) if stop < end]
+        if not left:
+            return total
+        blueprint.grow(int(blueprint.table.used[0]))
+
+
+def _copied(table: Any) -> Any:
+    """A table as it is now, to come back to; None for one that an iteration cannot fill, by all that is known."""
+    if not tables.grows(table) or len(table.key) >= 4 * tables.AMPLE:
+        return None
+    return table._replace(key=table.key.copy(), value=table.value.copy(), used=table.used.copy())
+
+
+def _walked(
+    blueprint: Blueprint, mask: Any, base: Any, spans: list[tuple[int, int]], threads: int,
+    pool: ThreadPoolExecutor | None,
+) -> tuple[list[int], NDArray[np.int64]]:  # fmt: skip
+    """(iteration before which each span of iterations stopped, what happened)."""
     from kibitz.kernels.walk.walk import workspace
 
     machine, order = blueprint.machine, blueprint.order()
-    # More pieces than threads: one whose core has a busy neighbour does fewer.
-    pieces = 1 if threads == 1 else 8 * threads
-    bounds = np.linspace(first, last, pieces + 1).astype(np.int64)
 
-    def work(k: int) -> NDArray[np.int64]:
+    def work(span: tuple[int, int]) -> tuple[int, NDArray[np.int64]]:
         work = workspace(machine.depth, machine.words, machine.actions)
         machine.train(
-            blueprint.walked_game, blueprint.keys, blueprint.table, mask, base, order, bounds[k], bounds[k + 1], work
+            blueprint.walked_game, blueprint.keys, blueprint.table, mask, base, order, np.int64(span[0]),
+            np.int64(span[1]), work,
         )  # fmt: skip
-        return work.count
+        return int(work.reached[0]), work.count
 
-    done = [work(0)] if threads == 1 or pool is None else list(pool.map(work, range(pieces)))
-    found: NDArray[np.int64] = np.sum(done, axis=0)
-    return found
+    done = list(map(work, spans)) if threads == 1 or pool is None else list(pool.map(work, spans))
+    return [reached for reached, _ in done], np.sum([count for _, count in done], axis=0)
 
 
 def player(

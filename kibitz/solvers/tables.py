@@ -1,8 +1,14 @@
 """Tables of rows in memory and on disk.
 
-On disk (`store`) a blueprint has the arrays key and value of the rows in use and `place`, where they lie in the table;
-once over half of the table is in use it is written as it lies, without `place`, so that saving takes no memory. What
-its abstraction needs beside its name is saved too, and the rows of a base under names that begin with "base_".
+A table begins small and grows with its rows, up to the size that was asked for (`size_for`): a game of a thousand rows
+touches no gigabyte. Each time the rows are laid out in the order of their keys, so that what a table is follows from
+its rows alone until it has its full size. No row is lost before: they are those of a table that had its full size from
+the start, as long as that would lose none.
+
+On disk (`store`) a blueprint has the arrays key and value of the rows in use: while the table may grow in the order of
+their keys; later with `place`, where they lie in the table; and once over half of it is in use the table is written as
+it lies, so that saving takes no memory. What its abstraction needs beside its name is saved too, and the rows of a base
+under names that begin with "base_".
 """
 
 from __future__ import annotations
@@ -26,9 +32,12 @@ Arrays = dict[str, NDArray[Any]]
 KIND = "blueprint"
 CHUNK = 1 << 18  # rows that are checked at a time
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 32  # a key's home is found by 32 of its bits
+FIRST_ROWS, LARGER = 1 << 16, 4  # places of a table that grows, and how many times larger the next one is
+AMPLE = 1 << 18  # new rows in one iteration that no game is expected to have
 MANY = 1 << 20  # rows from which on they are sorted by where they belong
 GROWTH, MOST_GROWTHS = 1.5, 8  # of a table that is made to hold some rows, before these are called damaged
 MEMORY_SHARE = 0.9  # of what is free
+MOST_AHEAD = 1 << 10  # places between a row and its home, in a file: to search for more would take for ever
 FULL = ("evict", "refuse")
 OWN = ("key", "value", "place", "counts")  # arrays of the table; the others are the abstraction's
 BASE = "base_"
@@ -60,10 +69,52 @@ def check_memory(memory: int) -> None:
         )
 
 
-def table_of(rows: int, actions: int) -> Any:
+def table_of(rows: int, actions: int, grows: bool = False) -> Any:
     from kibitz.kernels.walk.hash import hash_store
 
-    return hash_store(rows, actions)
+    return hash_store(rows, actions, grows)
+
+
+def size_for(rows: int, most: int) -> int:
+    """Places of a table with some rows that may have up to `most` places.
+
+    A table that grows is at most a quarter full, and the full size comes at a sixteenth of it, or at an eighth after an
+    iteration with many new rows: then there is room in every window.
+    """
+    size = FIRST_ROWS
+    while 4 * rows >= size:
+        size *= LARGER
+    return size if LARGER * size <= most else most
+
+
+def grows(table: Any) -> bool:
+    """Whether a table will be laid out in a larger one when it is crowded."""
+    from kibitz.kernels.walk.hash import NEVER
+
+    return int(getattr(table, "limit", NEVER)) < NEVER
+
+
+def contents(table: Any) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+    """(keys, values) of the rows in use, in the order of keys."""
+    at = np.flatnonzero(table.key)
+    at = at[np.argsort(table.key[at])]
+    return table.key[at], table.value[at]
+
+
+def laid(
+    key: NDArray[np.uint64], value: NDArray[np.float32], size: int, most: int, evict: bool, counts: NDArray[np.int64]
+) -> Any:
+    """A table of a size with some rows, given in the order of their keys. counts: of rows that were lost (evicted and
+    refused), which only a table of its full size does, and hardly ever."""
+    from kibitz.kernels.walk.hash import move_in
+
+    table = table_of(size, value.shape[1] // 2, size < most)
+    happened = np.zeros(4, np.int64)
+    key, value = (np.require(array, None, ["C", "W"]) for array in (key, value))  # copied only if they are mapped
+    move_in(table, key, value, evict, happened)
+    counts[2:] += happened[2:]
+    counts[1] += happened[1] - len(key)
+    return table
 
 
 def looked_up(table: Any, keys: NDArray[np.uint64], widths: NDArray[np.int64], actions: int) -> NDArray[np.float64]:
@@ -82,11 +133,9 @@ def looked_up(table: Any, keys: NDArray[np.uint64], widths: NDArray[np.int64], a
 
 def is_blank(table: Any, key: int, width: int, actions: int) -> bool:
     """Whether a table of hashed rows has nothing to say for a key, so that all actions are alike."""
-    from kibitz.kernels.walk.hash import WINDOW
-
-    places = len(table.key)
-    home = (key >> 32) * (places - int(WINDOW)) >> 32
-    found = np.flatnonzero(table.key[home : home + int(WINDOW)] == np.uint64(key))
+    home = (key >> 32) * int(table.span) >> 32
+    window = table.key[home : home + int(table.window)]
+    found = np.flatnonzero(window == np.uint64(key))
     if not len(found):
         return True
     row = table.value[home + int(found[0])]
@@ -138,6 +187,7 @@ def _placed(
         some = slice(at, at + (MANY or len(key)))
         table.key[place[some]] = key[order[some]]
         table.value[place[some]] = value[order[some]]
+    table.used[0] = len(key)
     return table
 
 
@@ -147,7 +197,10 @@ def _placed(
 def _arrays(blueprint: Any) -> Arrays:
     key, value = blueprint.table.key, blueprint.table.value[:-1]
     arrays = {**blueprint.view.arrays, "counts": blueprint.counts}
-    if 2 * blueprint.rows > blueprint.capacity:
+    if grows(blueprint.table) or size_for(blueprint.rows, blueprint.capacity) < blueprint.capacity:
+        key, value = contents(blueprint.table)
+        arrays |= {"key": key, "value": value}
+    elif 2 * blueprint.rows > blueprint.capacity:
         arrays |= {"key": key, "value": value}
     else:
         at = np.flatnonzero(key)
@@ -208,29 +261,40 @@ def _read(cls: type[Any], machine: Machine, meta: dict[str, Any], arrays: Arrays
     key, value, place = (arrays.get(name) for name in ("key", "value", "place"))
     if key is None or value is None or not _rows_fit(key, value, place, capacity, int(counts[1]), machine.actions):
         raise ValueError("its numbers do not fit")
-    if compact and place is not None:
-        table = packed(key, value)
+    size, sparse = size_for(int(counts[1]), capacity), 2 * int(counts[1]) <= capacity
+    if compact and sparse:
+        return cls(machine, view, packed(key, value), seed, full, iteration, seconds, counts)
+    check_memory(capacity * row_bytes(machine.actions))
+    if size < capacity or (sparse and place is None):
+        if place is not None:  # a table that did not grow, of an earlier version
+            order = np.argsort(key)
+            key, value = key[order], value[order]
+        table = laid(key, value, size, capacity, full == "evict", counts)
     else:
-        check_memory(capacity * row_bytes(machine.actions))
         table = table_of(capacity, machine.actions)
         at = slice(0, capacity) if place is None else place
         table.key[at], table.value[at] = key, value
-    return cls(machine, view, table, seed, full, iteration, seconds, counts)
+        table.used[0] = counts[1]
+    return cls(machine, view, table, seed, full, iteration, seconds, counts, most=capacity)
 
 
 def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int, actions: int) -> bool:
     """Whether rows could have been written by `save`: each in the window of its key, with finite numbers."""
     from kibitz.kernels.walk.hash import WINDOW
 
-    whole = place is None  # the table as it lies
+    by_key = place is None and 2 * rows <= capacity
+    whole = place is None and not by_key  # the table as it lies
     length = capacity if whole else rows
     shapes = (
         LEAST_ROWS <= capacity < MOST_ROWS and 0 <= rows <= capacity and whole == (2 * rows > capacity)
-        and key.shape == (length,) and value.shape == (length, 2 * actions) and (whole or place.shape == (length,))
-        and key.dtype == np.uint64 and value.dtype == np.float32 and (whole or place.dtype == np.uint64)
+        and key.shape == (length,) and value.shape == (length, 2 * actions)
+        and key.dtype == np.uint64 and value.dtype == np.float32
+        and (place is None or (place.shape == (length,) and place.dtype == np.uint64))
     )  # fmt: skip
     if not shapes:
         return False
+    if by_key:
+        return _by_key_fit(key, value, capacity, actions)
     used, before = 0, -1
     for a in range(0, length, CHUNK):
         keys, values = key[a : a + CHUNK], value[a : a + CHUNK]
@@ -246,3 +310,23 @@ def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int, action
             return False
         used, before = used + int(filled.sum()), int(at[-1])
     return used == rows
+
+
+def _by_key_fit(key: Any, value: Any, capacity: int, actions: int) -> bool:
+    """Whether keys increase, none is 0, they do not crowd in a few places, and numbers are finite."""
+    from kibitz.kernels.walk.hash import HALF, WINDOW
+
+    before, ahead = 0, 0
+    for a in range(0, len(key), CHUNK):
+        keys, values = key[a : a + CHUNK], value[a : a + CHUNK]
+        if int(keys[0]) <= before or (keys[1:] <= keys[:-1]).any():
+            return False
+        if not np.isfinite(values).all() or values[:, actions:].min() < 0.0:
+            return False
+        home = (((keys >> HALF) * (np.uint64(capacity) - WINDOW)) >> HALF).astype(np.int64)
+        number = np.arange(a, a + len(keys))
+        free = np.maximum.accumulate(np.append(ahead, home - number))[1:]  # as in _places
+        if int((free + number - home).max()) > MOST_AHEAD:
+            return False
+        before, ahead = int(keys[-1]), int(free[-1])
+    return True

@@ -1,10 +1,12 @@
-"""What profiles are worth in the whole game: sweeps of profiles within buckets, and of plain strategies by name."""
+"""What strategies are worth in the whole game: sweeps of profiles and blueprints within buckets, and of plain ones by
+name."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kibitz.abstractions.buckets import hand_buckets
+from kibitz.blueprints.exact import BettingRows
 from kibitz.cards.tables import Tell
 from kibitz.errors import GameError
 from kibitz.form.protocol import Measure
@@ -12,6 +14,7 @@ from kibitz.form.views.layout import viewed
 from kibitz.games.poker import acpc
 from kibitz.games.poker.rules import Poker
 from kibitz.profile import Profile
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.sweep.strategy import SeatStrategy, always, within_views
 from kibitz.sweep.walk import Floats, Sweep, check
 
@@ -19,9 +22,15 @@ from kibitz.sweep.walk import Floats, Sweep, check
 PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-raise": ("raise", "call")}
 
 
-def seats_of(game: Poker, player: Profile | str) -> tuple[SeatStrategy, SeatStrategy]:
+Player = Profile | Blueprint | str
+
+
+def seats_of(game: Poker, player: Player) -> tuple[SeatStrategy, SeatStrategy]:
     """What a player does in each seat."""
     check(game)
+    if isinstance(player, Blueprint):
+        found = of_blueprint(game, player)
+        return found, found
     if isinstance(player, str):
         if player not in PLAIN:
             raise GameError(f"{player} is no plain strategy: choose {', '.join(PLAIN)}, or a profile within buckets")
@@ -38,7 +47,27 @@ def seats_of(game: Poker, player: Profile | str) -> tuple[SeatStrategy, SeatStra
     return found, found
 
 
-def exploited(game: Poker, player: Profile | str, tell: Tell | None = None, device: str = "cpu") -> Floats:
+def of_blueprint(game: Poker, blueprint: Blueprint) -> SeatStrategy:
+    """Either seat's strategy of a blueprint within buckets."""
+    rows = BettingRows(blueprint, game.betting)
+    for voice, number in zip(rows.voices, range(len(rows.voices)), strict=True):
+        if voice.buckets is None and (rows.of_node[rows.deciding] == number).any():
+            raise GameError(
+                f"the whole game is gone through for strategies within buckets, and this blueprint was trained with "
+                f"{voice.blueprint.abstraction}: train one with --abstraction 'percentile(8)', or leave --whole out"
+            )
+    sources = tuple(voice.buckets for voice in rows.voices)
+    level = np.minimum(game.betting.round, game.definition.rounds - 1)
+
+    def played(node: int) -> Floats:
+        source = sources[rows.of_node[node]]
+        assert source is not None
+        return rows.played(node, np.arange(source.counts[int(level[node])]))
+
+    return SeatStrategy(sources, rows.of_node, played, blueprint.sha256)
+
+
+def exploited(game: Poker, player: Player, tell: Tell | None = None, device: str = "cpu") -> Floats:
     """[2]  what best responses of each seat win from a player, over all boards of the game. device: cpu or gpu.
 
     Half their sum is the exploitability: what the player itself wins is the same for both seats but for the sign.
@@ -46,12 +75,12 @@ def exploited(game: Poker, player: Profile | str, tell: Tell | None = None, devi
     return Sweep(game, seats_of(game, player), device=device).best(tell)
 
 
-def won(game: Poker, player: Profile | str, tell: Tell | None = None, device: str = "cpu") -> float:
+def won(game: Poker, player: Player, tell: Tell | None = None, device: str = "cpu") -> float:
     """What the first seat wins where a player plays itself, over all boards of the game."""
     return Sweep(game, seats_of(game, player), device=device).value(tell)
 
 
-def measured(game: Poker, player: Profile | str, tell: Tell | None = None, device: str = "cpu") -> Measure:
+def measured(game: Poker, player: Player, tell: Tell | None = None, device: str = "cpu") -> Measure:
     """Value and best responses of a player against itself, over all boards of the game. device: cpu or gpu."""
     best, value = exploited(game, player, tell, device), won(game, player, tell, device)
     worth = np.array([value, -value])
@@ -59,14 +88,14 @@ def measured(game: Poker, player: Profile | str, tell: Tell | None = None, devic
 
 
 def against(
-    game: Poker, one: Profile | str, other: Profile | str, tell: Tell | None = None, device: str = "cpu"
+    game: Poker, one: Player, other: Player, tell: Tell | None = None, device: str = "cpu"
 ) -> tuple[float, float]:
     """What `one` wins from `other` in seat 0 and in seat 1. device: cpu or gpu."""
     first, second = sweeps_of(game, one, other, device)
     return first.value(tell), -second.value(tell)
 
 
-def sweeps_of(game: Poker, one: Profile | str, other: Profile | str, device: str = "cpu") -> tuple[Sweep, Sweep]:
+def sweeps_of(game: Poker, one: Player, other: Player, device: str = "cpu") -> tuple[Sweep, Sweep]:
     """Two players, `one` in seat 0 and in seat 1."""
     mine, his = seats_of(game, one), seats_of(game, other)
     return Sweep(game, (mine[0], his[1]), device=device), Sweep(game, (his[0], mine[1]), device=device)

@@ -56,6 +56,12 @@ def add_regret(store, at, key, width, weight, values, value, evict, count):
 
 
 @optional
+def crowded(store):
+    """Whether the store should grow before more is learned; one that has all its places has no need."""
+    return False
+
+
+@optional
 def settle(store):
     """The end of a walk."""
     return None

@@ -30,7 +30,7 @@ from kibitz.kernels.jit import ONE, U64, part
 from kibitz.kernels.walk.machine import CHANCE, END, after, deal, draw, keep, kept, key, level, payoff, turn, width
 from kibitz.kernels.walk.players import FREE, fixed, strategy
 from kibitz.kernels.walk.random import GOLDEN, NONE, SCRATCH, choose, mix, next_unit
-from kibitz.kernels.walk.store import add_average, add_regret, is_open, locate, matched, regret_of, settle
+from kibitz.kernels.walk.store import add_average, add_regret, crowded, is_open, locate, matched, regret_of, settle
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
 AT, KEY, WIDTH, ACTION, MINE = U64(0), U64(1), U64(2), U64(3), U64(4)  # columns of `frame`
@@ -63,6 +63,7 @@ class Workspace(NamedTuple):
     space: np.ndarray  # float64[2 D + 1, W]  probabilities and values of frames; the last is for what is tried
     random: np.ndarray  # uint64[SCRATCH]
     count: np.ndarray  # int64[4]  decisions visited; rows added, evicted, refused
+    reached: np.ndarray  # int64[1]  the iteration before which walks stopped
 
 
 @part
@@ -204,9 +205,14 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
 def walk_all(game, view, store, mask, base, order, first, last, work):
     """Iterations first..last - 1, each a walk for each of the seats, with a deal of its own.
 
-    The random numbers of a walk depend on the seed, the iteration and the seat alone.
+    The random numbers of a walk depend on the seed, the iteration and the seat alone. A crowded store ends them
+    between two iterations: work.reached says before which.
     """
+    work.reached[0] = last
     for t in range(first, last):
+        if crowded(store):
+            work.reached[0] = t
+            break
         weight = float(t + 1) if order.linear else 1.0
         for seat in range(order.players):
             if (order.seats >> seat) & ONE:
@@ -219,5 +225,5 @@ def workspace(depth: int, words: int, actions: int) -> Workspace:
     states = [None] * depth if words == 0 else np.zeros((depth, words), np.uint64)
     return Workspace(
         states, np.zeros((depth, 5), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
-        np.zeros(SCRATCH, np.uint64), np.zeros(4, np.int64),
+        np.zeros(SCRATCH, np.uint64), np.zeros(4, np.int64), np.zeros(1, np.int64),
     )  # type: ignore[arg-type]  # fmt: skip

@@ -1,0 +1,104 @@
+"""What is said and counted while code is compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kibitz.cli.watch import Watch
+from kibitz.kernels import compiling
+from kibitz.kernels.compiling import announced_by, aside, clock
+
+# A kernel of a few lines, and one call of it for each of two types.
+TINY = """
+import numpy as np
+from kibitz.kernels.walk.columns import scale
+scale(np.ones(2, np.float32), 0, 2, np.float32(0.5))
+scale(np.ones(2), 0, 2, np.float32(0.5))
+"""
+
+
+def run(cache: Path, progress: str | None = None) -> str:
+    """What a script that calls the kernel writes to stderr."""
+    keys = {key: x for key, x in os.environ.items() if key != "KIBITZ_PROGRESS"}
+    said = {} if progress is None else {"KIBITZ_PROGRESS": progress}
+    env = {**keys, "KIBITZ_CACHE": str(cache), **said}
+    done = subprocess.run([sys.executable, "-c", TINY], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_a_script_says_once_that_it_compiles_and_nothing_when_code_is_loaded(tmp_path: Path) -> None:
+    (line,) = run(tmp_path).splitlines()
+    assert line.startswith("kibitz compiles its code for training and matches: ") and "first use only" in line
+    assert run(tmp_path) == "", "the second process loads what the first compiled"
+
+
+def test_who_wants_no_progress_hears_nothing(tmp_path: Path) -> None:
+    assert run(tmp_path, "0") == ""
+
+
+class Time:
+    """A clock that is moved by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(compiling.time, "perf_counter", lambda: self.now)
+
+
+def test_the_clock_stands_still_while_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = Time(monkeypatch)
+    began = clock()
+    time.now += 3.0
+    assert clock() - began == 3.0
+    with aside():
+        time.now += 10.0
+        assert clock() - began == 3.0
+        with aside():  # another thread waits for the same code
+            time.now += 10.0
+        time.now += 10.0
+    time.now += 1.0
+    assert clock() - began == 4.0
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is announced, from the beginning of a process on."""
+    monkeypatch.setattr(compiling._State, "said", set())
+    lines: list[str] = []
+    monkeypatch.setattr(compiling, "_tell", [lines.append])
+    return lines
+
+
+def test_each_kind_of_work_is_announced_once_and_not_the_parts_of_it(said: list[str]) -> None:
+    def compiled(*modules: str) -> None:
+        """The first of them calls the second, and so on."""
+        for module in modules:
+            compiling._begins(module)
+        for _ in modules:
+            compiling._ends()
+
+    compiled("kibitz.kernels.poker.machine", "kibitz.kernels.walk.walk", "kibitz.kernels.walk.hash")
+    compiled("kibitz.kernels.poker.cfr")
+    compiled("kibitz.kernels.walk.tree")
+    assert ["for poker:" in line or "for training and matches:" in line for line in said] == [True, True]
+    assert not compiling.compiling()
+
+
+def test_commands_have_a_line_of_their_own(said: list[str]) -> None:
+    with Watch(False) as watch:
+        watch.phase("playing")
+        assert watch._state() == ("playing", None)
+        compiling._begins("kibitz.kernels.walk.tree")
+        assert watch._state() == ("compiling, at the first use only: playing", None)
+        compiling._ends()
+    assert said == []
+    heard: list[str] = []
+    with announced_by(heard.append):
+        compiling._begins("kibitz.kernels.cards.hands")
+        compiling._ends()
+    assert len(heard) == 1 and said == []
