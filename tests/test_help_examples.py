@@ -52,7 +52,8 @@ SMALLER = [
 PARTNER = r"acpc-client|dealer .*--port|serve"
 # With compiling, a minute.
 SLOW = r"paper|bench|dealer rhode_island|\w+ holdem.limit.3p|evaluate always|"
-SLOW += r"match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"
+SLOW += r"match 'search|match three|play 'leduc\(players=3\)'|"
+SLOW += r"cards equity ([AKQJT][AKQJT]s?o? |'top)|cards show 'Ah Kd'$"
 OUTPUTS = {"--out", "--plot", "--log", "--json", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
 GAMES = {
     "kuhn": "kuhn",

@@ -76,7 +76,7 @@ def test_a_crosstable_keeps_names_and_figures(page, field, width):
     [
         ("games",),
         ("solvers",),
-        ("info", "leduc(players=3)"),
+        pytest.param(("info", "leduc(players=3)"), marks=pytest.mark.slow),
         ("stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r, cr, cccr)", "--inside", "suits", "--dry-run"),
     ],
 )  # fmt: skip

@@ -41,6 +41,7 @@ def assert_robust(claims):
         assert all(claims[f"{graft} are more exploitable than {base}"].held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [0.0, WEIGHT])
 def test_claims_that_hold_from_every_start(weighed, weight):
     found = list(waugh2009.claims_at(weighed[weight]))
@@ -48,6 +49,7 @@ def test_claims_that_hold_from_every_start(weighed, weight):
     assert_robust({claim.text: claim for claim in found})
 
 
+@pytest.mark.slow
 def test_the_crosstable_is_one(tournament):
     k, m = 3, len(NAMES)
     assert tournament.matrix.shape == (k, m, m)
@@ -103,6 +105,7 @@ def test_theorem_one():
             assert total >= -3 * parts.parts * maker.gap
 
 
+@pytest.mark.slow
 def test_the_report(tmp_path, monkeypatch, capsys, weighed):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
