@@ -22,6 +22,7 @@ from kibitz.papers.claims import WEIGHT
 from kibitz.papers.figures import Spread
 from kibitz.papers.gibson2011_runs import (
     ALL,
+    ALL_COLD,
     AS_THE_PAPER,
     BASE,
     BASES,
@@ -31,6 +32,7 @@ from kibitz.papers.gibson2011_runs import (
     HYBRID,
     PAPER_ROWS,
     PREFLOP,
+    PREFLOP_COLD,
     READINGS,
     SAMPLED,
 )
@@ -51,6 +53,14 @@ def weighed():
 
 
 @pytest.fixture(scope="module")
+def rough():
+    """The same from fewer starts to a larger gap: enough to see what is made of figures, not what they are."""
+    plan = Plan(starts=2, weights=FEW, until=1e-2)
+    answers = carry_out([over_starts("2 players", leduc.one_start, plan, 2)], jobs=1)["2 players"]
+    return {w: leduc.results(2, leduc.sizes(2), starts) for w, starts in by_weight(plan, answers).items()}
+
+
+@pytest.fixture(scope="module")
 def two(weighed):
     return weighed[WEIGHT]
 
@@ -64,7 +74,9 @@ def three():
 def answers():
     """The paper's own method, far too short, and the sizes."""
     plan = Plan(sampled=20_000, sampled_seeds=2)
-    asked = [run for run in leduc.runs(plan) if run.name.startswith(SAMPLED)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leduc, "SHORTER_SEEDS", 1)
+        asked = [run for run in leduc.runs(plan) if run.name.startswith(SAMPLED)]
     return plan, carry_out(asked, jobs=1) | {"sizes": [leduc.sizes(2)]}
 
 
@@ -123,11 +135,18 @@ def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
 
 
-def test_every_claim_is_counted(weighed, two, three, sampled):
-    found = list(gibson2011.claims((weighed, three, sampled)))
+def test_every_claim_is_counted(rough, sampled):
+    """Three players take a minute to be laid out: their figures are drawn here."""
+    two, rng = rough[WEIGHT], np.random.default_rng(3)
+    size = {base: dict.fromkeys([*rows, HYBRID, ALL_COLD, PREFLOP_COLD], 1) for base, rows in two.size.items()}
+    drawn = {base: {name: rng.random() for name in rows} for base, rows in size.items()}
+    three = leduc.results(3, size, [{"earnings": drawn, "exploitability": drawn, "gap": 0.0, "games": 0}])
+    found = list(gibson2011.claims((rough, three, sampled)))
     assert len({claim.text for claim in found}) == len(found)
     for claim in found:
-        assert len(claim.held) == (3 if claim.text.startswith("2p") else 1)
+        assert len(claim.held) == (2 if claim.text.startswith("2p") else 1)
+    (claim,) = [claim for claim in found if claim.text == f"3p J-QK: {DYNAMIC} earns more than {BASE}"]
+    assert claim.held == (drawn["J-QK"][DYNAMIC] > drawn["J-QK"][BASE],)
     text = f"2p JQ-K: {PREFLOP} earns more than {ALL}"
     claim = next(claim for claim in found if claim.text == text)
     pairs = zip(two.earns["JQ-K"][PREFLOP].values, two.earns["JQ-K"][ALL].values, strict=True)
@@ -136,12 +155,12 @@ def test_every_claim_is_counted(weighed, two, three, sampled):
         paper = claim.text.startswith("2p") and not claim.source.endswith("(future work)")
         assert list(claim.at) == (list(FEW) if paper else [WEIGHT]) and claim.at[WEIGHT] == claim.held
     claim = next(claim for claim in found if claim.text == text)
-    for weight, r in weighed.items():
+    for weight, r in rough.items():
         pairs = zip(r.earns["JQ-K"][PREFLOP].values, r.earns["JQ-K"][ALL].values, strict=True)
         assert claim.at[weight] == tuple(a > b for a, b in pairs)
 
 
-def test_weights_start_from_the_same_profiles(weighed, monkeypatch):
+def test_weights_start_from_the_same_profiles(rough, monkeypatch):
     given, starts = leduc.layout(2), {}
     real = stitching.make
     for weight in FEW:
@@ -156,12 +175,12 @@ def test_weights_start_from_the_same_profiles(weighed, monkeypatch):
     for seen in starts.values():
         assert all(np.array_equal(one, other) for one, other in zip(seen, starts[WEIGHT], strict=True))
     # What comes of them is not the same, except for equilibria of the game itself.
-    assert weighed[0.0].exploit["null"][BASE].high <= 0.1
-    assert weighed[0.0].earns["JQ-K"][ALL] != weighed[WEIGHT].earns["JQ-K"][ALL]
-    assert set(weighed[0.0].earns["JQ-K"]) == set(PAPER_ROWS) < set(weighed[WEIGHT].earns["JQ-K"])
+    assert rough[0.0].exploit["null"][BASE].high <= 10.0
+    assert rough[0.0].earns["JQ-K"][ALL] != rough[WEIGHT].earns["JQ-K"][ALL]
+    assert set(rough[0.0].earns["JQ-K"]) == set(PAPER_ROWS) < set(rough[WEIGHT].earns["JQ-K"])
 
 
-def test_the_sheet_of_weights(weighed):
+def test_the_sheet_of_weights(rough):
     light, heavy = {"a": Spread((1.0, 3.0)), "b": Spread((5.0, 5.0))}, {"a": Spread((2.0,)), "b": Spread((7.0,))}
     found = {0.0: light, WEIGHT: heavy}
     sheet = weight_sheet("x", found, 1, {"a": 2.5})
@@ -171,7 +190,7 @@ def test_the_sheet_of_weights(weighed):
         ("the paper's figures in the range of the starts", "1 of 1", "0 of 1", ""),
     ]  # fmt: skip
     assert weight_sheet("x", found, 1).head == ("strategy", "weight 0", "weight 0.1")
-    text = gibson2011.reproduced(weighed)
+    text = gibson2011.reproduced(rough)
     assert "all 10 of the paper's figures" in text and " at 0, " in text
 
 
@@ -335,14 +354,14 @@ def test_which_figures_come_out():
     assert gibson2011_sampled.between(found, paper) == 1
 
 
-def test_the_sentence_says_whether_figures_come_out(sampled, weighed):
+def test_the_sentence_says_whether_figures_come_out(sampled, rough):
     paper = gibson2011_sampled.published(gibson2011.PAPER[2])
     for good, said in ((0, "do not come out"), (5, "come out in part"), (10, "all come out")):
         figures = {key: 1000.0 * (k >= good) + figure for k, (key, figure) in enumerate(paper.items())}
         earns = {name: Spread((figures[name, EARNS],)) for name in PAPER_ROWS}
         exploit = {name: Spread((figures[name, EXPLOIT],)) for name in PAPER_ROWS}
         made = replace(sampled.results, earns={"JQ-K": earns}, exploit={"JQ-K": exploit})
-        text = gibson2011_sampled.verdict(replace(sampled, results=made), paper, weighed)
+        text = gibson2011_sampled.verdict(replace(sampled, results=made), paper, rough)
         assert said in text and f"brings {good} of 10" in text and "one seed" in text
 
 
