@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import signal
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
+import typer.main
 
 # Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist, so that
-# each is compiled once; those of other files file by file.
+# each is compiled once; those of other files file by file. The families that take longest stand first and are begun
+# first, so that no worker is left with a long one while the others have nothing to do.
 FAMILIES = {
     "tournaments": ("test_tournament", "test_triples", "test_sandholm_tournaments",
                     "test_help_examples.py::test_example[pushfold", "test_help_examples.py::test_example[tournament"),
@@ -37,6 +42,24 @@ FAMILIES = {
 }  # fmt: skip
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Options of all commands are read once, not at each call: 0.1 s, where a command often takes less."""
+    typer.main.get_command = cache(typer.main.get_command)
+
+
+def family(nodeid: str) -> str:
+    """The family of a test, or its file."""
+    file, _, test = nodeid.partition("::")
+    named = f"{file.rpartition('/')[2]}::{test}"
+    return next((family for family, names in FAMILIES.items() if named.startswith(names)), file)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist: the scheduler keeps the order
+        order = [*FAMILIES]
+        items.sort(key=lambda item: order.index(name) if (name := family(item.nodeid)) in FAMILIES else len(order))
+
+
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
@@ -45,11 +68,31 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         """Tests of a family go to one worker, one after another; those of other files file by file."""
 
         def _split_scope(self, nodeid: str) -> str:
-            file, _, test = nodeid.partition("::")
-            named = f"{file.rpartition('/')[2]}::{test}"
-            return next((family for family, names in FAMILIES.items() if named.startswith(names)), file)
+            return family(nodeid)
 
+    config.option.loadscopereorder = False  # the order of collection, not of the number of tests
     return ByFamily(config, log)
+
+
+# What tests want that were skipped, by words of the reason, and how to get it.
+WANTED = {
+    "browser|playwright": "a browser (apt-get install chromium)",
+    "GPU": "a GPU (pip install cupy-cuda12x)",
+    "pygambit|highspy|is not installed|needs cvxpy": "other solvers (pip install -e '.[peers,pdlp]')",
+    "KIBITZ_ACPC_SERVER": "the ACPC server (tests/test_acpc_reference.py)",
+    "table of three hands": "the table of three hands (kibitz cards build)",
+}
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line of what was skipped and how to get it."""
+    reasons = [str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", [])]
+    found = Counter(next((how for words, how in WANTED.items() if re.search(words, why)), "") for why in reasons)
+    others = found.pop("", 0)
+    said = [f"{number} want {how}" for how, number in found.most_common()]
+    said += [f"{others} do not fit here (pytest -rs says why)"] if others else []
+    if said:
+        terminalreporter.write_line(f"{len(reasons)} tests were skipped: {'; '.join(said)}.")
 
 
 @pytest.fixture(scope="session", autouse=True)
