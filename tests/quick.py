@@ -111,7 +111,7 @@ class Sources:
     def nearest(self, modules: set[str]) -> list[tuple[int, Path]]:
         """(steps, test file) of all test files that lead to one of the modules, the nearest first.
 
-        Of those as near, one that bears a module's name comes first, then those that lead to the fewest modules.
+        Of those as near, those that bear or write out a module's name come first, then those that lead to few modules.
         """
         comes_from = defaultdict(set)
         for name, targets in self.leads.items():
@@ -127,7 +127,8 @@ class Sources:
 
         def order(path: Path) -> tuple[int, bool, int, str]:
             name = path.relative_to(self.root).as_posix()
-            return steps[name], not any(stem in path.stem for stem in stems), len(self.leads[name]), name
+            named = any(stem in path.stem for stem in stems) or any(module in self.text[name] for module in modules)
+            return steps[name], not named, len(self.leads[name]), name
 
         touched = [path for path in self.tests if path.relative_to(self.root).as_posix() in steps]
         return [(steps[path.relative_to(self.root).as_posix()], path) for path in sorted(touched, key=order)]
@@ -148,26 +149,26 @@ class Limit:
         return True  # as good as done
 
 
-def main(words: list[str]) -> int:
+def main(words: list[str], root: Path = ROOT) -> int:
     begun = time.monotonic()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--since", metavar="REF", help="compare with this commit, not with where the branch left main")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="no test begins later (default %(default)g)")
     options, rest = parser.parse_known_args(words)
-    paths = changed(options.since)
-    sources = Sources()
+    paths = changed(options.since, root)
+    sources = Sources(root)
     found = sources.nearest(set().union(*map(sources.of, paths)))
     print(f"{len(paths)} changed files touch {len(found)} of {len(sources.tests)} test files")
     if not found:
         return 0
     begins, code, after = Limit(begun + options.seconds), 0, deque(found)
     while after and time.monotonic() < begins.until:  # a few files at a time, since importing them takes time as well
-        few = [str(after.popleft()[1].relative_to(ROOT)) for _ in range(min(8, len(after)))]
+        few = [str(after.popleft()[1]) for _ in range(min(8, len(after)))]
         code = max(code, pytest.main(["-m", "not slow", *rest, *few], plugins=[begins]) % 5)  # 5: nothing to run
     if begins.left or after:
         print(f"After {options.seconds:g} seconds these were left out, farther from the change; `make test` runs all:")
-        print(*(f"  {name} ({number} tests)" for name, number in begins.left.items()), sep="\n")
-        print(*(f"  {path.relative_to(ROOT)} ({steps} imports away)" for steps, path in after), sep="\n")
+        print("".join(f"  {name} ({number} tests)\n" for name, number in begins.left.items()), end="")
+        print("".join(f"  {path.relative_to(root)} ({steps} imports away)\n" for steps, path in after), end="")
     return code
 
 
