@@ -36,6 +36,7 @@ SMALLER = [
     (r"^pushfold (--stacks \d+,\d+,\d+ )", r"pushfold --deals=1000 \1"),
     (r"--deals \d+", "--deals 10"),
     (r"^tournament --algorithm", "tournament 'tournament(players=2, chips=1800)' --algorithm"),
+    (r"chips=8000, unit=100", "chips=1000, unit=100"),
     (r"players=3, chips=4500", "players=2, chips=4500"),  # three need a table that takes long to make
     (r"--hands \d+", "--hands 2"),
     (r"--memory \S+", "--memory 50MB"),

@@ -76,7 +76,7 @@ class Visit:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(300_000)  # what is compiled on first use takes long on a busy machine
         self.page.goto(f"{site}/?token={TOKEN}")
 
     def go(self, path):
