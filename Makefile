@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all bench peers lint docs clean told
+.PHONY: demo test test-all quick bench peers lint docs clean told
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("kibitz needs Python 3.11 or later: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
@@ -23,13 +23,17 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 told:
-	@echo 'make test: linter, type checker and tests; half an hour on two cores the first time, when it compiles.'
+	@echo 'make test: linter, type checker and tests. It compiles the first time; then it is quicker.'
 
 test: told lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --durations=10
 
 test-all: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=10
+
+# The tests that a change touches, the nearest first, for a minute: see tests/quick.py. QUICK="--since HEAD~3" and others.
+quick: $(VENV)/.test
+	$(BIN)/python tests/quick.py $(QUICK)
 
 docs: $(VENV)/.test
 	$(BIN)/python -m kibitz.report.docs

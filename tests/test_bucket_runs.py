@@ -69,6 +69,7 @@ def test_another_game_is_not_measured(too_large: None) -> None:
         kibitz.nash_conv("rhode_island(ranks=5)", profile)
 
 
+@pytest.mark.slow
 def test_the_form_is_chosen_by_what_it_costs() -> None:
     """Few buckets by their weights, and lifted to the game; forgetting buckets by hands."""
     from kibitz.abstractions.compact import abstracted_form

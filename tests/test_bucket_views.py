@@ -125,6 +125,7 @@ def subject(name: str, spec: str) -> Subject:
     return Subject(rules(name).machine(), plays=60, deals=12, iterations=40, interpreted=1, abstraction=spec)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", [c for c in CHECKS if c.__name__ in (
     "walks_have_a_slow_twin", "training_repeats_and_goes_on", "nobody_wins_from_himself",
     "agents_are_asked_as_they_are_compiled", "profiles_are_players", "frozen_rows_stay",
@@ -141,6 +142,7 @@ def bucket_form(name: str, spec: str) -> BucketForm:
     return BucketForm(rules(name), made.name, made.digest, [of.parent for of in made.rounds], joint_weights(made))
 
 
+@pytest.mark.slow
 def test_training_solves_the_abstract_game() -> None:
     form, machine = bucket_form("leduc", "percentile(2)"), rules("leduc").machine()
     made = Blueprint.empty(machine, "percentile(2)", memory=1 << 20, seed=2)
@@ -194,7 +196,7 @@ def test_what_is_no_abstraction_is_refused(tmp_path) -> None:
 # Profiles of a bucket form as players
 
 
-@pytest.mark.parametrize("name", ["leduc", "rhode_island"])
+@pytest.mark.parametrize("name", [pytest.param("leduc", marks=pytest.mark.slow), "rhode_island"])
 def test_a_profile_within_buckets_is_seated(name: str) -> None:
     """Against itself it wins, seat by seat, what it is worth; and a blueprint of the same buckets meets it."""
     form, machine = bucket_form(name, "percentile(2)"), rules(name).machine()

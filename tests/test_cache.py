@@ -109,6 +109,7 @@ def test_a_second_process_loads_what_the_first_compiled(home: Path) -> None:
 HARMS: list[Callable[[Path], None]] = [cut, empty, flip, zero, lengthen, folder, pipe]
 
 
+@pytest.mark.slow
 def test_damaged_files_are_compiled_anew_without_a_word(home: Path) -> None:
     """A kernel for each way of damage, to its code or to its index; all in one process, for starting one is slow."""
     cases = [(f"{harm.__name__}_{ending}", harm, ending) for harm in HARMS for ending in ("nbc", "nbi")]

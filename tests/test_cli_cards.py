@@ -76,6 +76,7 @@ def test_show_on_the_river(call):
     assert json.loads(good(call, "show", "Ah Kh", "--board", "Qh Jh Th 2c 2d", "--json"))["losses"] == 0
 
 
+@pytest.mark.slow
 def test_show_before_the_flop(call):
     data = json.loads(good(call, "show", "Ah Ad", "--json"))
     assert data["hs"] is None and round(data["ehs"], 6) == 0.852037 and data["category"] is None

@@ -39,6 +39,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return call
 
 
+@pytest.mark.slow
 def test_names_are_offered(run, tmp_path):
     for line, wanted in OFFERS:
         words = line.split(" ")

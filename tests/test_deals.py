@@ -129,7 +129,9 @@ def test_a_linear_average_counts_iterations_by_their_number():
     np.testing.assert_allclose(linear.average, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("spec", "rows", "least"), [("kuhn", "null", 2e-3), (LEDUC, "JQ.K", 2e-2)])
+@pytest.mark.parametrize(
+    ("spec", "rows", "least"), [("kuhn", "null", 2e-3), pytest.param(LEDUC, "JQ.K", 2e-2, marks=pytest.mark.slow)]
+)
 def test_it_agrees_with_the_full_solver(spec, rows, least):
     """In the value of the game and the gap; alternating, with a linear average, or neither."""
     tree = tree_of(kibitz.game(spec))

@@ -99,7 +99,7 @@ def test_leduc_to_small_gaps():
 
 
 @pytest.mark.parametrize("spec", ["egt", "egt(prox=euclidean, steps=conservative)", "smoothing"])
-@pytest.mark.parametrize("game", ["leduc", "poker(file=leduc)"])
+@pytest.mark.parametrize("game", ["leduc", pytest.param("poker(file=leduc)", marks=pytest.mark.slow)])
 def test_a_resumed_run_is_the_run(tmp_path, game, spec):
     whole = solve(game, spec, iterations=110)
     at = tmp_path / "run"

@@ -169,6 +169,7 @@ def test_what_is_saved_is_read_and_what_is_damaged_is_refused(tmp_path) -> None:
             HandBuckets.load(tmp_path / "bad")
 
 
+@pytest.mark.slow
 def test_solve_takes_names_and_folders(tmp_path) -> None:
     name = "rhode_island(ranks=3, suits=2)"
     found = kibitz.solve(name, "cfr+", iterations=20, abstraction="percentile(2)")

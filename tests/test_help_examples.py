@@ -36,6 +36,7 @@ SMALLER = [
     (r"^pushfold (--stacks \d+,\d+,\d+ )", r"pushfold --deals=1000 \1"),
     (r"--deals \d+", "--deals 10"),
     (r"^tournament --algorithm", "tournament 'tournament(players=2, chips=1800)' --algorithm"),
+    (r"chips=8000, unit=100", "chips=1000, unit=100"),
     (r"players=3, chips=4500", "players=2, chips=4500"),  # three need a table that takes long to make
     (r"--hands \d+", "--hands 2"),
     (r"--memory \S+", "--memory 50MB"),
@@ -52,7 +53,8 @@ SMALLER = [
 PARTNER = r"acpc-client|dealer .*--port|serve"
 # With compiling, a minute.
 SLOW = r"paper|bench|dealer rhode_island|\w+ holdem.limit.3p|evaluate always|"
-SLOW += r"match 'search|cards equity [AKQJT][AKQJT]s?o? |cards show 'Ah Kd'$"
+SLOW += r"match 'search|match three|play 'leduc\(players=3\)'|"
+SLOW += r"cards equity ([AKQJT][AKQJT]s?o? |'top)|cards show 'Ah Kd'$"
 OUTPUTS = {"--out", "--plot", "--log", "--json", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
 GAMES = {
     "kuhn": "kuhn",

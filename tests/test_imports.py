@@ -62,10 +62,16 @@ def is_module(name):
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
+@cache
+def nodes(path):
+    """All nodes of a module's syntax tree; several tests read them."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imports(name, path):
     """What a module imports of kibitz, anywhere in it: in functions and under TYPE_CHECKING too."""
     package = ["kibitz", *name.split(".")] if path.name == "__init__.py" else ["kibitz", *name.split(".")[:-1]]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -249,7 +255,7 @@ def dangerous(node):
 def test_nothing_runs_text_as_code():
     wrong = []
     for _, path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if why := dangerous(node):
                 wrong.append(f"{path.relative_to(ROOT.parent)}:{node.lineno} {why}")
     assert not wrong, "\n".join(wrong)

@@ -148,8 +148,9 @@ def recompiled(function):
         yield anew.inspect_llvm(signature), signature
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "names", [HOT, pytest.param(["toepen.machine.strengths"], marks=pytest.mark.slow)], ids=["forms", "walks"]
+    "names", [HOT, ["toepen.machine.strengths"]], ids=["forms", "walks"]
 )
 def test_makers_of_hot_code_count_nothing_in_loops(names):
     used()

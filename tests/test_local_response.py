@@ -30,7 +30,7 @@ def trained(iterations):
     return made.played()
 
 
-@pytest.mark.parametrize("iterations", [0, 300])
+@pytest.mark.parametrize("iterations", [0, pytest.param(300, marks=pytest.mark.slow)])
 def test_it_is_a_lower_bound(iterations):
     made = trained(iterations)
     tree = tree_of(RULES)

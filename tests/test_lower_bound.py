@@ -40,8 +40,8 @@ def test_a_lower_bound_is_below_the_exact_best_response(blueprint):
 
 @pytest.mark.parametrize(
     "abstraction",
-    ["null", "maximal", "isomorphic", "outlook", "naive", "simple-history", "simple-hand", "advanced-hand",
-     "advanced-history", "advanced-combined"],
+    [*(pytest.param(name, marks=pytest.mark.slow) for name in ("null", "maximal")), "isomorphic", "outlook", "naive",
+     "simple-history", "simple-hand", "advanced-hand", "advanced-history", "advanced-combined"],
 )  # fmt: skip
 def test_best_responses_in_endgames_are_exact(abstraction):
     """With two cards each the endgame is the whole game, and the bound is what the tree says."""

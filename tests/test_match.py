@@ -183,6 +183,7 @@ def test_looks_are_after_a_thousand_deals_and_then_twice_as_many(monkeypatch):
     assert (short.stopped, short.deals) == ("done", 999)
 
 
+@pytest.mark.slow
 def test_looks_at_who_wins_rarely_err(monkeypatch):
     """Between equals a match is called decided in at most one of twenty, and in some; looks without care would err
     twice as often."""

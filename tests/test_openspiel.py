@@ -78,7 +78,7 @@ class Twins:
         (Kuhn(4), 7886, 160),
         (Leduc(), 9457, 936),
         (Leduc(suit_isomorphism=True), 1939, 288),
-        (Leduc(players=3, ranks=4, suit_isomorphism=True), 223881, 7428),
+        pytest.param(Leduc(players=3, ranks=4, suit_isomorphism=True), 223881, 7428, marks=pytest.mark.slow),
         *[(LiarsDice(dice_sides=s), None, s * 2 ** (2 * s)) for s in (2, 3, 4, 5)],
         pytest.param(LiarsDice(), 294883, 24576, marks=pytest.mark.slow),
         (LiarsDice(numdice=2, dice_sides=2), 8191, 768),

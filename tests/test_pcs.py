@@ -102,6 +102,7 @@ def _pairs(cards, hole):
     return comb(cards, hole) * comb(cards - hole, hole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["leduc", "turn hold'em of 10 cards"])
 def test_it_goes_where_full_cfr_goes(name):
     poker = rules(name)

@@ -112,6 +112,7 @@ def test_phase_one_with_roll_outs_is_an_equilibrium_of_the_short_game():
     assert (found.meta["phase"], found.meta["rounds"], found.meta["leaves"]) == (1, 2, "rollout")
 
 
+@pytest.mark.slow
 def test_phase_two_keeps_phase_one_and_what_gs2_did_helps(tmp_path):
     game = rules("rhode island of 4 ranks")
     form = bucket_form(game, hand_buckets(game.definition, "percentile(3)"))

@@ -265,6 +265,7 @@ def dueled(duel, machine, players, deals, seed=5):
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["leduc", "three, side pots"])
 def test_compiled_and_interpreted_matches_are_the_same(name):
     machine = machine_of(name)
@@ -342,6 +343,7 @@ def test_only_a_profile_of_the_game_is_seated():
         seated_rows(pair("leduc").game.machine(), coarse("leduc").form.infosets, coarse("leduc").form.uniform())
 
 
+@pytest.mark.slow
 def test_a_blueprint_against_a_solved_profile_wins_the_value_of_the_game():
     """Rhode Island hold'em with a smaller deck and one raise in each round."""
     rules = Poker(LARGER["rhode island of 4 by 2"])

@@ -189,7 +189,9 @@ HUGE = ["leduc(ranks=13, suits=4, players=3)", "liars_dice(dice_sides=9)", "goof
         "openspiel:leduc_poker(players=10)", "openspiel:dark_chess"]  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "kind"), COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "kind"), [COMMANDS[0], *(pytest.param(*each, marks=pytest.mark.slow) for each in COMMANDS[1:])]
+)
 def test_a_small_file_does_not_make_a_huge_game(tmp_path: Path, failure: Fail, command: str, kind: str) -> None:
     path = tmp_path / f"forged.{kind}"
     words = [command, "--resume", path] if kind == "checkpoint" else [command, path]

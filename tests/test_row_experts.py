@@ -133,6 +133,7 @@ def test_experts_go_on_in_their_folder(tiny, tmp_path):
 # Commands
 
 
+@pytest.mark.slow
 def test_commands(tiny):
     told = json.loads(call("train", tiny, "--limit", "600", "--iterations", "300", "--threads", "1", "--out", "b",
                            "--json"))  # fmt: skip

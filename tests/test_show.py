@@ -97,7 +97,9 @@ def test_values_add_up_to_the_value_of_the_game():
     assert found.reach[first] @ at[first] == pytest.approx(kibitz.value("leduc", profile)[0], abs=1e-12)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name.startswith("hands") else name for name in GAMES]
+)
 def test_poker_forms_give_what_their_trees_give(name):
     game = Poker(GAMES[name])
     form, tree = PokerForm(game), lay_out(game)

@@ -94,7 +94,9 @@ def compare(spec, game, form=None, tree=None, tolerance=1e-9, stops=(1, 2, 7, 30
         assert worst <= tolerance, f"{spec} after {stop} iterations on {game}: off by {worst}"
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "kuhn for three" else name for name in GAMES]
+)
 def test_the_cfr_family_is_its_definition(name):
     for spec in VARIANTS:
         compare(spec, GAMES[name]())

@@ -331,6 +331,7 @@ def bad(call):
     return run
 
 
+@pytest.mark.slow
 def test_commands_on_poker(tmp_path, ok, bad):
     small = "rhode_island(ranks=2, suits=2)"
     file = tmp_path / "own.game"

@@ -27,6 +27,7 @@ def base_of(name, iterations=300):
     return kibitz.solve(name, "pcs", abstraction=COARSE, iterations=iterations)
 
 
+@pytest.mark.slow
 def test_a_static_expert_solves_its_part():
     """S=N with all hands told apart: where the base is frozen, what is left for best responses is small."""
     base = base_of(LEDUC)

@@ -229,7 +229,7 @@ def test_every_hand_on_a_board_of_five():
         assert np.array_equal(found, (2 * beats + even).sum(axis=1))
 
 
-@pytest.mark.parametrize("size", [3, 4])
+@pytest.mark.parametrize("size", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_hands_on_boards_of_three_and_four(size):
     indexer = cards.Indexer([2, size])
     wide = np.uint32 if size == 3 else np.uint16

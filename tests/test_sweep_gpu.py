@@ -155,6 +155,7 @@ def test_batches_cover_all_boards():
     assert list(batches(below, 4)) == [(0, 2), (2, 3), (3, 4), (4, 5)]  # one board before at least
 
 
+@pytest.mark.slow
 def test_hands_are_filled_up_strength_by_strength():
     seats, _, _ = random_profile("river hold'em of 10 cards", 7)
     sweep = Sweep(rules("river hold'em of 10 cards"), seats)
@@ -188,6 +189,7 @@ def test_too_little_memory_is_said_before_the_start(tmp_path, monkeypatch):
         OnCores(Sweep(rules("leduc"), seats), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 def test_a_shard_in_batches_gives_the_same(tmp_path):
     name = "turn hold'em of 10 cards"
@@ -200,7 +202,9 @@ def test_a_shard_in_batches_gives_the_same(tmp_path):
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("mode", [BEST, PLAYED])
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name.startswith("river") else name for name in GAMES]
+)
 def test_the_source_does_as_the_kernels_do(name, mode, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "MOST_TERMS", 2)
     seats, _, _ = random_profile(name, 4)
@@ -219,7 +223,7 @@ def of_views(name, dtype, device="cpu"):
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("mode", [BEST, PLAYED])
-@pytest.mark.parametrize("name", ["leduc", "turn hold'em of 10 cards"])
+@pytest.mark.parametrize("name", ["leduc", pytest.param("turn hold'em of 10 cards", marks=pytest.mark.slow)])
 def test_hands_seen_through_several_views(name, mode, tmp_path):
     sweep = of_views(name, np.float64)
     assert len(sweep.sources) == 4

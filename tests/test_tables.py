@@ -76,7 +76,7 @@ def test_a_crosstable_keeps_names_and_figures(page, field, width):
     [
         ("games",),
         ("solvers",),
-        ("info", "leduc(players=3)"),
+        pytest.param(("info", "leduc(players=3)"), marks=pytest.mark.slow),
         ("stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r, cr, cccr)", "--inside", "suits", "--dry-run"),
     ],
 )  # fmt: skip
@@ -145,7 +145,7 @@ def test_waits_grow(monkeypatch):
         assert first(2) == found
 
 
-@pytest.mark.parametrize("width", (60, 120))
+@pytest.mark.parametrize("width", (60, pytest.param(120, marks=pytest.mark.slow)))
 def test_a_terminal_of_any_width_shows_the_time_left(tmp_path, width):
     words = ["solve", "leduc", "--solver", "cfr", "--iterations", "1000000000"]
     line = r"NashConv [\d.e-]+, about [\d.:]+ (m?s )?left"
@@ -153,15 +153,21 @@ def test_a_terminal_of_any_width_shows_the_time_left(tmp_path, width):
     assert code == 130 and re.search(line, shown), shown
 
 
-@pytest.mark.parametrize("options", [(), ("--quiet",), ("--json",)])
-def test_lines_of_progress_go_to_a_pipe(tmp_path, monkeypatch, options):
+PROGRESS = ["solve", "leduc", "--solver", "cfr", "--iterations", "2000"]
+
+
+def test_lines_of_progress_go_to_a_pipe(tmp_path, monkeypatch):
     monkeypatch.setenv("KIBITZ_PROGRESS", "0.01")
-    words = ["solve", "leduc", "--solver", "cfr", "--iterations", "2000", *options]
-    run = subprocess.run([sys.executable, "-m", "kibitz.cli", *words], capture_output=True, text=True, cwd=tmp_path)
+    words = [sys.executable, "-m", "kibitz.cli", *PROGRESS]
+    run = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert run.returncode == 0
-    if options:
-        assert run.stderr == ""
-    else:
-        lines = run.stderr.splitlines()
-        assert lines and all(line.startswith(("after ", "solving leduc")) for line in lines), lines
-        assert "\x1b" not in run.stderr and run.stdout.startswith("leduc by cfr")
+    lines = run.stderr.splitlines()
+    assert lines and all(line.startswith(("after ", "solving leduc")) for line in lines), lines
+    assert "\x1b" not in run.stderr and run.stdout.startswith("leduc by cfr")
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--json"])
+def test_no_lines_of_progress_where_none_are_wanted(page, tmp_path, monkeypatch, option):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KIBITZ_PROGRESS", "0.01")
+    page(80, *PROGRESS, option)  # nothing on stderr

@@ -387,7 +387,7 @@ def test_names_of_suits_do_not_change_the_value(size, follow_suit):
         assert plain == pytest.approx(2 / 3, abs=1e-9)
 
 
-@pytest.mark.parametrize("size", [(2, 2, 2), (2, 3, 2), (3, 2, 2)])
+@pytest.mark.parametrize("size", [(2, 2, 2), (2, 3, 2), pytest.param((3, 2, 2), marks=pytest.mark.slow)])
 def test_cfr_agrees(size):
     rules = Toepen(*size, symmetric=True)
     profile = kibitz.solve(rules, "cfr+", until=1e-6)

@@ -23,7 +23,9 @@ from kibitz.tree import tree_of
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("game", ["kuhn", "leduc(players=3)", "goofspiel(num_cards=4)"])
+@pytest.mark.parametrize(
+    "game", ["kuhn", pytest.param("leduc(players=3)", marks=pytest.mark.slow), "goofspiel(num_cards=4)"]
+)
 def test_dense_and_hashed_rows_are_the_same(game):
     """MCCFR on the tree and a blueprint of the same seed: all regrets and averages, up to single precision."""
     tree = tree_of(kibitz.game(game))
@@ -67,6 +69,7 @@ def test_seatings():
     assert len(four) == 4 and all(sorted(column) == [0, 1, 2, 3] for column in four.T.tolist())
 
 
+@pytest.mark.slow
 def test_three_players_win_what_the_tree_says():
     """A duplicate match against exact values, over all six seatings."""
     game = "leduc(players=3)"

@@ -4,16 +4,18 @@ pages, from the data beside them (`verdicts.py`).
     python -m kibitz.report.docs            write the pages
     python -m kibitz.report.docs --check    exit with 1 if a page is not what would be written
 
-Each text of cli.md is taken from the command itself, in a process of its own and at a fixed width.
+Each text of cli.md is taken from the command itself, in another process (whose environment is set before anything is
+imported) and at a fixed width.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from pathlib import Path
 
 from kibitz.report import api, verdicts
@@ -21,6 +23,22 @@ from kibitz.report import api, verdicts
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 API = PAGE.with_name("api.md")
 WIDTH = 100
+# Runs the commands that stdin has as JSON, and prints what they print.
+_CHILD = """
+import contextlib, io, json, sys
+from typer.main import get_command
+from kibitz.cli import app
+command = get_command(app)
+texts = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        try:
+            command(words, prog_name="kibitz")
+        except SystemExit as end:
+            assert not end.code, words
+    texts.append(text.getvalue())
+json.dump(texts, sys.stdout)
+"""
 HEAD = """# The command line
 
 This page is made from `kibitz --help` by `python -m kibitz.report.docs`. Tests hold it against the program, and run its
@@ -40,15 +58,16 @@ examples.
 """
 
 
-def said(*arguments: str) -> str:
-    """What `kibitz` prints for some arguments."""
+def said(calls: Iterable[tuple[str, ...]]) -> list[str]:
+    """What `kibitz` prints for each of some lists of arguments, all in one process."""
     plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
     kept = {name: text for name, text in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
     run = subprocess.run(
-        [sys.executable, "-m", "kibitz.cli", *arguments],
-        env={**kept, **plain}, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=True,
+        [sys.executable, "-c", _CHILD], input=json.dumps(list(calls)), env={**kept, **plain}, stdout=subprocess.PIPE,
+        encoding="utf-8", check=True,
     )  # fmt: skip
-    return "\n".join(line.rstrip() for line in run.stdout.strip("\n").splitlines())
+    texts: list[str] = json.loads(run.stdout)
+    return ["\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in texts]
 
 
 def commands(top: str) -> list[str]:
@@ -58,18 +77,16 @@ def commands(top: str) -> list[str]:
 
 def page() -> str:
     """The whole page."""
-    top = said("--help")
+    (top,) = said([("--help",)])
     names = commands(top)
-    calls: list[tuple[str, ...]] = [(name, "--help") for name in names]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        helps = dict(zip(names, pool.map(lambda call: said(*call), calls), strict=True))
-        # What a group's commands say, and what some commands print.
-        more: dict[str, list[tuple[str, ...]]] = {
-            name: [(name, each, "--help") for each in commands(text)] for name, text in helps.items()
-        }
-        more |= {name: [(name,)] for name in ("games", "solvers")}
-        rest = [call for each in more.values() for call in each]
-        texts = dict(zip(rest, pool.map(lambda call: said(*call), rest), strict=True))
+    helps = dict(zip(names, said((name, "--help") for name in names), strict=True))
+    # What a group's commands say, and what some commands print.
+    more: dict[str, list[tuple[str, ...]]] = {
+        name: [(name, each, "--help") for each in commands(text)] for name, text in helps.items()
+    }
+    more |= {name: [(name,)] for name in ("games", "solvers")}
+    rest = [call for each in more.values() for call in each]
+    texts = dict(zip(rest, said(rest), strict=True))
     parts = [HEAD, _block("kibitz --help", top)]
     for name, text in helps.items():
         parts.append(f"## kibitz {name}\n\n{_block(f'kibitz {name} --help', text)}")

@@ -97,6 +97,7 @@ def assert_robust(r, claims):
         assert all(claims[f"2p JQ-K: {DYNAMIC} is less exploitable than {worse}"].held)
 
 
+@pytest.mark.slow
 def test_sizes_of_two_players(two):
     ours = [two.size["JQ-K"][name] for name in PAPER_ROWS]
     assert ours == [132, 444, 226, 186, 186] == [gibson2011.PAPER[2][name][0] for name in PAPER_ROWS]
@@ -104,6 +105,7 @@ def test_sizes_of_two_players(two):
     assert {two.size["null"][name] for name in PAPER_ROWS} == {6 * 3 + 30 * 15}
 
 
+@pytest.mark.slow
 def test_sizes_of_three_players(three):
     """The paper has 3017 where we count 3021."""
     for base in COARSE:
@@ -112,6 +114,7 @@ def test_sizes_of_three_players(three):
     assert three.size["null"][BASE] == 33 * 3 + 456 * 15
 
 
+@pytest.mark.slow
 def test_bases_are_as_exploitable_as_they_must_be(two):
     """Smallest exploitability of any equilibrium of the abstract game: JQ-K 489.76, J-QK 738.92 milli-antes. An
     approximate equilibrium may stay a little below."""
@@ -120,6 +123,7 @@ def test_bases_are_as_exploitable_as_they_must_be(two):
     assert two.exploit["null"][BASE].high <= 0.1 and two.gap <= 0.1 + 1e-9
 
 
+@pytest.mark.slow
 def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
     found = {claim.text: claim for claim in gibson2011.claims((weighed, three, sampled))}
     assert_robust(two, found)
@@ -374,6 +378,7 @@ def call(capsys, *words):
     return int(end.value.code or 0), out, err
 
 
+@pytest.mark.slow
 def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     """The command's output, without doing the work again."""
     monkeypatch.chdir(tmp_path)

@@ -88,6 +88,7 @@ def test_values(results):
     assert low <= 2 / 3 <= high and high - low <= 0.1
 
 
+@pytest.mark.slow
 def test_rows_are_read_as_the_real_game_plays_them(course):
     runs = [course.fresh(seed) for seed in (1, 2)]
     for run in runs:
@@ -197,6 +198,7 @@ def test_all_abstractions_are_trained(results):
         assert course.gap(course.average(course.fresh(0))).gap == pytest.approx(trained.uniform, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_best_responses_to_the_baseline():
     game = Setting(2, 2, 2, True)
     bound = le2021_runs.solved(game, True, 100, 0.5)

@@ -58,6 +58,7 @@ def test_strict_classes_are_what_the_form_holds_apart(whole):
         assert len(np.unique(bucket)) == len(bucket)
 
 
+@pytest.mark.slow
 def test_leduc_decides_exactly_which_reading_is_lossless():
     lossy = sandholm_gameshrink.solve_exactly(LEDUC, "win-count")
     strict = sandholm_gameshrink.solve_exactly(LEDUC, "strict")
@@ -86,6 +87,7 @@ def test_strict_classes_cost_a_seat_nothing():
     assert found.least <= -0.085606 <= found.most and found.most - found.least < 0.002
 
 
+@pytest.mark.slow
 def test_the_part_gameshrink(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_gameshrink, "GAME", SMALL)
     monkeypatch.setattr(sandholm_gameshrink, "LOSSY", "rhode_island(ranks=3, suits=3)")
@@ -110,6 +112,7 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
     assert "not lossless" in outcome.summary
 
 
+@pytest.mark.slow
 def test_the_part_rhode_island(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_rhode_island, "GAME", SMALL)
     monkeypatch.setattr(sandholm_rhode_island, "OTHERS", ("cfr+",))
@@ -122,6 +125,7 @@ def test_the_part_rhode_island(monkeypatch, tmp_path):
     assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "rhode-island.png"}
 
 
+@pytest.mark.slow
 def test_the_part_egt(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_egt, "GAMES", (("Kuhn", "kuhn", 0.2, ""),))
     monkeypatch.setattr(sandholm_egt, "METHODS", ("egt", "egt(prox=euclidean)", "cfr+"))
@@ -139,6 +143,7 @@ def test_the_part_egt(monkeypatch, tmp_path):
     assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "first-order.png"}
 
 
+@pytest.mark.slow
 def test_the_part_abstraction(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_abstraction, "GAME", SMALL)
     monkeypatch.setattr(sandholm_abstraction, "GRANULARITIES", ((2, 4, 8), (3, 6, 12), (3, 14, 59)))
@@ -162,6 +167,7 @@ def test_the_part_abstraction(monkeypatch, tmp_path):
     assert files >= {"report.md", "abstraction-exploitability.png", "abstraction-payoffs.png"}
 
 
+@pytest.mark.slow
 def test_payoffs_of_a_start_are_those_of_the_profiles():
     """Against the definition: both seatings of two solutions, valued one by one."""
     found = sandholm_abstraction.one_start(SMALL, [2, 4, 8], 1, 0.2)

@@ -10,6 +10,7 @@ from kibitz.papers.runs import carry_out
 from kibitz.papers.sandholm_tournaments import PART, claims, gather, page, runs
 
 
+@pytest.mark.slow
 def test_a_quick_look(tmp_path):
     plan = Plan(starts=1, quick=True, folder=str(tmp_path))
     answers = carry_out(runs(plan), 1)

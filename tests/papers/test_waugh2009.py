@@ -29,6 +29,13 @@ def tournament(weighed):
     return weighed[WEIGHT]
 
 
+@pytest.fixture(scope="module")
+def rough():
+    """The same at one weight, to a larger gap."""
+    plan = Plan(starts=3, weights=(WEIGHT,), until=1e-3)
+    return waugh2009.gather(plan, carry_out(waugh2009.runs(plan), jobs=1))[WEIGHT]
+
+
 def assert_robust(claims):
     """What held from every start that anybody tried."""
     for base in BASES:
@@ -41,6 +48,7 @@ def assert_robust(claims):
         assert all(claims[f"{graft} are more exploitable than {base}"].held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [0.0, WEIGHT])
 def test_claims_that_hold_from_every_start(weighed, weight):
     found = list(waugh2009.claims_at(weighed[weight]))
@@ -48,6 +56,7 @@ def test_claims_that_hold_from_every_start(weighed, weight):
     assert_robust({claim.text: claim for claim in found})
 
 
+@pytest.mark.slow
 def test_the_crosstable_is_one(tournament):
     k, m = 3, len(NAMES)
     assert tournament.matrix.shape == (k, m, m)
@@ -61,20 +70,20 @@ def test_the_crosstable_is_one(tournament):
     assert (np.sort(places, axis=0) == np.arange(1, m + 1)[:, None]).all()
 
 
-def test_figures_are_near_those_of_other_programs(tournament):
+def test_figures_are_near_those_of_other_programs(rough):
     """Averages over 16 starts of a prototype, in mb/h: ours are means over few, so the margins are wide."""
     near = {"J.Q.K preflop grafts": 33, "J.Q.K flop grafts": 26, "J.Q.K": 5, "JQ.K": -8, "J.QK": -57}
     for name, figure in near.items():
-        assert tournament.average[name].mean == pytest.approx(figure, abs=12)
+        assert rough.average[name].mean == pytest.approx(figure, abs=12)
     near = {"J.Q.K": 316, "JQ.K": 257, "J.QK": 374}
     for name, figure in near.items():
-        assert tournament.exploit[name].mean == pytest.approx(figure, abs=20)
+        assert rough.exploit[name].mean == pytest.approx(figure, abs=20)
 
 
-def test_sizes(tournament):
+def test_sizes(rough):
     """Bases: 6 preflop and 30 flop decisions, with 3 or 2 buckets before the flop and twice as many on it. A graft for
     one card adds its 3 + 15 * 5 decisions of one player; its opponent keeps half of the base's infosets."""
-    size = tournament.size
+    size = rough.size
     assert [size[base] for base in BASES] == [6 * 3 + 30 * 6, 6 * 2 + 30 * 4, 6 * 2 + 30 * 4]
     assert size["JQ.K preflop grafts"] == 132 // 2 + 3 + 15 * 5
     assert size["JQ.K flop grafts"] == 132 // 2 + 15 * 5
@@ -103,6 +112,7 @@ def test_theorem_one():
             assert total >= -3 * parts.parts * maker.gap
 
 
+@pytest.mark.slow
 def test_the_report(tmp_path, monkeypatch, capsys, weighed):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
