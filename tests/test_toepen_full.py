@@ -48,7 +48,7 @@ def test_figures_are_those_of_the_sheets(outcome):
     assert low < mean < high
     assert f"{mean:+.3f}" in found.sheets[0].rows[0][2]
     held = {claim.text.partition(":")[0]: claim.held[0] for claim in found.claims}
-    assert held["the blueprint beats the rule of thumb"] == (low > 0)
+    assert (held["the blueprint beats the rule of thumb"] is True) == (low > 0)
     assert found.summary.startswith("The blueprint wins")
 
 
