@@ -102,3 +102,45 @@ def test_commands_have_a_line_of_their_own(said: list[str]) -> None:
         compiling._begins("kibitz.kernels.cards.hands")
         compiling._ends()
     assert len(heard) == 1 and said == []
+
+
+def test_a_match_does_not_count_compiling_as_playing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that moves only while the match is compiled, by half a minute."""
+    import kibitz
+    from kibitz.machine import machine_of
+
+    time = Time(monkeypatch)
+    machine = machine_of("kuhn")
+    duel = machine.duel
+
+    def compiled_first(*given: object) -> None:
+        with aside():
+            time.now += 30.0
+        duel(*given)
+
+    monkeypatch.setattr(machine, "duel", compiled_first)
+    found = kibitz.match(machine, "uniform", "uniform", deals=100)
+    assert found.deals == 100 and found.seconds == 0.0
+
+
+def test_a_table_that_buckets_need_is_told_on_the_line_of_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is made, how far it is, how long it will take, and that it is once; not a line on stderr beside it."""
+    from kibitz.cards import tables
+    from kibitz.cards.recipes import recipe
+    from kibitz.cli.common import telling
+
+    time, heard, made = Time(monkeypatch), [], recipe("preflop")
+    with Watch(False) as watch:
+        tell = telling(watch)
+        tell(made, 0, 10)
+        time.now += 6.0
+        tell(made, 3, 10)
+        assert watch._phase == f"making the table {made.name}, once: 30%, 6.0 s used, about 14 s left"
+    monkeypatch.setattr(tables, "_to_stderr", lambda *given: heard.append("stderr"))
+    monkeypatch.setattr(tables, "home", lambda: tmp_path)
+    monkeypatch.setattr(tables, "_fill", lambda recipe, arrays, done, threads, tell, every: tell(recipe, 1, 1))
+    with tables.told_by(lambda *given: heard.append("line")):
+        tables.build(made)
+    assert heard == ["line"]

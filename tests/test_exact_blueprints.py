@@ -81,13 +81,13 @@ def test_it_is_set_beside_solved_profiles() -> None:
 
 def test_what_is_no_strategy_is_said_in_a_sentence() -> None:
     wrong: Any = "leduc.profile"
-    with pytest.raises(KibitzError, match="give a profile or a blueprint .* not str"):
+    with pytest.raises(KibitzError, match=r"give a profile or a blueprint .* not str"):
         kibitz.nash_conv("leduc", wrong)
-    with pytest.raises(KibitzError, match="the blueprint is of leduc, not of kuhn"):
+    with pytest.raises(KibitzError, match=r"the blueprint is of leduc, not of kuhn"):
         kibitz.nash_conv("kuhn", trained("leduc"))
     with pytest.raises(GameError, match="give the game itself"):
         kibitz.nash_conv(form_of(tree_of(trained("leduc").game)), trained("leduc"))
-    with pytest.raises(GameError, match="too large to be laid out.*samples it"):
+    with pytest.raises(GameError, match=r"too large to be laid out.*samples it"):
         kibitz.nash_conv("toepen", Blueprint.empty("toepen", memory=1_000_000))
 
 

@@ -162,7 +162,7 @@ def build(
     """
     path = home() / recipe.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    tell = tell or _to_stderr
+    tell = tell or _teller[0] or _to_stderr
     with _locked(path.with_name(f"{recipe.name}.lock")):
         good = whole(recipe) is not None
         if good and not anew:
@@ -313,6 +313,18 @@ def _to_stderr(recipe: Recipe, done: int, pieces: int) -> None:
 
 
 _told: set[str] = set()
+_teller: list[Tell | None] = [None]
+
+
+@contextlib.contextmanager
+def told_by(tell: Tell) -> Iterator[None]:
+    """Who hears meanwhile how far a table is that something needs without saying who should hear: commands have a line
+    of progress of their own."""
+    before, _teller[0] = _teller[0], tell
+    try:
+        yield
+    finally:
+        _teller[0] = before
 
 
 def _part_of(path: Path) -> Path:

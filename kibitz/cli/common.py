@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -217,17 +216,17 @@ def open_triples(watch: Watch) -> None:
 
 def telling(watch: Watch) -> Tell:
     """Progress of a table as words on the line that is shown."""
-    began: list[tuple[float, int]] = []
+    from kibitz.kernels.compiling import clock
+
+    began: dict[str, tuple[float, int]] = {}
 
     def tell(made: Recipe, done: int, pieces: int) -> None:
         from kibitz.report.text import duration
 
-        if not began:
-            began.append((time.perf_counter(), done))
-        start, first = began[0]
-        used = time.perf_counter() - start
+        start, first = began.setdefault(made.name, (clock(), done))
+        used = clock() - start
         left = f", about {duration(used * (pieces - done) / (done - first))} left" if done > first else ""
-        watch.phase(f"making {made.name}: {100 * done // pieces}%, {duration(used)} used{left}")
+        watch.phase(f"making the table {made.name}, once: {100 * done // pieces}%, {duration(used)} used{left}")
 
     return tell
 

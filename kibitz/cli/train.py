@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue, telling
 from kibitz.cli.options import checked, counted, number
 from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, SolverError
@@ -206,10 +206,15 @@ def train(
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
-        watch.phase("reading the game, and making buckets of hands if it has some (hold'em: a minute or two, once)")
+        from kibitz.cards.tables import told_by
+
+        watch.phase(
+            "reading the game, and making buckets of hands if it has some (hold'em: two or three minutes, once)"
+        )
         if resume is None:
             wanted = _wanted(abstraction, memory, full, seed, part, seats, limit, dynamic, sampling, prune)
-            blueprint = _new(game, wanted, strength, base)
+            with told_by(telling(watch)):
+                blueprint = _new(game, wanted, strength, base)
         else:
             if strength is not None:
                 raise SolverError(f"{resume} has its buckets of hands already: leave --strength out")

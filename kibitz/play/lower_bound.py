@@ -41,7 +41,7 @@ class LowerBound:
     def least(self) -> float:
         """What the strategy's exploitability is at least, with 95% confidence: the lower end of the interval of what
         the responder wins, and never below 0, which holds of every strategy."""
-        return max(0.0, self.result.interval[0])
+        return max(0.0, float(self.result.interval[0]))
 
 
 def respond(

@@ -110,7 +110,8 @@ def laid(
 
     table = table_of(size, value.shape[1] // 2, size < most)
     happened = np.zeros(4, np.int64)
-    key, value = (np.require(array, None, ["C", "W"]) for array in (key, value))  # copied only if they are mapped
+    key = np.require(key, None, ["C", "W"])  # copied only if it is mapped
+    value = np.require(value, None, ["C", "W"])
     move_in(table, key, value, evict, happened)
     counts[2:] += happened[2:]
     counts[1] += happened[1] - len(key)
