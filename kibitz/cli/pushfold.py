@@ -61,7 +61,10 @@ def icm(
 
 def pushfold(
     stacks: Stacks,
-    blinds: Annotated[str, typer.Option("--blinds", metavar="S/B", help="The small and the big blind. By default stacks are in big blinds.")] = BLINDS,
+    blinds: Annotated[
+        str, typer.Option("--blinds", metavar="S/B", help="The small and the big blind. By default stacks are in big "
+                          "blinds.")
+    ] = BLINDS,
     prizes: Annotated[
         str | None,
         typer.Option("--prizes", metavar="A,B,C", help="For the places still to be had, the first one first. Without "
@@ -88,8 +91,8 @@ def pushfold(
     ] = False,
     compare: Annotated[
         str | None,
-        typer.Option("--compare", metavar="RANGE", help="A range of yours, such as '22+,A2s+,KTo+': which hands differ, "
-                     "and what each costs."),
+        typer.Option("--compare", metavar="RANGE", help="A range of yours, such as '22+,A2s+,KTo+': which hands "
+                     "differ, and what each costs."),
     ] = None,
     decision: Annotated[
         str | None,
@@ -217,10 +220,10 @@ def could_gain(found: PushFold) -> str:
     if not m.deals:
         return f"By another choice nobody could win more than {m.gain:.2g} {found.unit} a hand; all cards counted."
     gained = f"gained {m.gain:.2g} {found.unit} a hand" if m.gain > 0 else "gained nothing"
-    return (f"Sampled: {m.deals:,} deals, so hands near the edge of a range may be wrong. A responder chosen on {m.fresh:,} "
-            f"fresh deals {gained} on {m.fresh:,} others (95%: {m.low:.2g} to {m.high:.2g}), and {m.above:.2g} where it was "
-            f"chosen, which on average is not below what the best one could gain. On the deals of the charts themselves "
-            f"it would be {m.fitted:.2g}.")  # fmt: skip
+    return (f"Sampled: {m.deals:,} deals, so hands near the edge of a range may be wrong. A responder chosen on "
+            f"{m.fresh:,} fresh deals {gained} on {m.fresh:,} others (95%: {m.low:.2g} to {m.high:.2g}), and "
+            f"{m.above:.2g} where it was chosen, which on average is not below what the best one could gain. On the "
+            f"deals of the charts themselves it would be {m.fitted:.2g}.")  # fmt: skip
 
 
 def _print_compared(found: PushFold, other: Any) -> None:

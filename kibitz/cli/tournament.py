@@ -137,7 +137,8 @@ def summary(found: Solution, proof: Check) -> dict[str, Any]:
         steps = [step for step in found.steps if step.players == level.players]
         levels.append({
             "players": level.players, "states": level.count, "iterations": len(steps),
-            "seconds": sum(step.seconds for step in steps), "epsilon": float(gains.max()), "above": float(proof.above[level.players - 2].max()),
+            "seconds": sum(step.seconds for step in steps), "epsilon": float(gains.max()),
+            "above": float(proof.above[level.players - 2].max()),
             "mean_gain": float(gains.mean()), "worst": _worst(rules, level, proof.above[level.players - 2]),
             "icm_mean": float(off.mean()), "icm_most": float(off.max()),
         })  # fmt: skip
@@ -178,8 +179,8 @@ def _print(data: dict[str, Any], out: Path | None) -> None:
             f"\nChecked on fresh deals, as these strategies go by a sample: a responder chosen on some gained "
             f"{data['epsilon']:.2g} in the whole tournament on others (95%: {low:.2g} to {high:.2g}), "
             f"{100 * data['epsilon_share']:.2g}% of the first prize, from the state and seat where it seemed to gain "
-            f"most, {where}. There it seemed to gain {data['epsilon_above']:.2g}, which on average is not below what the "
-            "best one could gain."
+            f"most, {where}. There it seemed to gain {data['epsilon_above']:.2g}, which on average is not below what "
+            "the best one could gain."
         )
     else:
         page.print(

@@ -3,7 +3,7 @@
 icm([10, 7, 13], [50, 30, 20])                                      what stacks are worth, by Malmuth-Harville
 pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])           one hand in which all jam or fold
 tournament("tournament(players=3)")                                 the rules of a whole tournament
-solve(rules), check(rules, solution.jams)                           an equilibrium of it, and what could be gained against it
+solve(rules), check(rules, solution.jams)                           an equilibrium of it, and what could be gained
 """
 
 from kibitz.tournaments.chip_model import icm

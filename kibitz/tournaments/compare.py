@@ -19,7 +19,7 @@ DIFFERENT = 0.005  # of how often a hand jams
 @dataclass(frozen=True)
 class Compared:
     name: str  # of the decision
-    hands: tuple[tuple[str, float, float, float], ...]  # name, how often the chart and the user jam, and what that costs
+    hands: tuple[tuple[str, float, float, float], ...]  # name, how often the chart and the user jam, the cost
     cost: float  # of all differences, by how likely the hands are
 
     def data(self) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class PushFold:
 
     @property
     def epsilon(self) -> float:
-        """What a seat could win more; over a sample, what a responder gains that never saw the deals it is valued on."""
+        """What a seat could win more; over a sample, what a responder gains on deals that it was not chosen on."""
         return self.measured.gain
 
     @property
@@ -94,8 +94,8 @@ def pushfold(
     stacks: Sequence[Any], blinds: Sequence[Any] = ("0.5", 1), prizes: Sequence[Any] | None = None, ante: Any = 0, *,
     deals: int | None = None, exact: bool = False, seed: int = 0, rounds: int = ROUNDS, threads: int | None = None,
 ) -> PushFold:  # fmt: skip
-    """Solve one hand. Two and three players are counted with all cards, unless `deals` asks for a sample; three need the
-    table of three hands, which is made on first use (some minutes, once). More go by a sample."""
+    """Solve one hand. Two and three players are counted with all cards, unless `deals` asks for a sample; three need
+    the table of three hands, which is made on first use (some minutes, once). More go by a sample."""
     held, posts, dead = _chips(stacks, blinds, ante)
     hand = Hand(len(held))
     paid = None if prizes is None else checked_prizes(prizes)

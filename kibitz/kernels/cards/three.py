@@ -77,7 +77,7 @@ class Batch(NamedTuple):
     kind: np.ndarray  # uint64[BATCH, BUNDLES]  the class
     place: np.ndarray  # uint64[BATCH, BUNDLES]
     size: np.ndarray  # int32[BATCH, BUNDLES]
-    pairs: np.ndarray  # uint64[BATCH, BUNDLES, 2, 4]  by a card of the higher, the lower rank: words of who goes with it
+    pairs: np.ndarray  # uint64[BATCH, BUNDLES, 2, 4]  by a card of the higher, the lower rank: what goes with it, words
     held: np.ndarray  # uint64[BATCH, BUNDLES, 2]  hands that hold each card of the higher, the lower rank: words
     shares: np.ndarray  # int16[BATCH, BUNDLES, 2, WIDE]  pairs of hands that share a card, with those below, and above
     worse: np.ndarray  # uint64[BATCH, BUNDLES, 2, 4]  cards that go with a card to a place below, as bits
@@ -497,7 +497,7 @@ def ties(i, bundle, kinds, batch, work, top, bottom):
     for other in range(bundle + ONE, batch.first[i, place + ONE]):
         third = batch.kind[i, other]
         c, d = kinds.rank[third, 0], kinds.rank[third, 1]
-        if a == c or a == d or b == c or b == d:
+        if a in (c, d) or b in (c, d):
             tie_near(i, bundle, other, kinds, batch, work, top[third], bottom[third])
         else:
             tie_far(i, bundle, other, kinds, batch, work.thirds, top[third], bottom[third])
