@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 HEAD = """# Stitching, measured
 
-What the library makes of the tables of two papers, with the spread over random starts, and what it finds beyond them.
-Abstract equilibria are not unique: no figure of a stitched strategy is one number. Each claim is held against each
-start by itself; for two players, at several weights of the start.
+Tables of two papers, computed again, and what was found beyond them. Abstract equilibria are not unique, so the figures
+of a stitched strategy depend on the random initialisation. Each claim is tested for every initialisation that was run;
+its verdict says how many there were.
 """
 
 
