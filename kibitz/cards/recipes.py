@@ -104,7 +104,7 @@ def triples_recipe() -> Recipe:
     pairs = 169 * 170 // 2
     arrays = {"strict": ("<i8", (169, 169, 169)), "top": ("<i8", (pairs, 169)), "bottom": ("<i8", (pairs, 169))}
     pieces = -(-Indexer([5]).size // TRIPLES)
-    return Recipe("triples", "in which order three hands end", 1, arrays, pieces, _triple_pieces, 400.0, sums=True)
+    return Recipe("triples", "in which order three hands end", 1, arrays, pieces, _triple_pieces, 600.0, sums=True)
 
 
 _RECIPES: dict[str, Callable[[], Recipe]] = {

@@ -193,8 +193,8 @@ def algorithms(r: Results, of: list[dict[str, Any]], rules: Any) -> Sheet:
         f"{rules}", ("algorithm", "states", "iterations", "seconds", "epsilon", "of the first prize",
                        "chip model off, mean", "at most"), rows,
         "Epsilon: what a player could win more in the whole tournament, from the worst state and seat for that, if the "
-        "others stay with their strategies, with all cards counted for two and three players (a quick look samples deals, "
-        "and measures epsilon on fresh ones). The chip model is off by: the distance of its values from those of the "
+        "others stay with their strategies; all cards are counted for two and three players (a quick look samples "
+        "deals and measures it on fresh ones). The chip model is off by: the distance of its values from those of the "
         "profile, over all states and seats.",
     )  # fmt: skip
 
