@@ -34,7 +34,7 @@ from kibitz.play.always import Always
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
 from kibitz.profile import Profile
-from kibitz.recall import recalled
+from kibitz.recall import recalled, same_game
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, player
 from kibitz.sweep.profiles import PLAIN
@@ -166,7 +166,7 @@ def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) ->
     What the file says of bets is put on the game that the user named: no game is opened because a file names it.
     """
     fewer = getattr(machine.rules, "fewer", None)
-    few = fewer(said) if fewer is not None and isinstance(said, str) and said != machine.spec else None
+    few = fewer(said) if fewer is not None and isinstance(said, str) and not same_game(said, machine.spec) else None
     if few is None:
         return seat(machine)
     from kibitz.poker.translation import Translated
@@ -194,7 +194,7 @@ def _compiled_of(
 
 
 def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
-    if held.machine.spec != machine.spec:
+    if not same_game(held.machine.spec, machine.spec):
         raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
     if isinstance(held, RowBlueprint):
         held = held.played()
