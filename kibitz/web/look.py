@@ -23,7 +23,7 @@ from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
 from kibitz.web import poker
-from kibitz.web.library import Strategy
+from kibitz.web.library import AT_ONCE, Strategy
 from kibitz.web.nodes import (
     MOST_ACTIONS,
     MOST_LISTED,
@@ -294,6 +294,21 @@ def difference(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     weight = sum(cell["weight"] for cell in cells)
     mean = sum(cell["weight"] * cell["distance"] for cell in cells) / weight if weight > 0 else None
     return {"cells": cells, "mean": mean}
+
+
+def most_different(one: Strategy, other: Strategy) -> dict[str, Any]:
+    """The infosets where two strategies differ most, and NashConv of both; exactly, for games of a moderate size."""
+    from kibitz.evaluate.difference import diff
+
+    profiles = [each.profile for each in (one, other)]
+    if any(profile is None or profile.infosets.columns > AT_ONCE for profile in profiles):
+        raise GameError("not computed: one of the strategies is too large for an exact comparison; use kibitz diff")
+    found = diff(*(profile for profile in profiles if profile is not None), one.rules)
+    return {
+        "game": found.game, "names": [one.entry.name, other.entry.name], "nash_conv": found.nash_conv,
+        "exploitability": found.exploitability, "total": found.total, "differ": found.infosets,
+        "rows": found.table.records(),
+    }  # fmt: skip
 
 
 # Infosets as a list
