@@ -112,9 +112,8 @@ class Walker:
                 if len(listed) > MOST_WAYS:
                     raise TooMany("too many outcomes of chance")
                 nexts = [(self.rules.after(way.state, outcome), float(p)) for outcome, p in listed]
-            public = [self._public(s, way.public) for s, _ in nexts]
-            drawn = zip(nexts, public, strict=True)
-            return [(Way(s, way.chance * p, way.reach, seen, way.seen), CHANCE) for (s, p), seen in drawn]
+            drawn = [(s, p, self._public(s, way.public)) for s, p in nexts]
+            return [(Way(s, way.chance * p, way.reach, told, way.seen), CHANCE) for s, p, told in drawn]
         view = view_of(self.rules, way.state, turn)
         row = self._row(turn, view)
         found = []
@@ -300,10 +299,10 @@ def most_different(one: Strategy, other: Strategy) -> dict[str, Any]:
     """The infosets where two strategies differ most, and NashConv of both; exactly, for games of a moderate size."""
     from kibitz.evaluate.difference import diff
 
-    profiles = [each.profile for each in (one, other)]
-    if any(profile is None or profile.infosets.columns > AT_ONCE for profile in profiles):
+    mine, theirs = one.profile, other.profile
+    if mine is None or theirs is None or max(mine.infosets.columns, theirs.infosets.columns) > AT_ONCE:
         raise GameError("not computed: one of the strategies is too large for an exact comparison; use kibitz diff")
-    found = diff(*(profile for profile in profiles if profile is not None), one.rules)
+    found = diff(mine, theirs, one.rules)
     return {
         "game": found.game, "names": [one.entry.name, other.entry.name], "nash_conv": found.nash_conv,
         "exploitability": found.exploitability, "total": found.total, "differ": found.infosets,
