@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kibitz.conformance import check
     from kibitz.errors import Interrupted, KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
+    from kibitz.evaluate.difference import diff
     from kibitz.evaluate.infosets import infoset_values
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHANCE", "TERMINAL", "Blueprint", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "agent",
-    "best_response", "cards", "check", "exploitability", "game", "infoset_values", "load", "match", "nash_conv",
+    "best_response", "cards", "check", "diff", "exploitability", "game", "infoset_values", "load", "match", "nash_conv",
     "partition", "profile_from", "solve", "stitch", "train", "value", "write_efg",
 ]  # fmt: skip
 
@@ -55,6 +56,7 @@ _HOME = {
     "train": "kibitz.training",
     "abstraction": "kibitz.abstractions",
     "best_response": "kibitz.evaluate",
+    "diff": "kibitz.evaluate.difference",
     "exploitability": "kibitz.evaluate",
     "infoset_values": "kibitz.evaluate.infosets",
     "game": "kibitz.games",

@@ -114,6 +114,8 @@ def _of_csv(text: str) -> list[Given]:
             if action in row:
                 raise GameError(f"{where} gives action {action!r} of infoset {infoset!r} once more")
             try:
+                if "_" in line[at["probability"]]:  # 0_5 is a number of Python, and of nobody else
+                    raise ValueError
                 row[action] = float(line[at["probability"]])
             except ValueError:
                 raise GameError(f"{where}: the probability {line[at['probability']]!r} is not a number") from None

@@ -55,6 +55,11 @@ def check_stops(iterations: Any, until: Any, seconds: Any) -> None:
     """Refuse what no run can stop by."""
     if iterations is not None and (not isinstance(iterations, int | np.integer) or iterations < 0):
         raise SolverError(f"iterations={iterations!r} must be a whole number, 0 or more")
+    for name, value in (("until", until), ("seconds", seconds)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float | np.number)):
+            raise SolverError(
+                f"{name}={value!r} must be a number, such as {name}=0.001, and not a {type(value).__name__}"
+            )
     if until is not None and not until >= 0:
         raise SolverError(f"until={until!r} must be a NashConv of 0 or more")
     if seconds is not None and not seconds > 0:

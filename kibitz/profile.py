@@ -121,7 +121,8 @@ class Profile:
         return shown, actions_in(self.infosets, shown)
 
     def plot(self, seat: int | None = None, filter: str = "", most: int = 40) -> Any:
-        """A matplotlib figure of the strategy: bars for up to `most` infosets of a seat, a heat map for more.
+        """A matplotlib figure of the strategy: bars for up to `most` infosets of a seat. For more it is
+        a grid, cards down and betting across, where names of infosets have these parts; else a heat map.
 
         seat    only this seat
         filter  only infosets whose name contains this

@@ -11,11 +11,13 @@ turns out to have more is not laid out to its end (`tree.lay_out`, `form/choice.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from kibitz import spec as specs
 from kibitz.errors import ArtefactError, KibitzError, SpecError
 from kibitz.games import GAMES, matrix
+from kibitz.games import game as make_game
 from kibitz.games.goofspiel import ORDERS, RETURNS
 from kibitz.games.own import is_own
 
@@ -67,6 +69,40 @@ def recalled(said: Any, where: object, option: str) -> str:
         raise ArtefactError(
             f"{where} was made for {shown}, which is opened only if you name it ({_short(error)}): add {option}"
         ) from None
+
+
+def same_game(one: str, other: str) -> bool:
+    """Whether two specs are spellings of one game. Nothing is opened that a file may not name: of games in files the
+    paths and the parameters are compared."""
+    if one == other:
+        return True
+    try:
+        return _spec(recalled(one, "", "")) == _spec(recalled(other, "", ""))
+    except KibitzError:
+        return _in_file(one) == _in_file(other) is not None
+
+
+def _spec(text: str) -> str:
+    return str(getattr(make_game(text), "spec", text))
+
+
+def _in_file(text: str) -> tuple[str, str] | None:
+    """(the file, the rest) of a game in a file; None for others."""
+    name, _, rest = text.strip().partition("(")
+    try:
+        if is_own(text):
+            path, _, kind = name.partition(".py:")
+            return os.path.abspath(f"{path}.py"), str(specs.parse(f"{kind}({rest}" if rest else kind))
+        if text.strip().endswith((".game", ".efg")):
+            return os.path.abspath(text.strip()), ""
+        spec = specs.parse(text)
+    except SpecError:
+        return None
+    file = spec.args.get("file")
+    if spec.name != "poker" or not isinstance(file, str):
+        return None
+    others = sorted((key, specs.show(value)) for key, value in spec.args.items() if key != "file")
+    return os.path.abspath(file), str(others) if others else ""
 
 
 class _Unsafe(Exception):

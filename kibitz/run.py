@@ -96,6 +96,7 @@ def solve(
     raised, a KeyboardInterrupt whose .profile is the strategy so far and .saved the checkpoint. A second Ctrl-C does
     not wait for the step.
     """
+    check_stops(iterations, until, seconds)
     game = within_buckets(game, abstraction, device, sampled=samples(solver)) or game
     form = form_for(game, start, of_tree=rows is not None or walks(solver, abstraction))
     if abstraction is not None and not within(form):
@@ -108,7 +109,6 @@ def solve(
         )  # fmt: skip
     if device != "cpu" and not within(form):
         raise SolverError(f"device {device} is for poker within buckets (abstraction=percentile(8)): leave it out")
-    check_stops(iterations, until, seconds)
     iterations, seed = None if iterations is None else int(iterations), whole(seed)
     first = _first(form, start, seed)
     tree = None if form is game or form.compact is not None else _tree(game)

@@ -35,7 +35,7 @@ MOST = 1e100  # of any number: products of a few of them are still finite
 
 @dataclass(frozen=True)
 class Spec:
-    """A parsed spec: a name and its arguments. `str()` gives the canonical text back."""
+    """A parsed spec: a name and its arguments. `str()` gives a text back that parses to it."""
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -167,7 +167,9 @@ class _Parser:
 def unknown(kind: str, name: str, known: Iterable[str]) -> SpecError:
     """The error for a name that is not in a table, with the nearest one that is."""
     known = sorted(known)
-    near = difflib.get_close_matches(name[:80], known, n=1)  # its time grows with the product of lengths
+    asked = name[:80]  # the time of a comparison grows with the product of lengths
+    near = difflib.get_close_matches(asked.lower().replace("plus", "+"), known, n=1)  # cfrplus is cfr+
+    near = near or difflib.get_close_matches(asked, known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return SpecError(f"unknown {kind} {name!r:.80}: {hint}known are {', '.join(known)}")
 
@@ -187,6 +189,21 @@ def call(build: Callable[..., T], spec: Spec) -> T:
         if parameter.default is inspect.Parameter.empty and key not in spec.args:
             raise SpecError(f"{spec.name} needs a value for {key!r}: {spec.name}({key}=...)")
     return build(**spec.args)
+
+
+def canonical(build: Callable[..., Any], spec: Spec) -> Spec:
+    """The one spelling of a spec: arguments in the order of the parameters, and none that is the default anyway."""
+    given = {}
+    for key, parameter in inspect.signature(build).parameters.items():
+        if key in spec.args and not _same(spec.args[key], parameter.default):
+            given[key] = spec.args[key]
+    return Spec(spec.name, given)
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, list | tuple) and isinstance(default, list | tuple):
+        return len(value) == len(default) and all(map(_same, value, default))
+    return isinstance(value, bool) == isinstance(default, bool) and bool(value == default)
 
 
 def _check(name: str, key: str, value: Any, parameter: inspect.Parameter) -> None:

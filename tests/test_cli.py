@@ -29,7 +29,7 @@ from kibitz.solvers import SOLVERS
 
 COMMANDS = [
     "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
-    "evaluate", "crosstable",
+    "evaluate", "crosstable", "diff",
     "match", "dealer", "acpc-client", "play", "serve", "show", "export", "import", "icm", "pushfold", "tournament",
     "paper", "bench", "cards",
 ]  # fmt: skip

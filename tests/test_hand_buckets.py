@@ -21,7 +21,7 @@ from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.form.poker.deal import deal
 from kibitz.games import game
 from kibitz.games.poker.acpc import Definition
-from kibitz.games.poker.rules import strength
+from kibitz.games.poker.rules import Poker, strength
 
 
 def definition(ranks: int, suits: int, board: tuple[int, ...], hole: int) -> Definition:
@@ -121,6 +121,34 @@ def test_budgets_of_all_classes_are_lossless(known: Definition, name: str) -> No
     made = hand_buckets(known, named(name, known, tuple(r.classes for r in theirs.rounds)))
     assert made.counts == [r.classes for r in theirs.rounds]
     assert [len(set(of.tolist())) for of in made.classes(theirs)] == made.counts
+
+
+def some_game(seed: int) -> Definition:
+    """A small game: one round or two, some cards of the board before the first, hands of one card or two."""
+    rng = random.Random(seed)
+    while True:
+        ranks, suits, hole = rng.randint(2, 4), rng.randint(1, 4), rng.choice((1, 1, 2))
+        board = (rng.randint(0, 2), *(rng.randint(0, 1) for _ in range(rng.randint(0, 1))))
+        if hole + sum(board) <= 3 and 2 * hole + sum(board) < ranks * suits <= 9:
+            raises = rng.randint(1, 2)
+            rounds = len(board)
+            return Definition(True, 2, rounds, None, (1, rng.randint(1, 2)), (2,) * rounds, (0,) * rounds,
+                              (raises,) * rounds, suits, ranks, hole, board)  # fmt: skip
+
+
+ONE_ROUND = [definition(4, 2, (1,), 1), definition(2, 4, (2,), 1), definition(3, 3, (1,), 1), definition(4, 2, (2,), 1)]
+
+
+@pytest.mark.parametrize("known", [*ONE_ROUND, *map(some_game, range(16))], ids=cards)
+def test_a_lossless_budget_has_the_value_of_the_game(known: Definition) -> None:
+    """With a bucket for each class an equilibrium within buckets is one of the game, found without them."""
+    rules = Poker(known)
+    whole = kibitz.solve(rules, "lp")
+    budgets = [500] * known.rounds
+    for name in ("percentile(1000)", f"expectation({budgets})", f"potential({budgets})"):
+        found = kibitz.solve(rules, "lp", abstraction=name)
+        assert kibitz.nash_conv(rules, found) == pytest.approx(0, abs=1e-9), name
+        assert kibitz.value(rules, found)[0] == pytest.approx(kibitz.value(rules, whole)[0], abs=1e-9), name
 
 
 def test_percentiles_are_equally_likely_and_keep_ties_together() -> None:

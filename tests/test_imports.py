@@ -22,7 +22,7 @@ OWN = (
 # Layers, lowest first: a module may import from its own layer's package and from lower layers.
 LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
-    ("draw", "errors", "host", "html", "threads"),
+    ("draw", "errors", "frame", "host", "html", "threads"),
     ("spec", "store"),
     ("cards",),
     ("games",),

@@ -59,7 +59,7 @@ def test_names_of_players(blueprint):
     assert agent(f"search({blueprint}, iterations=3)", SMALL).iterations == 3
     assert agent(f'search("{blueprint}", iterations=3)', SMALL).trick == 0
     assert agent(f"exploit({blueprint}, bound=0.3, over=range)", SMALL).bound == 0.3
-    assert set(AGENTS) == {"uniform", "rule", "PATH", "search(PATH, seconds=1)"}
+    assert set(AGENTS) == {"uniform", "rule", "always-call", "PATH", "search(PATH, seconds=1)"}
 
 
 def test_what_is_in_the_brackets():
@@ -399,16 +399,16 @@ def call(capsys, tmp_path, monkeypatch):
 
 
 def test_kibitz_match_prints_what_was_won(call):
-    code, out, err = call("match", "rule", "uniform", "--deals", 3000)
+    code, out, err = call("match", "rule", "uniform", "--game", "toepen", "--deals", 3000)
     assert (code, err) == (0, "") and "rule wins" in out and "3,000, each played twice" in out
-    code, out, _ = call("match", "rule", "uniform", "--deals", 3000, "--json")
+    code, out, _ = call("match", "rule", "uniform", "--game", "toepen", "--deals", 3000, "--json")
     data = json.loads(out)
     assert data["deals"] == 3000 and data["hands"] == 6000 and len(data["by_seat"]) == 2
     result = match("toepen", agent("rule", "toepen"), agent("uniform", "toepen"), deals=3000)
     assert data["mean"] == result.mean and data["interval"] == list(result.interval)
-    assert json.loads(call("match", "rule", "rule", "--deals", 1, "--json")[1])["interval"] is None
-    assert "no difference" in call("match", "rule", "rule", "--deals", 50)[1]
-    assert "clear who wins" in call("match", "rule", "uniform", "--until", "decided")[1]
+    assert json.loads(call("match", "rule", "rule", "--game", "toepen", "--deals", 1, "--json")[1])["interval"] is None
+    assert "no difference" in call("match", "rule", "rule", "--game", "toepen", "--deals", 50)[1]
+    assert "clear who wins" in call("match", "rule", "uniform", "--game", "toepen", "--until", "decided")[1]
 
 
 def test_kibitz_match_with_players_that_think(call, blueprint):
@@ -426,11 +426,15 @@ def test_kibitz_match_with_players_that_think(call, blueprint):
     "arguments",
     [
         ("match", "rule", "nobody"),
-        ("match", "rule", "uniform", "--deals", "0"),
-        ("match", "rule", "uniform", "--until", "later"),
-        ("match", "rule", "uniform", "--threads", "0"),
+        ("match", "rule", "uniform"),
+        ("match", "rule", "uniform", "--game", "toepen", "--deals", "0"),
+        ("match", "rule", "uniform", "--game", "toepen", "--until", "later"),
+        ("match", "rule", "uniform", "--game", "toepen", "--threads", "0"),
         ("match", "rule", "uniform", "--game", "leduc"),
-        ("match", "rule", "uniform", "--gain"),
+        ("match", "rule", "uniform", "--game", "toepen", "--gain"),
+        ("match", "always-call", "uniform", "--game", "toepen", "--deals", "3"),
+        ("play",),
+        ("play", "--against", "uniform"),
         ("play", "leduc", "--against", "rule"),
         ("play", "leduc", "--against", "uniform", "--against", "uniform"),
         ("play", "toepen", "--against", "nobody"),
@@ -444,6 +448,52 @@ def test_kibitz_match_with_players_that_think(call, blueprint):
 def test_mistakes_at_the_command_line_are_sentences(call, arguments):
     code, out, err = call(*arguments)
     assert code == 2 and out == "" and err.startswith("error: ") and err.count("\n") == 1, (out, err)
+
+
+def test_match_and_play_say_which_file_is_missing(call, tmp_path):
+    """They take their game from the files, and there is no game for a file that is not there."""
+    uniform = kibitz.solve("kuhn", iterations=1)
+    uniform.save(tmp_path / "kuhn.profile")
+    for words in (("match", "A", "B", "C"), ("match", "kuhn.profile", "A", "B", "C", "--game", "leduc"),
+                  ("match", "search(A, seconds=1)", "uniform"), ("play", "--against", "A"),
+                  ("play", "leduc", "--against", "A", "--against", "B")):  # fmt: skip
+        code, _, err = call(*words)
+        assert code == 2 and "no saved strategy at A" in err and "seats" not in err, (words, err)
+        assert "at A, B" in err if "B" in words else "at A:" in err
+    code, _, err = call("match", "uniform", "uniform")
+    assert code == 2 and "--game leduc" in err
+    code, _, err = call("play")
+    assert code == 2 and "kibitz play leduc" in err
+    code, out, _ = call("match", "kuhn.profile", "uniform", "--deals", 20, "--json")
+    assert code == 0 and json.loads(out)["game"] == "kuhn"
+    code, out, _ = call("play", "--against", "kuhn.profile", "--hands", 1, "--seed", 1, typed="1\n" * 5)
+    assert code == 0 and "You play kuhn against kuhn.profile" in out
+
+
+@pytest.mark.parametrize("name", ["always-call", "always-fold", "always-raise"])
+@pytest.mark.parametrize("game", ["leduc(ranks=2, cap=1)", "poker(file=leduc, ranks=2)"])
+def test_static_strategies_play_matches(game, name):
+    """What they win is what a profile with the same action everywhere wins, hand for hand."""
+    wanted = {"always-call": ["call"], "always-fold": ["fold", "call"], "always-raise": ["raise", "call"]}[name]
+    some = kibitz.solve(game, "cfr", iterations=20)
+    table = {
+        (seat, label): {next(a for a in wanted if a in row): 1.0}
+        for seat in range(2) for label, row in some.items(seat)
+    }  # fmt: skip
+    profile = kibitz.profile_from(some.infosets.compact.form if some.infosets.compact else game, table)
+    one = kibitz.match(game, name, some, deals=60, seed=4)
+    two = kibitz.match(game, profile, some, deals=60, seed=4)
+    assert one.names[0] == name and one.mean == pytest.approx(two.mean, abs=1e-12)
+    with pytest.raises(KibitzError, match="does not know what to do"):
+        kibitz.match("kuhn", name, "uniform", deals=1)
+
+
+def test_a_static_raise_without_limit_is_refused():
+    """Raises have many sizes there: none of them is the strategy that was named."""
+    game = "poker(file=holdem.nolimit.2p, bets=[1, allin], raises=1)"
+    with pytest.raises(KibitzError, match="always-raise does not know"):
+        kibitz.match(game, "always-raise", "always-call", deals=1)
+    assert kibitz.match(game, "always-fold", "always-call", deals=3).deals == 3
 
 
 def test_kibitz_play_writes_a_transcript_that_replays(call, blueprint):

@@ -199,3 +199,19 @@ def test_the_addresses_say_the_same(folder):
         assert rows[0]["p"] == pytest.approx(list(held.profile[1, rows[0]["infoset"]].values()))
         assert made.get(f"/api/infosets/{id}", seat=9).status == 400
         assert made.get(f"/api/infosets/{id}", page="x").status == 400
+
+
+def test_where_two_strategies_differ_most(tmp_path):
+    one, other = kibitz.solve("kuhn", "cfr", iterations=2), kibitz.solve("kuhn", "lp")
+    one.save(tmp_path / "one.profile")
+    other.save(tmp_path / "other.profile")
+    kibitz.solve("leduc(ranks=2, cap=1)", "cfr", iterations=1).save(tmp_path / "leduc.profile")
+    with client(tmp_path) as made:
+        ids = {each["name"]: each["id"] for each in made.get("/api/library").data["strategies"]}
+        found = made.get(f"/api/diff/{ids['one']}", with_=ids["other"]).data
+        wanted = kibitz.diff(one, other)
+        assert found["rows"] == wanted.table.records() and found["nash_conv"] == list(wanted.nash_conv)
+        assert found["names"] == ["one", "other"] and found["exploitability"] == list(wanted.exploitability)
+        refused = made.get(f"/api/diff/{ids['one']}", with_=ids["leduc"])
+        assert refused.status == 400 and "different games" in refused.data["error"]
+        assert made.get(f"/api/diff/{ids['one']}", with_="nothing").status == 404

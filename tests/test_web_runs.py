@@ -47,7 +47,21 @@ def folder(tmp_path_factory):
 def test_all_that_is_one_is_listed(folder):
     with client(folder[0]) as made:
         listed = {run["name"]: run for run in made.get("/api/runs").data["runs"]}
-        assert set(listed) == {"kuhn", "log.jsonl", "cross.json", "match.json", "dealer.log", "odd", "cup"}
+        assert set(listed) == {
+            "kuhn",
+            "log.jsonl",
+            "cross.json",
+            "match.json",
+            "dealer.log",
+            "odd",
+            "cup",
+            "one",
+            "deep/other",
+        }
+        strategy = listed["one"]
+        assert strategy["kind"] == "strategy" and strategy["about"] == "profile, cfr+, 60 iterations"
+        assert strategy["last"]["gap"] == folder[2][0].meta["nash_conv"] and strategy["game"] == "kuhn"
+        assert made.get(f"/api/runs/{strategy['id']}").data["about"] == strategy["about"]
         assert str(folder[0]) not in json.dumps(listed)
         run = made.get(f"/api/runs/{listed['kuhn']['id']}").data
         wanted = [[look.iteration, look.seconds, look.gap] for look in folder[1].looks]

@@ -29,6 +29,7 @@ from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.poker.rows import RowLayout, Rows, data_of, rows_from
 from kibitz.host import free_memory
 from kibitz.kernels.compiling import aside
+from kibitz.recall import same_game
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, Progress, walked
 
@@ -75,7 +76,7 @@ class RowBlueprint(Blueprint):
         table = _store(np.zeros(layout.columns, np.float32), np.zeros(high - low, np.float32), low)
         made = cls(machine, view, table, seed, "refuse", layout=layout, sampling=sampling, prune=float(prune))
         if base is not None:
-            if base.machine.spec != machine.spec:
+            if not same_game(base.machine.spec, machine.spec):
                 raise SolverError(f"the base is a blueprint of {base.machine.spec}, not of {machine.spec}")
             if len(rows.parts) != 1:
                 raise SolverError("a static expert is for one part; name it")

@@ -266,8 +266,9 @@ class HandStrengths:
         here = self.boards.rounds[level]
         found = np.empty(self.shape(level), np.uint32)
         count = int(number_classes(here.cards, here.group, *self.kernel_args, self.scratch(), 0, found))
-        if self.hole == 1 and level == self.last and level:
-            before = self.lifted(level, self.classes(level - 1)[1]).astype(np.int64)
+        if self.hole == 1 and level == self.last:
+            # Before the first round all hands were one.
+            before = self.lifted(level, self.classes(level - 1)[1]).astype(np.int64) if level else np.zeros(1, np.int64)
             ahead = self.ahead(slice(0, len(found))).astype(np.int64)
             board = np.arange(len(found))[:, None]
             key = (board * (int(before.max()) + 1) + before) * (self.top + 1) + ahead

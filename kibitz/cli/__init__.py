@@ -21,6 +21,7 @@ from kibitz.cli.check import check
 from kibitz.cli.common import WRONG, Commands, version
 from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
+from kibitz.cli.diff import diff
 from kibitz.cli.export import export
 from kibitz.cli.incoming import import_
 from kibitz.cli.info import info
@@ -52,8 +53,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (
-    demo, games, solvers, info, check, shrink, abstract, solve, phases, stitch, train, evaluate,
-    crosstable, match, dealer, acpc_client, play, serve, show, export, import_, icm, pushfold, tournament, paper, bench,
+    demo, games, solvers, info, check, shrink, abstract, solve, phases, stitch, train, evaluate, crosstable, diff,
+    match, dealer, acpc_client, play, serve, show, export, import_, icm, pushfold, tournament, paper, bench,
 ):  # fmt: skip
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 app.add_typer(cards, name="cards")

@@ -29,7 +29,7 @@ def check(
     compiled rules that are not the rules, training that does not repeat. What is found is told in a sentence, with
     exit code 2. A check that does not apply is marked with a dash.
 
-    \\b
+    \b
     Examples:
       kibitz check leduc
       kibitz check my_game.py:MyGame

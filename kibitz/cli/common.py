@@ -261,6 +261,18 @@ def quoted(spec: str) -> str:
     return shlex.quote(spec) if spec and len(spec) <= 200 else "GAME"
 
 
+def named_again(spec: str, option: str = " --game") -> str:
+    """What a command that reads a strategy of a game needs beside it: the game itself, with a space before it, where
+    a file does not open it by itself; else nothing."""
+    from kibitz.recall import recalled
+
+    try:
+        recalled(spec, "", "")
+    except KibitzError:
+        return f"{option} {quoted(spec)}"
+    return ""
+
+
 def _named(tree: Tree, text: str) -> Tree:
     """A game of a user's own has no spec; what was typed is how to call it again."""
     from dataclasses import replace

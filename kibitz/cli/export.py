@@ -41,6 +41,9 @@ def export(
     them as formulas.
     """
     is_profile = Path(source).is_dir()
+    as_profile = source.rstrip("/").endswith(".profile") or target.suffix.lower() in (".csv", ".json")
+    if not is_profile and not Path(source).exists() and as_profile:
+        _check_profile(source, target)
     check_file(target, "FILE", (".csv", ".json") if is_profile else (".efg",))
     target.parent.mkdir(parents=True, exist_ok=True)
     if is_profile:
@@ -58,6 +61,20 @@ def export(
         watch.phase(f"writing {target}")
         write_efg(game, target)
     typer.echo(f"wrote {target}: {tree.histories:,} histories")
+
+
+def _check_profile(source: str, target: Path) -> None:
+    """Refuse a profile that is not there, or a game that should become the file of a profile."""
+    from kibitz.cli.common import rules_of
+    from kibitz.errors import ArtefactError, KibitzError
+
+    try:
+        rules_of(source)
+    except KibitzError:
+        raise ArtefactError(
+            f"no saved profile at {source}: `kibitz solve GAME --out NAME.profile` writes one"
+        ) from None
+    raise ArtefactError(f"FILE {target} should end in .efg, as {source} is a game: .csv and .json are for profiles")
 
 
 def _csv(profile: Profile) -> str:

@@ -37,11 +37,14 @@ def info(
 ) -> None:
     """Print a game's size, its kind, and the memory that a solve needs.
 
+    A poker game that is too large to be laid out is counted by its betting and its cards.
+
     \b
     Examples:
       kibitz info leduc
       kibitz info 'goofspiel(num_cards=5, points_order=descending, imp_info=true)' --json
       kibitz info rhode_island
+      kibitz info holdem.limit.2p
       kibitz info my_game.py:MyGame
       kibitz info rhode_island --abstraction 'percentile(6)'
     """
@@ -53,19 +56,65 @@ def info(
         return
     with Watch(not json) as watch:
         began = time.perf_counter()
-        tree = subject_of(game, watch)
+        counted: dict[str, Any] | None = None
+        try:
+            tree = subject_of(game, watch)
+        except GameError as error:
+            rules: Any = rules_of(game)
+            if not hasattr(rules, "definition"):
+                raise
+            watch.phase("counting")
+            counted = _counted(rules, str(error))
         seconds = time.perf_counter() - began
-        if isinstance(tree, Tree):
+        if counted is not None:
+            data = counted
+        elif isinstance(tree, Tree):
             watch.phase("building the sequence form")
             data = facts(tree, form_of(tree), seconds)
         else:
             data = {**tree.facts(), "layout": {"seconds": seconds}}
     if json:
         print_json(data)
+    elif counted is not None:
+        _print_counted(data)
     elif isinstance(tree, Tree):
         _print(data)
     else:
         _print_form(tree, data)
+
+
+def _counted(rules: Any, why: str) -> dict[str, Any]:
+    """What is known of a poker game that is too large to be laid out."""
+    from kibitz.games.poker.counts import counts_of
+
+    counts = counts_of(rules)
+    return {
+        "game": rules.spec, "players": rules.players, "hands": counts.hands, "hands_up_to_suits": counts.classes,
+        "betting_decisions": counts.decisions, "infosets": counts.infosets,
+        "infosets_up_to_suits": counts.infosets_up_to_suits, "too_large": why,
+    }  # fmt: skip
+
+
+def _print_counted(data: dict[str, Any]) -> None:
+    from kibitz.report.text import pairs, plain
+
+    def rounds(counts: list[int] | None) -> str:
+        return "too many to count" if counts is None else " / ".join(f"{count:,}" for count in counts) + " by round"
+
+    def much(count: int | None) -> str:
+        return "too many to count" if count is None else f"{count:,}" + (f", about {count:.3g}" if count > 1e9 else "")
+
+    rows = [
+        ("game", plain(data["game"])),
+        ("players", str(data["players"])),
+        ("hands of a seat", rounds(data["hands"])),
+        *([] if data["hands_up_to_suits"] is None else [("up to suits", rounds(data["hands_up_to_suits"]))]),
+        ("betting decisions", rounds(data["betting_decisions"])),
+        ("infosets", much(data["infosets"])),
+        *([] if data["infosets_up_to_suits"] is None else [("up to suits", much(data["infosets_up_to_suits"]))]),
+        ("too large", plain(data["too_large"])),
+    ]
+    console().print(pairs(rows))
 
 
 def _info_within(game: str, abstraction: str, device: str, json: bool) -> None:

@@ -27,8 +27,8 @@ def match(
         list[str],
         typer.Argument(
             metavar="PLAYER...",
-            help="One for each seat: uniform, rule (toepen), the path of a saved profile or blueprint, "
-            "'search(PATH, seconds=1)', 'exploit(PATH, bound=0.1)'.",
+            help="One for each seat: uniform, rule (toepen), always-call, always-fold or always-raise (poker), the "
+            "path of a saved profile or blueprint, 'search(PATH, seconds=1)', 'exploit(PATH, bound=0.1)'.",
             show_default=False,
         ),
     ],
@@ -37,7 +37,7 @@ def match(
         typer.Option(
             "--game",
             metavar="GAME",
-            help="leduc, toepen, my_game.py:Class ... Default: the game of the first saved strategy, else toepen.",
+            help="leduc, toepen, my_game.py:Class ... Default: the game of the first saved strategy.",
         ),
     ] = None,
     deals: Annotated[
@@ -79,7 +79,8 @@ def match(
 
     \b
     Examples:
-      kibitz match rule uniform
+      kibitz match rule uniform --game toepen
+      kibitz match leduc.profile always-call
       kibitz match leduc.profile uniform --game leduc
       kibitz match leduc.blueprint leduc.profile --deals 1000000 --until decided
       kibitz match three.profile uniform uniform --game 'leduc(players=3)'
@@ -91,9 +92,16 @@ def match(
         from kibitz.evaluate.match import match as play
         from kibitz.machine import playable
         from kibitz.play import agent
-        from kibitz.play.agents import game_of
+        from kibitz.play.agents import check_saved, game_of
 
-        machine = playable(game if game is not None else game_of(players) or "toepen")
+        check_saved(players)
+        text = game if game is not None else game_of(players)
+        if text is None:
+            raise GameError(
+                f"{' and '.join(players):.200} can play many games: name one, as --game leduc, or a saved strategy, "
+                "which knows its game"
+            )
+        machine = playable(text)
         if len(players) != machine.players:
             raise GameError(
                 f"{machine.spec} has {machine.players} seats: name {machine.players} players, not {len(players)}"

@@ -51,6 +51,7 @@ RANGES: dict[str, Range] = {
     "--limit": Range(0, EVERYWHERE),
     "--local": Range(1, EVERYWHERE),
     "--memory": Range(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
+    "--player": Range(0, 99),
     "--players": Range(2, 3),
     "--prune": Range(0, 1e15, above=True),
     "--port": Range(0, 65_535),
@@ -65,6 +66,7 @@ RANGES: dict[str, Range] = {
     "--threads": Range(1, 1_024),
     "--threshold": Range(0, (1 << 31) - 2),
     "--timeout": SECONDS,
+    "--top": Range(0, 100_000_000),
     "--until": Range(0, 1e300),  # a gap; 0 is never reached by most solvers
     "--wait": SECONDS,
 }

@@ -14,6 +14,7 @@ from kibitz.cli.common import (
     Json,
     check_artefact,
     console,
+    named_again,
     print_json,
     rules_of,
     save_or_rescue,
@@ -152,4 +153,4 @@ def _print(data: dict[str, Any], out: Path | None) -> None:
     if out is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"Read it: kibitz show {shlex.quote(str(out))}")
+        typer.echo(f"Read it: kibitz show {shlex.quote(str(out))}{named_again(data['game'])}")

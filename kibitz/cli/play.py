@@ -18,19 +18,22 @@ if TYPE_CHECKING:
     from kibitz.games import Game
 
 MOST_TRANSCRIPT = 50_000_000  # characters
-GAME = "toepen"  # unless another is named
 
 
 def play(
     game: Annotated[
-        str | None, typer.Argument(metavar="GAME", help=f"{GAME_HELP} Default: {GAME}.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="GAME", help=f"{GAME_HELP} Default: the game of a saved strategy in --against.", show_default=False
+        ),
     ] = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
             "--against",
             metavar="PLAYER",
-            help="uniform, rule (toepen), or the directory of a saved strategy; toepen also has "
+            help="uniform, rule (toepen), always-call, always-fold or always-raise (poker), or the directory of a "
+            "saved strategy; toepen also has "
             "'search(DIR, seconds=1)' and 'exploit(DIR, bound=0.1)'. With three seats or more: once, for all "
             "opponents, or once for each. Default: rule where the game has one, else uniform.",
         ),
@@ -71,7 +74,7 @@ def play(
     \b
     Examples:
       kibitz play leduc
-      kibitz play leduc --against leduc.profile --reveal
+      kibitz play --against leduc.profile --reveal
       kibitz play 'leduc(players=3)' --against uniform --against three.profile
       kibitz play toepen --against 'search(toepen.blueprint, seconds=2)' --reveal
       kibitz play my_game.py:MyGame --seed 1 --transcript evening.txt
@@ -83,13 +86,13 @@ def play(
     if against and blueprint is not None:
         raise GameError("give --against or --blueprint, not both")
     check_file(transcript, "--transcript", ())
-    text = GAME if game is None else game.strip()
+    named = list(against or ([str(blueprint)] if blueprint is not None else []))
+    text = _game(game, named)
     with told_by_line(text):
         from kibitz.games import game as make_game
         from kibitz.play.table import Session, opponents_of
 
         rules = make_game(text)
-        named = list(against or ([str(blueprint)] if blueprint is not None else []))
         opponents = opponents_of(rules, named or [_default(rules, text)])
         if seed is None:
             import secrets
@@ -109,6 +112,19 @@ def play(
 
             session.write = write
             session.play(hands)
+
+
+def _game(game: str | None, players: list[str]) -> str:
+    """The game that is named, or else that of the first saved strategy among the players."""
+    from kibitz.play.agents import check_saved, game_of
+
+    check_saved(players)
+    text = game if game is not None else game_of(players)
+    if text is None:
+        raise GameError(
+            "name a GAME to play, as `kibitz play leduc` (see `kibitz games`), or a saved strategy with --against PATH"
+        )
+    return text.strip()
 
 
 def _default(rules: Game, text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import GameText, Json, console, print_json, subject_of
+from kibitz.cli.common import GameText, Json, console, print_json, rules_of, subject_of
 from kibitz.cli.options import checked
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, SpecError
@@ -35,15 +35,21 @@ def shrink(
 
     \b
     Examples:
+      kibitz shrink leduc
       kibitz shrink rhode_island
       kibitz shrink rhode_island --reading win-count
       kibitz shrink rhode_island --reading win-count --threshold 0,50,2 --json
     """
+    from kibitz.form.choice import compact_form
     from kibitz.tree import Tree
 
     levels = _numbers(threshold)
     with Watch(not json) as watch:
-        form = subject_of(game, watch)
+        rules: Any = rules_of(game)
+        if hasattr(rules, "as_poker"):  # the same game, of which the general rules of poker know the cards
+            form: Tree | CompactForm = compact_form(rules.as_poker())
+        else:
+            form = subject_of(game, watch)
         if isinstance(form, Tree):
             raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
         data = facts(form, reading, levels, watch)

@@ -21,6 +21,7 @@ from kibitz.cli.common import (
     check_artefact,
     check_file,
     console,
+    named_again,
     note,
     print_json,
     quoted,
@@ -242,6 +243,7 @@ def _again(game: object, path: Path) -> str:
 def _check(order: Order) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.report.plot import ENDINGS
+    from kibitz.run import checkpoint_meta
 
     if order.device != "cpu":
         from kibitz.form.bucket.device import Device as Found
@@ -259,8 +261,9 @@ def _check(order: Order) -> None:
     if order.checkpoint is not None and not order.resume:
         check_artefact(order.checkpoint, "--checkpoint", "checkpoint")
         if (order.checkpoint / "manifest.json").exists():
+            game = named_again(checkpoint_meta(order.checkpoint)["game"], "")
             raise ArtefactError(
-                f"--checkpoint {order.checkpoint} holds a run already: continue it with `kibitz solve --resume "
+                f"--checkpoint {order.checkpoint} holds a run already: continue it with `kibitz solve{game} --resume "
                 f"{shlex.quote(str(order.checkpoint))}`, or choose another path"
             )
 
@@ -497,7 +500,7 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
     elif order.out is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
     else:
-        typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}")
+        typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}{named_again(tree.spec)}")
 
 
 def gap_in_the_game(order: Order, tree: Tree | CompactForm, profile: Profile, last: Look) -> float:

@@ -18,6 +18,7 @@ from kibitz.cli.common import (
     Json,
     check_artefact,
     console,
+    named_again,
     print_json,
     rules_of,
     save_or_rescue,
@@ -425,4 +426,5 @@ def _print_figures(data: dict[str, Any], saved: Path | None) -> None:
     if saved is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"Compare it with others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile")
+        game = named_again(data["game"])
+        typer.echo(f"Compare it with others: kibitz crosstable {shlex.quote(str(saved))} OTHER.profile{game}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from kibitz.cli.common import console, print_json, save_or_rescue
+from kibitz.cli.common import console, named_again, print_json, save_or_rescue
 from kibitz.cli.options import counted
 from kibitz.cli.watch import Watch
 from kibitz.errors import SolverError
@@ -30,7 +31,8 @@ def stitch_rows(order: Any, game: str, limit: str | None, seconds: float | None,
     from kibitz.report.text import duration
 
     if order.kind != "static":
-        raise SolverError("dynamic experts are trained with their base: kibitz train --dynamic f,rf --limit 162M")
+        how = f"kibitz train {shlex.quote(game)} --dynamic f,rf --limit 162M --seconds 600 --out NAME.blueprint"
+        raise SolverError(f"dynamic experts are trained with their base: {how}")
     if order.outside is not None or order.opponents is not None:
         raise SolverError("free opponents see what the base sees: leave --outside and --opponents out")
     inside = None if limit is not None else order.inside
@@ -46,7 +48,7 @@ def stitch_rows(order: Any, game: str, limit: str | None, seconds: float | None,
             raise SolverError(f"{order.base} has hashed rows: experts are stitched onto blueprints within buckets")
         parts = parts_named(order.partition)
         experts = row_experts(base, parts, order.seats, inside, None if limit is None else counted(limit))
-        data: dict[str, Any] = {"game": base.machine.spec, "experts": [
+        data: dict[str, Any] = {"game": base.machine.spec, "players": base.machine.players, "experts": [
             {"part": each.part, "seats": list(each.seats), "keeps": list(each.keeps), "buckets": each.buckets}
             for each in experts
         ]}  # fmt: skip
@@ -73,7 +75,7 @@ def stitch_rows(order: Any, game: str, limit: str | None, seconds: float | None,
     if json:
         print_json({**data, "out": str(out) if out is not None and not dry_run else None})
         return
-    _print(data, out, dry_run)
+    _print(data, order.base, out, dry_run)
 
 
 def parts_named(partition: str) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ def parts_named(partition: str) -> tuple[str, ...]:
     return tuple(part.strip().strip("\"'") for part in found[1].split(","))
 
 
-def _print(data: dict[str, Any], out: Path | None, dry_run: bool) -> None:
+def _print(data: dict[str, Any], base: str, out: Path | None, dry_run: bool) -> None:
     from kibitz.report.tables import tables
     from kibitz.report.text import plain
 
@@ -103,4 +105,6 @@ def _print(data: dict[str, Any], out: Path | None, dry_run: bool) -> None:
     elif out is None:
         typer.echo("Not saved: --out NAME.blueprint keeps the strategy.")
     else:
-        typer.echo(f"{data['infosets']:,} infosets. Let it play: kibitz match {out} BASE BASE --deals 100000")
+        players = shlex.join([str(out), *[base] * (data["players"] - 1)])
+        game = named_again(data["game"])
+        typer.echo(f"{data['infosets']:,} infosets. Let it play: kibitz match {players}{game} --deals 100000")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kibitz.cli.common import console, print_json, rules_of, save_or_rescue
+from kibitz.cli.common import console, named_again, print_json, rules_of, save_or_rescue
 from kibitz.cli.watch import Watch
 from kibitz.errors import GameError, SolverError
 
@@ -63,7 +64,8 @@ def stitch_views(order: Any, given: Profile | None, game: str, out: Path | None,
     elif out is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"What it is worth in the whole game: kibitz evaluate {out} --whole")
+        game = named_again(data["game"])
+        typer.echo(f"Measure it in the whole game: kibitz evaluate {shlex.quote(str(out))}{game} --whole")
 
 
 def _static(order: Any, given: Profile | None, game: str, work: Path | None, options: dict[str, Any], dry_run: bool,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -189,4 +190,5 @@ def _print(data: dict[str, Any], out: Path | None) -> None:
             f"{where})."
         )
     if out is not None:
-        page.print(f"The solution is in {out}: kibitz pushfold --tournament {out} --stacks ... shows its charts.")
+        stacks = ",".join(map(str, worst["stacks"]))
+        typer.echo(f"Its charts: kibitz pushfold --tournament {shlex.quote(str(out))} --stacks {stacks}")

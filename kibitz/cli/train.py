@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, note, print_json, save_or_rescue, telling
+from kibitz.cli.common import (
+    INTERRUPTED,
+    Json,
+    check_artefact,
+    console,
+    named_again,
+    note,
+    print_json,
+    save_or_rescue,
+    telling,
+)
 from kibitz.cli.options import checked, counted, number
 from kibitz.cli.watch import Watch, say
 from kibitz.errors import ArtefactError, SolverError
@@ -241,7 +251,7 @@ def train(
     elif not quiet:
         _print(order, blueprint, stopped, first)
     elif stopped:
-        say(f"stopped; go on with: {continuation(order)}")
+        say(f"stopped; go on with: {continuation(order, blueprint.machine.spec)}")
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -272,6 +282,7 @@ def _out(out: Path | None, resume: Path | None) -> Path:
 def _check(order: Order, resume: Path | None) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.solvers.blueprint import MOST_THREADS
+    from kibitz.store import said_at
 
     if order.iterations is None and order.seconds is None:
         raise SolverError("say when to stop: --seconds 600, or --iterations 100000")
@@ -279,9 +290,11 @@ def _check(order: Order, resume: Path | None) -> None:
         raise SolverError(f"--threads {order.threads} should be from 1 to {MOST_THREADS}")
     check_artefact(order.out, "--out", "blueprint")
     if order.out != resume and (order.out / "manifest.json").exists():
+        said = said_at(order.out)
+        game = "" if said is None else named_again(str(said[1].get("game", "")), "")
         raise ArtefactError(
-            f"--out {order.out} holds a blueprint already: go on with it by `kibitz train --resume "
-            f"{shlex.quote(str(order.out))}`, or choose another path"
+            f"--out {order.out} holds a blueprint already: train it further with `kibitz train{game} --resume "
+            f"{shlex.quote(str(order.out))} --seconds 600`, or choose another path"
         )
 
 
@@ -418,16 +431,16 @@ def line(order: Order, saver: Saver, now: Progress) -> str:
 # After
 
 
-def continuation(order: Order) -> str:
+def continuation(order: Order, game: str) -> str:
     """The command that goes on with an interrupted training."""
-    words = ["kibitz", "train", "--resume", str(order.out), "--threads", str(order.threads)]
+    words = ["--resume", str(order.out), "--threads", str(order.threads)]
     if order.iterations is not None:
         words += ["--iterations", str(order.iterations)]
     if order.seconds is not None:
         words += ["--seconds", f"{order.seconds:.0f}" if order.seconds >= 1 else f"{order.seconds:.2g}"]
     if order.every != EVERY:
         words += ["--checkpoint-every", f"{order.every:g}"]
-    return shlex.join(words)
+    return f"kibitz train{named_again(game, '')} {shlex.join(words)}"
 
 
 def as_data(order: Order, blueprint: Blueprint, stopped: bool) -> dict[str, Any]:
@@ -451,7 +464,7 @@ def as_data(order: Order, blueprint: Blueprint, stopped: bool) -> dict[str, Any]
         "sha256": blueprint.sha256,
         "out": str(order.out),
         "interrupted": stopped,
-        "continue": continuation(order) if stopped else None,
+        "continue": continuation(order, blueprint.machine.spec) if stopped else None,
     }
 
 
@@ -476,6 +489,7 @@ def _print(order: Order, blueprint: Blueprint, stopped: bool, first: int) -> Non
     if now.iteration == first:
         typer.echo("It was there already: --iterations or --seconds take it further.")
     if stopped:
-        typer.echo(f"Stopped before its end. Go on with:\n  {plain(continuation(order))}")
+        typer.echo(f"Stopped before its end. Go on with:\n  {plain(continuation(order, blueprint.machine.spec))}")
     else:
-        typer.echo(f"Train it further: kibitz train --resume {plain(shlex.quote(str(order.out)))} --seconds 600")
+        game = named_again(blueprint.machine.spec, "")
+        typer.echo(f"Train it further: kibitz train{game} --resume {plain(shlex.quote(str(order.out)))} --seconds 600")

@@ -9,8 +9,9 @@ from kibitz.blueprints.exact import laid_out
 from kibitz.errors import GameError
 from kibitz.evaluate import Strategy, probabilities_of
 from kibitz.form.choice import compact_form, needs_tree
-from kibitz.form.protocol import Form, InfosetValues, over
+from kibitz.form.protocol import Form, InfosetValues, ProfileInfosets, over
 from kibitz.form.sequence import form_of
+from kibitz.frame import Frame
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.protocol import TERMINAL
@@ -20,11 +21,48 @@ from kibitz.tree import Tree, tree_of
 Floats = NDArray[np.float64]
 
 
-def infoset_values(game: Game | Tree | Form | str, profile: Strategy) -> InfosetValues:
+class NamedValues(InfosetValues):
+    """Figures of a profile with the names of its infosets and actions; `table` has them side by side."""
+
+    infosets: ProfileInfosets
+    probabilities: Floats
+
+    @classmethod
+    def of(cls, figures: InfosetValues, infosets: ProfileInfosets, probabilities: Floats) -> NamedValues:
+        found = cls(*figures)
+        found.infosets, found.probabilities = infosets, probabilities
+        return found
+
+    @property
+    def table(self) -> Frame:
+        """A row for each infoset and action: seat, infoset, reach, action, probability, value."""
+        infosets = self.infosets
+        row = np.asarray(infosets.row_of_column)
+        seats = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
+        labels = np.array(list(infosets.labels), object)
+        names = [np.array([str(action) for action in actions], object) for actions in infosets.actions]
+        actions = [names[at] for at in np.asarray(infosets.actions_of).tolist()]
+        return Frame({
+            "seat": seats[row], "infoset": labels[row], "reach": self.reach[row],
+            "action": np.concatenate(actions) if actions else np.zeros(0, object),
+            "probability": self.probabilities, "value": self.values,
+        })  # fmt: skip
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def infoset_values(game: Game | Tree | Form | str, profile: Strategy) -> NamedValues:
     """The probability of coming to each infoset, and the expected value of each action there.
 
     Values are given that the infoset is reached. Where only the seat's own play avoids it they are those of the seat
-    that comes there against its habit.
+    that comes there against its habit. What comes back has arrays `reach` and `values`, in the order of the profile,
+    and `table`, where each row has its names:
+
+        kibitz.infoset_values("leduc", profile).table.sorted("reach", descending=True)[:10]
     """
     if isinstance(profile, Blueprint):
         form, profile = laid_out(profile, game)
@@ -32,13 +70,15 @@ def infoset_values(game: Game | Tree | Form | str, profile: Strategy) -> Infoset
     if not isinstance(game, str | Tree) and isinstance(game, Form):
         if game.compact is None:
             raise GameError("a form does not know its tree: give the game itself")
-        return game.compact.infoset_values(probabilities_of(game, profile))
+        probabilities = probabilities_of(game, profile)
+        return NamedValues.of(game.compact.infoset_values(probabilities), game.infosets, probabilities)
     if not isinstance(game, Tree):
         rules = make_game(game)
         if profile.infosets.compact is not None and not needs_tree(rules):
             return infoset_values(compact_form(rules), profile)
         game = tree_of(rules)
-    return _of_tree(game, probabilities_of(form_of(game), profile))
+    probabilities = probabilities_of(form_of(game), profile)
+    return NamedValues.of(_of_tree(game, probabilities), game.infosets, probabilities)
 
 
 # On a tree

@@ -32,6 +32,7 @@ from kibitz.games.views import View, view_of
 from kibitz.host import cores
 from kibitz.kernels.compiling import clock
 from kibitz.machine import machine_of
+from kibitz.recall import same_game
 
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
 
@@ -138,7 +139,7 @@ def match(
         raise GameError(f"{machine.spec} has {machine.players} seats: name {machine.players} players")
     for agent in players:
         plays = getattr(getattr(agent, "machine", None), "spec", machine.spec)
-        if plays != machine.spec:
+        if not same_game(plays, machine.spec):
             raise GameError(f"{agent.name} plays {plays}, not {machine.spec}")
     if deals < 1:
         raise GameError(f"deals={deals}: a match has 1 or more")

@@ -48,6 +48,8 @@ class Matrix:
     def __post_init__(self) -> None:
         for name in ("payoffs", "names", "cells", "tables"):
             object.__setattr__(self, name, _freeze(getattr(self, name)))
+        for name in ("payoffs", "cells", "tables"):  # 1.0 and 1 are one payoff, and one spelling
+            object.__setattr__(self, name, _whole(getattr(self, name)))
         given = [name for name in ("payoffs", "cells", "tables") if getattr(self, name) != ()]
         if len(given) != 1:
             there = " and ".join(given) or "none"
@@ -192,6 +194,13 @@ def _entry(table: Any, state: tuple[int, ...]) -> Any:
     for choice in state:
         table = table[choice]
     return table
+
+
+def _whole(table: Any) -> Any:
+    """The same with whole numbers written as such."""
+    if isinstance(table, tuple):
+        return tuple(map(_whole, table))
+    return int(table) if isinstance(table, float) and table.is_integer() and abs(table) < 1e15 else table
 
 
 def recalled(spec: specs.Spec) -> specs.Spec:

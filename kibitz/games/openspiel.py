@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kibitz import spec as specs
 from kibitz.errors import GameError, MissingExtra, SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
 from kibitz.games.trial import try_first
@@ -35,6 +36,18 @@ class Position(NamedTuple):
     turn: int
     infoset: str
     moves: dict[Action, int]  # our action -> OpenSpiel's number, in OpenSpiel's order
+
+
+def _spelled(name: str) -> str:
+    """The one spelling of a load string: parameters by name, no defaults, and no spaces, which OpenSpiel minds."""
+    try:
+        spec = specs.parse(name)
+        known = {kind.short_name: kind.parameter_specification for kind in _pyspiel().registered_games()}[spec.name]
+    except (SpecError, KeyError):  # a game within a game, or one that is not registered
+        return name
+    given = {key: value for key, value in sorted(spec.args.items()) if known.get(key) != value}
+    arguments = ",".join(f"{key}={specs.show(value)}" for key, value in given.items())
+    return f"{spec.name}({arguments})" if arguments else spec.name
 
 
 class OpenSpielGame:
@@ -61,7 +74,7 @@ class OpenSpielGame:
 
     @property
     def spec(self) -> str:
-        return f"openspiel:{self.name}"
+        return f"openspiel:{_spelled(self.name)}"
 
     def root(self) -> Position:
         return self._position(_told(self.game.new_initial_state, self.name))

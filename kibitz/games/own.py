@@ -46,7 +46,7 @@ def own_game(text: str) -> Any:
     made = specs.call(build, spec)
     if not getattr(made, "spec", ""):
         with contextlib.suppress(AttributeError, TypeError):  # a class with slots; the command line names its tree
-            object.__setattr__(made, "spec", f"{file}:{spec}")
+            object.__setattr__(made, "spec", f"{file}:{specs.canonical(build, spec)}")
     return made
 
 

@@ -1,7 +1,8 @@
 """Sandholm's slides, Sequential imperfect-information games: what they say of GameShrink and of Rhode Island hold'em.
 
 `--part gameshrink` shrinks the game and lets exact best responses in the whole game decide which shrinking is lossless;
-`--part rhode-island` solves the whole game, and measures time and memory; `--part gs3` solves the four-round model of
+`--part rhode-island` solves the whole game, and measures time and memory; `--part gs2` solves endgames at the table;
+`--part gs3` solves the four-round model of
 limit hold'em, on a GPU where there is one; `--part egt` holds first-order methods against each other;
 `--part abstraction` does so with buckets by expectation and by potential; `--part phases` solves the first rounds by
 themselves, and then the rest; `--part tournaments` has tournaments of jam or fold.

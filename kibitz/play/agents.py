@@ -2,6 +2,7 @@
 
     uniform          every legal action is as likely as the others
     rule             the game's rule of thumb, where it has one
+    always-call      and always-fold, always-raise: the same action in every hand of poker
     PATH             a saved strategy: a blueprint or a profile, by its path; one of poker with fewer bets plays with
                      all of them too (`kibitz.poker.translation`)
     search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
@@ -29,17 +30,21 @@ from kibitz.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.machine import machine_of
+from kibitz.play.always import Always
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
 from kibitz.profile import Profile
-from kibitz.recall import recalled
+from kibitz.recall import recalled, same_game
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, player
+from kibitz.sweep.profiles import PLAIN
 
+WITHOUT_PATH = ("uniform", "rule", *PLAIN)  # names of players that need no saved strategy
 # name -> one line of help
 AGENTS: dict[str, str] = {
     "uniform": "every legal action is as likely as the others",
     "rule": "the game's rule of thumb, where it has one (toepen)",
+    "always-call": "always the same action, in poker; also always-fold and always-raise",
     "PATH": "a saved strategy: a blueprint or a profile, by its path",
     "search(PATH, seconds=1)": "that strategy, and solutions of what is left of a hand",
 }
@@ -65,6 +70,9 @@ def agent(source: Any, game: Any) -> Agent:
         if name == "rule" and not machine.advises:
             raise SpecError(f"{machine.spec} has no rule of thumb: choose uniform, or the path of a saved strategy")
         return _compiled_of(machine, player(machine, RULE if name == "rule" else UNIFORM), name)
+    if name in PLAIN:
+        specs.call(lambda: None, specs.Spec(name, options))
+        return Always(name, machine.spec)
     if name in own:
         if path is None:
             raise SpecError(f"{name} needs a saved strategy to play from: {name}(PATH, ...)")
@@ -91,28 +99,42 @@ def names_of(machine: Machine) -> dict[str, str]:
     found = {name: about for name, about in AGENTS.items() if name in ("uniform", "PATH")}
     if machine.advises:
         found["rule"] = AGENTS["rule"]
+    if hasattr(machine.rules, "definition"):
+        found["always-call"] = AGENTS["always-call"]
     return {**found, **{f"{name}(PATH, ...)": about for name, (_, about) in agents_of(machine).items()}}
 
 
 def parsed(text: str, names: Any = ("search", "exploit")) -> tuple[str, str | None, dict[str, Any]]:
     """(name, path of a strategy, options) of a text; a text that is no name is a path."""
     text = text.strip()
-    known = "|".join(map(re.escape, ["uniform", "rule", *names]))
+    known = "|".join(map(re.escape, [*WITHOUT_PATH, *names]))
     found = re.fullmatch(rf"({known})\s*(\((.*)\))?", text, re.S)
     if not found:
         return "path", text, {}
     name, inside = found[1], (found[3] or "").strip()
     path = None
     first = re.match(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,="]+))\s*(?:,|$)', inside)
-    if first and name not in ("uniform", "rule"):
+    if first and name not in WITHOUT_PATH:
         path = re.sub(r"\\(.)", r"\1", first[1]) if first[1] is not None else first[2].strip()
         inside = inside[first.end() :]
     options = dict(specs.parse(f"{name}({inside})").args)
     return name, str(options.pop("blueprint", path)) if path or "blueprint" in options else None, options
 
 
+def check_saved(players: Sequence[str]) -> None:
+    """Refuse players that are neither names nor saved strategies: before a game is asked for."""
+    paths = dict.fromkeys(path for text in players if (path := parsed(text)[1]) is not None)
+    missing = [path for path in paths if not Path(path).exists()]
+    if missing:
+        raise ArtefactError(
+            f"no saved strategy at {', '.join(missing):.400}: a player is {', '.join(AGENTS)}, where PATH is what "
+            "`kibitz solve` or `kibitz train` wrote"
+        )
+
+
 def game_of(players: Sequence[str]) -> str | None:
     """The game of the first saved strategy among some players, if a file may name it."""
+    check_saved(players)
     for text in players:
         path = parsed(text)[1]
         if path is not None and store.kind_at(path) in (tables.KIND, "profile"):
@@ -144,7 +166,7 @@ def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) ->
     What the file says of bets is put on the game that the user named: no game is opened because a file names it.
     """
     fewer = getattr(machine.rules, "fewer", None)
-    few = fewer(said) if fewer is not None and isinstance(said, str) and said != machine.spec else None
+    few = fewer(said) if fewer is not None and isinstance(said, str) and not same_game(said, machine.spec) else None
     if few is None:
         return seat(machine)
     from kibitz.poker.translation import Translated
@@ -172,7 +194,7 @@ def _compiled_of(
 
 
 def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
-    if held.machine.spec != machine.spec:
+    if not same_game(held.machine.spec, machine.spec):
         raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
     if isinstance(held, RowBlueprint):
         held = held.played()

@@ -30,6 +30,7 @@ from kibitz.games.machine import Machine, RowKeys
 from kibitz.kernels.compiling import aside
 from kibitz.loop import check_stops, in_blocks
 from kibitz.machine import machine_of
+from kibitz.recall import same_game
 from kibitz.solvers import tables
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Blueprint:
         if (base is None) != (part is None):
             raise SolverError("a graft needs both: the base that plays elsewhere, and the part whose rows move")
         if base is not None and part is not None:
-            if base.machine.spec != machine.spec or base.base is not None:
+            if not same_game(base.machine.spec, machine.spec) or base.base is not None:
                 raise SolverError(f"the base should be a blueprint of {machine.spec} that is no graft itself")
             made.base, made.part = base, machine.part(part)
             made.seats = -1 if seats is None else sum(1 << seat for seat in set(seats))
@@ -367,7 +368,7 @@ def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
 
     Infosets whose row was never made, or gave way to another, are played uniformly.
     """
-    if tree.spec and tree.spec != blueprint.machine.spec:
+    if tree.spec and not same_game(tree.spec, blueprint.machine.spec):
         raise SolverError(f"the tree is of {tree.spec}, the blueprint of {blueprint.machine.spec}")
     from kibitz.profile import Profile
 

@@ -26,7 +26,7 @@ from kibitz import store
 from kibitz.errors import ArtefactError, KibitzError, SolverError
 from kibitz.host import free_memory
 from kibitz.machine import Machine, machine_of
-from kibitz.recall import recalled
+from kibitz.recall import recalled, same_game
 
 Arrays = dict[str, NDArray[Any]]
 KIND = "blueprint"
@@ -245,7 +245,7 @@ def machine_named(meta: dict[str, Any], game: Any, path: str | os.PathLike[str])
     if game is None:
         return machine_of(recalled(meta.get("game"), Path(path), "game= (or --game GAME)"))
     machine = machine_of(game)
-    if machine.spec != str(meta["game"]):
+    if not same_game(str(meta["game"]), machine.spec):
         raise ArtefactError(f"{Path(path)} is a blueprint of {meta['game']}, not of {machine.spec}")
     return machine
 

@@ -2,6 +2,7 @@
 
 GET    /api/library                        strategies, and games that can be played
 GET    /api/look/ID?step=..&with=ID&deal=N a strategy after some public steps, perhaps beside another
+GET    /api/diff/ID?with=ID                where two strategies differ most, with NashConv of both
 GET    /api/infosets/ID?seat=&text=&page=  its infosets as a list
 POST   /api/tables                         {"opponents": [ID, ...]}: sit down
 GET    /api/tables/T                       how the table stands
@@ -144,6 +145,7 @@ class Server:
         every: list[tuple[str, str, Answer]] = [
             ("GET", "/api/library", self.shelf),
             ("GET", "/api/look/{id}", self.look),
+            ("GET", "/api/diff/{id}", self.diff),
             ("GET", "/api/infosets/{id}", self.infosets),
             ("POST", "/api/tables", self.sit),
             ("GET", "/api/tables/{table}", self.table),
@@ -183,6 +185,10 @@ class Server:
             beside = look.node(self.library.strategy(other), steps, pool, deal)
             found = {**found, "other": beside, "difference": look.difference(found, beside)}
         return found
+
+    async def diff(self, request: Request) -> Response:
+        id, other = request.path_params["id"], request.query_params.get("with", "")
+        return plain(await run_in_threadpool(lambda: look.most_different(*map(self.library.strategy, (id, other)))))
 
     async def infosets(self, request: Request) -> Response:
         seat, page = whole(request, "seat", 0, 99) or 0, whole(request, "page", 0, 10_000) or 0

@@ -2,9 +2,10 @@
 
 A public history is a list of *steps*: words that all seats see, actions and cards alike. `node` walks there and tells
 what the seat to move does with each of its holdings, how likely all seats hold what (by Bayes' rule, from what they
-did), and where the steps lead from there. Poker by a definition is told by `kibitz.web.poker`, which asks for all hands
-at once; every other game is walked by its rules here, for all deals that lead to the history, or, where these are too
-many, for one deal.
+did), and where the steps lead from there. A game without `view` does not say what its seats see: there steps are the
+moves of all seats, in order, and a holding is the infoset that a seat last decided at. Poker by a definition is told by
+`kibitz.web.poker`, which asks for all hands at once; every other game is walked by its rules here, for all deals that
+lead to the history, or, where these are too many, for one deal.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
 from kibitz.web import poker
-from kibitz.web.library import Strategy
+from kibitz.web.library import AT_ONCE, Strategy
 from kibitz.web.nodes import (
     MOST_ACTIONS,
     MOST_LISTED,
@@ -41,6 +42,7 @@ from kibitz.web.nodes import (
 
 MOST_WAYS = 20_000  # deals that are followed at once
 PAGE = 40  # infosets on a page
+UNSEEN = "not acted yet"  # of a seat in a game without `view`
 
 
 # Any game, by its rules
@@ -54,6 +56,7 @@ class Way:
     chance: float
     reach: list[float]  # by seat: how likely it does what it did
     public: tuple[str, ...]
+    seen: tuple[str, ...] = ()  # by seat: the infoset that it last decided at, in a game without `view`
 
     @property
     def weight(self) -> float:
@@ -74,12 +77,22 @@ class Walker:
             machine = strategy.machine
             self.hand = Hand(self.rules, seed, deal) if machine is None else machine.hand(seed, deal)
             state = self.hand.start()
-        self.ways = self._spread([Way(state, 1.0, [1.0] * self.players, self._public(state))])
+        self.has_view = hasattr(self.rules, "view")
+        seen = () if self.has_view else (UNSEEN,) * self.players
+        self.ways = self._spread([Way(state, 1.0, [1.0] * self.players, self._public(state), seen)])
         self.movers: list[int] = []  # of the steps so far
         self.words: list[str] = []  # the same as players say them
 
-    def _public(self, state: Any) -> tuple[str, ...]:
-        return view_of(self.rules, state, 0).public
+    def _public(self, state: Any, before: tuple[str, ...] = (), action: Any = None) -> tuple[str, ...]:
+        """What all see. action: the move of a seat that led there, by which a game without `view` is followed."""
+        if self.has_view:
+            return view_of(self.rules, state, 0).public
+        return before if action is None else (*before, str(action))
+
+    def holding(self, way: Way, seat: int) -> str:
+        """What a seat holds, in a word."""
+        private = " ".join(view_of(self.rules, way.state, seat).private)
+        return private if self.has_view else private or way.seen[seat]
 
     def _after(self, way: Way) -> list[tuple[Way, int]]:
         """What can follow a history: (the way, the seat that moved or CHANCE)."""
@@ -99,14 +112,17 @@ class Walker:
                 if len(listed) > MOST_WAYS:
                     raise TooMany("too many outcomes of chance")
                 nexts = [(self.rules.after(way.state, outcome), float(p)) for outcome, p in listed]
-            return [(Way(s, way.chance * p, way.reach, self._public(s)), CHANCE) for s, p in nexts]
+            drawn = [(s, p, self._public(s, way.public)) for s, p in nexts]
+            return [(Way(s, way.chance * p, way.reach, told, way.seen), CHANCE) for s, p, told in drawn]
         view = view_of(self.rules, way.state, turn)
         row = self._row(turn, view)
         found = []
         for action, p in zip(view.choices, row.tolist(), strict=True):
             state = self.rules.after(way.state, action)
             reach = [*way.reach[:turn], way.reach[turn] * p, *way.reach[turn + 1 :]]
-            found.append((Way(state, way.chance, reach, self._public(state)), turn))
+            public = self._public(state, way.public, action)
+            seen = way.seen if self.has_view else (*way.seen[:turn], view.infoset, *way.seen[turn + 1 :])
+            found.append((Way(state, way.chance, reach, public, seen), turn))
         return found
 
     def _row(self, seat: int, view: View) -> Floats:
@@ -219,7 +235,7 @@ def _range(walker: Walker, ways: Sequence[Way], weight: Floats, seat: int) -> di
     """How likely a seat holds what."""
     total: dict[str, float] = {}
     for way, share in zip(ways, weight.tolist(), strict=True):
-        name = " ".join(view_of(walker.rules, way.state, seat).private)
+        name = walker.holding(way, seat)
         total[name] = total.get(name, 0.0) + share
     whole = sum(total.values())
     cells = [
@@ -277,6 +293,21 @@ def difference(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     weight = sum(cell["weight"] for cell in cells)
     mean = sum(cell["weight"] * cell["distance"] for cell in cells) / weight if weight > 0 else None
     return {"cells": cells, "mean": mean}
+
+
+def most_different(one: Strategy, other: Strategy) -> dict[str, Any]:
+    """The infosets where two strategies differ most, and NashConv of both; exactly, for games of a moderate size."""
+    from kibitz.evaluate.difference import diff
+
+    mine, theirs = one.profile, other.profile
+    if mine is None or theirs is None or max(mine.infosets.columns, theirs.infosets.columns) > AT_ONCE:
+        raise GameError("not computed: one of the strategies is too large for an exact comparison; use kibitz diff")
+    found = diff(mine, theirs, one.rules)
+    return {
+        "game": found.game, "names": [one.entry.name, other.entry.name], "nash_conv": found.nash_conv,
+        "exploitability": found.exploitability, "total": found.total, "differ": found.infosets,
+        "rows": found.table.records(),
+    }  # fmt: skip
 
 
 # Infosets as a list

@@ -1,4 +1,5 @@
-"""Runs as the page shows them: how gaps fall, what players won from each other, how tournaments converge.
+"""Runs as the page shows them: how gaps fall, what players won from each other, how tournaments converge, and the
+strategies that runs have left.
 
 Checkpoints and tournaments are read by their manifests, logs of looks (`kibitz solve --log`) and results
 (`kibitz crosstable --json`, `kibitz match --json`, `kibitz dealer --log`) as text, with sizes that are checked first.
@@ -15,7 +16,7 @@ from typing import Any
 from kibitz import store
 from kibitz.errors import ArtefactError, GameError, KibitzError
 from kibitz.evaluate.score import scored
-from kibitz.web.library import FILES, Entry, Library
+from kibitz.web.library import FILES, STRATEGIES, Entry, Library
 
 MOST_BYTES = 20_000_000  # of a file
 MOST_POINTS = 600  # of a curve
@@ -38,7 +39,7 @@ def listed(library: Library) -> list[dict[str, Any]]:
     """All runs with a line each, the latest first. Files that are none of ours are left out."""
     found = []
     held, library.read = library.read, {}
-    for entry in library.runs():
+    for entry in [*library.runs(), *(each for each in library.strategies() if each.kind in STRATEGIES)]:
         key = _state(entry)
         before = held.get(entry.id)
         if before is None or before[0] != key:  # the page asks every other second: what has not changed is not read
@@ -72,6 +73,8 @@ def run(entry: Entry) -> dict[str, Any]:
         return head | _checkpoint(entry)
     if entry.kind == "tournament":
         return head | _tournament(entry)
+    if entry.kind in STRATEGIES:
+        return head | _strategy(entry)
     assert entry.path is not None
     text = store.read_bytes(entry.path, MOST_BYTES).decode("utf-8", "replace")
     if entry.kind == ".jsonl":
@@ -118,6 +121,18 @@ def _checkpoint(entry: Entry) -> dict[str, Any]:
         "about": str(meta.get("solver", ""))[:200],
         **_curve(rows, stop.get("until") if isinstance(stop, dict) else None),
     }
+
+
+def _strategy(entry: Entry) -> dict[str, Any]:
+    """What a run has left: its solver, its iterations and the last NashConv, if that is known."""
+    meta = entry.meta
+    iterations, gap = number(meta.get("iterations")), number(meta.get("nash_conv"))
+    made = str(meta.get("solver") or meta.get("abstraction") or "")[:200]
+    parts = [entry.kind, made, "" if iterations is None else f"{int(iterations):,} iterations"]
+    return {
+        "kind": "strategy", "about": ", ".join(part for part in parts if part),
+        "last": None if gap is None else {"iteration": iterations, "seconds": None, "gap": gap},
+    }  # fmt: skip
 
 
 def _log(text: str) -> dict[str, Any]:

@@ -35,6 +35,7 @@ IDLE = 1800.0  # seconds after which a table that nobody touches may go
 MOST_LISTED = 60  # actions that are listed one by one
 MOST_HANDS = 100_000  # of a table
 TOP = 8  # holdings of a belief that are named
+NO_VIEW = "The game has no method `view`, so what the other seats could see of this hand is not known."
 FAILED = "an opponent could not go on: leave the table, and open another"
 SIZED = re.compile(r"r(\d+)")
 
@@ -82,6 +83,7 @@ class Table:
         self.rules: Any = first.rules
         self.spec, self.machine = first.spec, first.machine
         self.players = int(self.rules.players)
+        self.has_view = hasattr(self.rules, "view")
         self.teller = teller_of(self.rules, signs=True)
         self.lock = threading.Lock()
         self.hands, self.score, self.squares = 0, 0.0, 0.0
@@ -137,6 +139,8 @@ class Table:
         calm = calm_words(now.state, turn)
         now.state = self.rules.after(now.state, action)
         self._hear(now, turn, calm)
+        if turn == now.seat and not self.has_view:  # what others did is not known to be seen; one's own moves are
+            now.events.append({"seat": turn, "word": str(action), "text": self._said(str(action))})
 
     def _hear(self, now: Played, mover: int, calm: dict[str, str] | None = None) -> None:
         """Write down what is new to all: the first word is the mover's, what comes with it is nobody's, or, in
@@ -201,8 +205,9 @@ class Table:
         view = view_of(self.rules, now.state, now.seat)
         tally = scored(self.hands, self.score, self.squares)
         return {
-            "id": self.id, "game": self.spec, "hand": now.number, "decision": len(now.choices),
-            "seat": now.seat, "players": self.players, "names": self.names(now.number), "private": list(view.private),
+            "id": self.id, "game": self.spec, "has_view": self.has_view, "hand": now.number,
+            "decision": len(now.choices), "seat": now.seat, "players": self.players,
+            "names": self.names(now.number), "private": self._private(now, view),
             "events": now.events,
             "facts": facts_of(now.state), "paid": paid_of(now.state), "over": over,
             "actions": [] if done else self._offered(view), "sizes": None if done else sizes_of(view),
@@ -210,6 +215,12 @@ class Table:
             "score": {"hands": self.hands, "total": self.score, **tally.data()},
             "help": self.help, "strategies": [held.entry.id for held in self.strategies],
         }  # fmt: skip
+
+    def _private(self, now: Played, view: View) -> list[str]:
+        """What the person holds; in a game without `view` the infoset, or the last one where another is to move."""
+        if view.private or self.has_view or not now.choices:
+            return list(view.private)
+        return list(now.choices[-1].view.private)
 
     def _said(self, word: str) -> str:
         """A public word as players say it."""
@@ -259,6 +270,8 @@ class Table:
     def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
         hold is left out, as it may never be shown."""
+        if not self.has_view:
+            return {"layout": "text", "text": [NO_VIEW], "cells": []}
         steps = [event["word"] for event in now.events if not event["word"].startswith("seat ")]
         own = view_of(self.rules, now.state, now.seat).private
         try:

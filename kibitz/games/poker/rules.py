@@ -12,6 +12,7 @@ a round ended.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -62,7 +63,7 @@ class Poker:
     def __post_init__(self) -> None:
         name = self.definition.name
         if not self.spec and name in acpc.shipped() and acpc.read(name) == self.definition:
-            object.__setattr__(self, "spec", str(specs.Spec("poker", {"file": name})))
+            object.__setattr__(self, "spec", str(_spec_of({"file": name})))
 
     @property
     def players(self) -> int:
@@ -294,19 +295,39 @@ def poker(
     bets           without limit, the only sizes of bets, in pots: [0.5, 1, allin]
     raises         at most so many bets and raises in a round
     A strategy of the game of fewer bets plays in the game with all of them too (kibitz.poker.translation).
+    What is the same in the file is left out of the spec: two spellings of one game have one spec.
     """
     if not isinstance(file, str):
         raise SpecError(f"poker: file={specs.show(file)} should be a path that ends in .game, or a name")
     read = acpc.read(file)
-    changed = {key: value for key, value in (("ranks", ranks), ("suits", suits), ("stack", stack)) if value}
+    before = {"ranks": read.ranks, "suits": read.suits, "stack": _one_stack(read)}
+    asked = {"ranks": ranks, "suits": suits, "stack": stack}
+    changed = {key: value for key, value in asked.items() if value and value != before[key]}
     if changed:
         stacks = (stack,) * read.players if stack else read.stacks
         read = replace(read, ranks=ranks or read.ranks, suits=suits or read.suits, stacks=stacks)
-    given = {"file": file, **changed}
-    if not bets and not raises:
-        return Poker(read, str(specs.Spec("poker", given)))
+    given = {"file": os.path.normpath(file) if file.endswith(".game") else file, **changed}
     dropped = _dropped(bets, raises)
-    return _fewer(read, dropped, str(specs.Spec("poker", {**given, **dropped})))
+    if dropped.get("raises", 0) >= max(read.max_raises):
+        del dropped["raises"]
+    if "bets" in dropped and acpc.sizes_of(dropped["bets"]) == read.bets:
+        del dropped["bets"]
+    if not dropped:
+        return Poker(read, str(_spec_of(given)))
+    return _fewer(read, dropped, str(_spec_of({**given, **dropped})))
+
+
+def _one_stack(known: Definition) -> int:
+    """The chips of every seat; 0 where seats have different ones, or chips without end."""
+    return known.stacks[0] if known.stacks and len(set(known.stacks)) == 1 else 0
+
+
+def _spec_of(given: dict[str, Any]) -> specs.Spec:
+    """The spec of a poker game; Rhode Island hold'em with another deck has a name of its own."""
+    rest = {key: value for key, value in given.items() if key != "file"}
+    if given["file"] == "rhode_island" and rest.keys() <= {"ranks", "suits"}:
+        return specs.Spec("rhode_island", rest)
+    return specs.Spec("poker", given)
 
 
 def _dropped(bets: Sequence[float | str] = (), raises: int = 0) -> dict[str, Any]:
@@ -329,7 +350,8 @@ def _fewer(full: Definition, dropped: dict[str, Any], spec: str) -> Poker:
 
 
 def _spec_without(spec: specs.Spec, keys: Sequence[str]) -> specs.Spec:
-    return specs.Spec(spec.name, {key: value for key, value in spec.args.items() if key not in keys})
+    left = {key: value for key, value in spec.args.items() if key not in keys}
+    return _spec_of(left) if spec.name == "poker" and "file" in left else specs.Spec(spec.name, left)
 
 
 def rhode_island(ranks: int = 13, suits: int = 4) -> Poker:

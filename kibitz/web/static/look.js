@@ -187,6 +187,20 @@ function differencePanel(node) {
     h("div", { class: "pair" }, grid(difference.cells, node.layout, { label: "Differences", paint, tell, kind: "heat apart" }), line));
 }
 
+const compared = new Map();
+function mostPanel(id, other) {
+  const place = h("div", {}, h("p", { class: "hint" }, "Computing\u2026"));
+  const key = `${id} ${other}`;
+  if (!compared.has(key)) compared.set(key, api(`diff/${encodeURIComponent(id)}?with=${encodeURIComponent(other)}`));
+  compared.get(key).then((found) => {
+    const figures = found.names.map((name, k) => h("li", {}, `${name}: NashConv ${small(found.nash_conv[k])}, exploitability ${small(found.exploitability[k])}`));
+    const rows = found.rows.map((row) => h("tr", {}, h("th", { scope: "row" }, `${row.seat}  ${row.infoset}`), h("td", {}, small(row.reach)), h("td", {}, percent(row.distance, 1)), h("td", {}, small(row.weight)), h("td", {}, row.one), h("td", {}, row.other)));
+    place.replaceChildren(h("ul", { class: "figures" }, figures), h("p", { class: "hint" }, "Infosets by reach, how likely play comes there, times distance, how much of the play differs there."),
+      h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Infosets that differ most" }, h("table", { class: "cross" }, h("thead", {}, h("tr", {}, ["seat, infoset", "reach", "distance", "weight", ...found.names].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))));
+  }).catch((error) => { compared.delete(key); place.replaceChildren(problem(error)); });
+  return h("section", { class: "panel", "aria-label": "Where they differ most" }, h("h2", {}, "Where they differ most"), place);
+}
+
 function body(node, id, other, deal) {
   const made = h("div", { class: "look" }, heading(node));
   if (node.deal !== null) made.append(h("p", { class: "hint dealt" }, "Too many deals to follow at once: this is one of them. ",
@@ -197,6 +211,7 @@ function body(node, id, other, deal) {
     const panels = h("div", { class: `panels${node.other ? " compare" : ""}` }, strategyPanel(node, node.other ? node.name : `What seat ${node.seat} does`, "first"));
     if (node.other) panels.append(strategyPanel(node.other, node.other.name, "second"), differencePanel(node));
     made.append(panels);
+    if (node.other) made.append(mostPanel(id, other));
   } else if (node.kind === "chance") made.append(board(node, id, other));
   const ranges = (title, of) => h("section", { class: "panel ranges", "aria-label": title }, h("h2", {}, title), h("div", { class: "rangerow" }, of.ranges.map((range) => rangePanel(range, node.players))));
   made.append(ranges(node.other ? `Ranges of ${node.name}` : "Ranges", node));

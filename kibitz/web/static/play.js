@@ -160,10 +160,10 @@ function lastWord(seat) {
 function seatBox(seat) {
   const mine = seat === table.seat;
   const shown = shownCards();
-  const count = mine ? 0 : table.game.includes("holdem") ? 2 : trickGame() ? Math.max(0, 4 - table.events.filter((e) => e.seat === seat && isCards(e.word)).length) : 1;
+  const count = mine || !table.has_view ? 0 : table.game.includes("holdem") ? 2 : trickGame() ? Math.max(0, 4 - table.events.filter((e) => e.seat === seat && isCards(e.word)).length) : 1;
   const folded = table.events.some((e) => e.seat === seat && e.word === "fold");
   const left = mine ? table.private.filter((name) => !trickGame() || !table.events.some((e) => e.seat === seat && e.word === name)) : null;
-  const held = mine ? cards(left) : shown[seat] ? cards(shown[seat]) : Array.from({ length: count }, () => card(null));
+  const held = mine && !table.has_view ? left.map((text) => h("span", { class: "word" }, text)) : mine ? cards(left) : shown[seat] ? cards(shown[seat]) : Array.from({ length: count }, () => card(null));
   const turn = !table.over && mine;
   return h("section", { class: `seat${mine ? " mine" : ""}${turn ? " turn" : ""}${folded ? " folded" : ""}`, "aria-label": mine ? "You" : table.names[seat] },
     h("div", { class: "cardrow" }, held), h("div", { class: "seatname" }, h("strong", {}, mine ? "You" : table.names[seat]), h("span", { class: "hint" }, `seat ${seat}${table.paid ? ` · put in ${table.paid[seat]}` : ""}`)),
@@ -174,7 +174,7 @@ function middle() {
   const board = table.events.filter((e) => e.seat === -1 && !isShow(e)).map((e) => e.word);
   const pot = table.facts.find((fact) => fact.name === "pot");
   const played = trickGame() ? trick() : [];
-  return h("div", { class: "middle" }, h("div", { class: "cardrow board", "aria-label": "The board" }, trickGame() ? played : board.length ? cards(board) : h("span", { class: "slot", "aria-hidden": "true" })),
+  return h("div", { class: "middle" }, h("div", { class: "cardrow board", "aria-label": "The board" }, trickGame() ? played : board.length ? cards(board) : table.has_view ? h("span", { class: "slot", "aria-hidden": "true" }) : null),
     h("div", { class: "pot" }, pot ? `pot ${pot.text}` : trickGame() ? `worth ${1 + table.events.filter((e) => e.word === "call").length}` : "\u00a0"));
 }
 
