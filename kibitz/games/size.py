@@ -85,7 +85,7 @@ class Guard:
         self,
         game: Game,
         limit: int | None = None,
-        clock: Callable[[], float] = time.process_time,
+        clock: Callable[[], float] = time.thread_time,
         held: Callable[[], int] = held_memory,
         free: Callable[[], int] = free_memory,
     ) -> None:

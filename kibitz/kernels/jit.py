@@ -25,6 +25,7 @@ import numpy as np
 
 from kibitz.kernels.cache import enable
 from kibitz.kernels.compiling import listen
+from kibitz.kernels.parts import PartCompiler
 
 # Numba lets signed indices count from the end, which costs a comparison at each access; unsigned ones do not.
 # Inner loops therefore count in uint64, and these are the steps that keep the sums unsigned.
@@ -41,7 +42,7 @@ listen()
 # return arrays: nobody would have counted them. tests/test_kernels.py looks for both in the compiled code.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _MAKING: dict[str, Any] = {**_OPTIONS, "_nrt": True}
-_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
 
 
 def cache_home() -> Path:

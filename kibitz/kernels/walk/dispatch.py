@@ -20,9 +20,13 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from kibitz.kernels import closure
+from kibitz.kernels.parts import PartCompiler
 
 Function = Callable[..., Any]
-COMPILED = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}  # as parts of kernels
+COMPILED = {  # as parts of kernels
+    "nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True, "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True, "pipeline_class": PartCompiler,
+}  # fmt: skip
 
 _FUNCTIONS: dict[tuple[str, type], Function] = {}
 _DEFAULTS: dict[str, Function] = {}

@@ -96,10 +96,10 @@ def play_out(game, state, players, seating, random, luck, probability):
             continue
         actions = U64(width(game, state))
         who = seating[mover]
-        # Named by a constant a player is not copied.
+        # Named by a constant a player is not copied. For two the last case is left out: it takes as long to compile.
         if who == 0:
             strategy(players[0], game, state, actions, probability)
-        elif who == len(players) - 1:
+        elif len(players) == 2 or who == len(players) - 1:
             strategy(players[-1], game, state, actions, probability)
         else:
             strategy(players[who], game, state, actions, probability)
