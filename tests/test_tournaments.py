@@ -29,10 +29,12 @@ TWO = "tournament(players=2, chips=3000)"
 
 @pytest.fixture
 def few_deals(monkeypatch):
-    """Three players over a small sample, as the table of three hands takes long to make."""
+    """Three players over a small sample, as the table of three hands takes long to make. It is the solver that is
+    tested with it, so a check goes over the same deals; tests/test_fresh.py is about others."""
     engines = {2: ExactHand(2), 3: SampledHand(3, 1500), 4: SampledHand(4, 300)}
     monkeypatch.setattr("kibitz.tournaments.equilibrium.engine_of", lambda players, deals=0: engines[players])
     monkeypatch.setattr("kibitz.tournaments.saved.engine_of", lambda players, deals=0: engines[players])
+    monkeypatch.setattr("kibitz.tournaments.equilibrium.fresh", lambda engine, added: engine)
     return engines
 
 

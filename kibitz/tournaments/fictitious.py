@@ -22,6 +22,7 @@ Floats = NDArray[Any]
 LEAST = 1e-3  # probability
 OFTEN = 0.9  # what is played so often, or not, is played always if nobody is the worse for it
 POWER = 3.0  # round t counts about t^(POWER - 1) times
+SELDOM = 0.1  # a decision is seldom reached if the others let it come to that so rarely
 
 
 class Engine(Protocol):
@@ -133,15 +134,16 @@ class FictitiousPlay:
 
 
     def settle(self, payoffs: Floats, tolerance: float, clear: float) -> Played:
-        """At decisions that are seldom come to a mistake costs little, so fictitious play leaves some. Where a hand
-        loses more than `clear` by one action, given the others' ranges, it takes the other: node by node, the last ones
-        first, where that leaves nobody more to win."""
+        """At decisions that are seldom reached a mistake costs little, so fictitious play leaves some. Where a hand
+        loses more than `clear` by one action there, given the others' ranges, it takes the other: node by node, the
+        last ones first, where that leaves nobody more to win. Elsewhere a small loss is that of a hand that mixes."""
         engine, forced = self.engine, self.forced
         for node in reversed(range(self.jams.shape[1])):
             worth = engine.worth(self.moments, payoffs)
             now = gains_of(engine.hand, worth, self.jams, forced).max(axis=1)
             met = np.maximum(engine.worth(self.moments, np.ones_like(payoffs))[:, node, JAM], 1e-12)
             gain = (worth[:, node, JAM] - worth[:, node, FOLD]) / met
+            gain[met.sum(axis=-1) >= SELDOM] = 0.0
             jams = self.jams.copy()
             jams[:, node] = np.where(gain > clear, 1.0, np.where(gain < -clear, 0.0, jams[:, node]))
             jams[forced] = 1.0
