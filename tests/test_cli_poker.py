@@ -79,7 +79,7 @@ def test_a_path_in_a_profile_is_opened_only_if_it_is_named(tmp_path):
     file.write_text(text)
     call("solve", str(file), "--solver", "cfr+", "--iterations", "10", "--out", place)
     assert "--game" in call("evaluate", place, code=2)
-    assert "nash_conv" in call("evaluate", place, "--game", str(file))
+    assert "NashConv" in call("evaluate", place, "--game", str(file))
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):

@@ -191,3 +191,22 @@ def test_kernels_hold_no_count_at_all():
     assert cfr.iterate.signatures
     for code, _ in recompiled(cfr.iterate):
         assert not re.search(r"NRT_(incref|decref|MemInfo|Allocate)", code)
+
+
+def test_parts_are_linked_into_kernels_and_are_no_machine_code_of_their_own():
+    from kibitz.kernels import jit
+
+    @jit.part
+    def cubed(x):
+        return x * x * x
+
+    @jit.kernel
+    def one_more(x):
+        return cubed(x) + 1.0
+
+    assert one_more(3.0) == 28.0
+    (compiled,) = cubed.overloads.values()
+    engine = compiled.library._codegen._engine
+    assert not engine.is_symbol_defined(compiled.fndesc.mangled_name)
+    (compiled,) = one_more.overloads.values()
+    assert engine.is_symbol_defined(compiled.fndesc.mangled_name)
