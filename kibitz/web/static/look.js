@@ -211,11 +211,11 @@ function body(node, id, other, deal) {
     const panels = h("div", { class: `panels${node.other ? " compare" : ""}` }, strategyPanel(node, node.other ? node.name : `What seat ${node.seat} does`, "first"));
     if (node.other) panels.append(strategyPanel(node.other, node.other.name, "second"), differencePanel(node));
     made.append(panels);
-    if (node.other) made.append(mostPanel(id, other));
   } else if (node.kind === "chance") made.append(board(node, id, other));
   const ranges = (title, of) => h("section", { class: "panel ranges", "aria-label": title }, h("h2", {}, title), h("div", { class: "rangerow" }, of.ranges.map((range) => rangePanel(range, node.players))));
   made.append(ranges(node.other ? `Ranges of ${node.name}` : "Ranges", node));
   if (node.other) made.append(ranges(`Ranges of ${node.other.name}`, node.other));
+  if (node.kind === "decision" && node.other) made.append(mostPanel(id, other));  // last: it comes late and would move what is below
   return made;
 }
 
