@@ -140,7 +140,7 @@ def test_a_table_that_buckets_need_is_told_on_the_line_of_a_command(
         assert watch._phase == f"making the table {made.name}, once: 30%, 6.0 s used, about 14 s left"
     monkeypatch.setattr(tables, "_to_stderr", lambda *given: heard.append("stderr"))
     monkeypatch.setattr(tables, "home", lambda: tmp_path)
-    monkeypatch.setattr(tables, "_fill", lambda recipe, arrays, done, threads, tell, every: tell(recipe, 1, 1))
+    monkeypatch.setattr(tables, "_fill", lambda recipe, arrays, done, threads, tell, *rest: tell(recipe, 1, 1) or 0.0)
     with tables.told_by(lambda *given: heard.append("line")):
         tables.build(made)
     assert heard == ["line"]

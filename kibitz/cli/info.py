@@ -49,6 +49,7 @@ def info(
       kibitz info rhode_island --abstraction 'percentile(6)'
     """
     from kibitz.form.sequence import form_of
+    from kibitz.games.own import is_own
     from kibitz.tree import Tree
 
     if abstraction is not None:
@@ -60,7 +61,7 @@ def info(
         try:
             tree = subject_of(game, watch)
         except GameError as error:
-            rules: Any = rules_of(game)
+            rules: Any = None if is_own(game) else rules_of(game)
             if not hasattr(rules, "definition"):
                 raise
             watch.phase("counting")
