@@ -17,7 +17,6 @@ from kibitz.cli import app
 from kibitz.draw import blocks_of
 from kibitz.errors import GameError, KibitzError, SolverError, SpecError
 from kibitz.frame import Frame
-from kibitz.games.poker.counts import counts_of
 from kibitz.papers.sandholm import PARTS
 from kibitz.tree import tree_of
 
@@ -91,7 +90,7 @@ def test_info_of_games_that_are_too_large(call: Call) -> None:
 @pytest.mark.parametrize("text", ["poker(file=leduc)", "poker(file=kuhn)", "rhode_island(ranks=3, suits=2)"])
 def test_counts_are_those_of_the_tree(text: str) -> None:
     rules: Any = kibitz.game(text)
-    assert counts_of(rules).infosets == len(tree_of(rules).infosets.labels)
+    assert rules.counts().infosets == len(tree_of(rules).infosets.labels)
 
 
 @pytest.mark.parametrize("words", [{"until": "1e-3"}, {"seconds": "2"}, {"until": [1]}, {"until": True}])

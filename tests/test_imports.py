@@ -22,8 +22,8 @@ OWN = (
 # Layers, lowest first: a module may import from its own layer's package and from lower layers.
 LAYERS = (
     ("kernels",),  # Numba only: nothing of ours
-    ("draw", "errors", "frame", "host", "html", "threads"),
-    ("spec", "store"),
+    ("draw", "errors", "host", "html", "threads"),
+    ("frame", "spec", "store"),
     ("cards",),
     ("games",),
     ("tree", "recall"),

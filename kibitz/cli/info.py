@@ -62,7 +62,7 @@ def info(
             tree = subject_of(game, watch)
         except GameError as error:
             rules: Any = None if is_own(game) else rules_of(game)
-            if not hasattr(rules, "definition"):
+            if not hasattr(rules, "counts"):
                 raise
             watch.phase("counting")
             counted = _counted(rules, str(error))
@@ -86,9 +86,7 @@ def info(
 
 def _counted(rules: Any, why: str) -> dict[str, Any]:
     """What is known of a poker game that is too large to be laid out."""
-    from kibitz.games.poker.counts import counts_of
-
-    counts = counts_of(rules)
+    counts = rules.counts()
     return {
         "game": rules.spec, "players": rules.players, "hands": counts.hands, "hands_up_to_suits": counts.classes,
         "betting_decisions": counts.decisions, "infosets": counts.infosets,

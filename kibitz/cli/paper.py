@@ -58,7 +58,7 @@ def paper(
         typer.Option(
             "--part",
             metavar="NAME",
-            help="sandholm: gameshrink, rhode-island, abstraction, gs2, gs3, egt, phases, tournaments. Default: all.",
+            help="sandholm: gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments. Default: all.",
         ),
     ] = None,
     starts: Annotated[

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.abstractions.compact import on_tree
+from kibitz.blueprints.saved import load_blueprint
 from kibitz.errors import GameError
 from kibitz.evaluate import report
 from kibitz.evaluate.infosets import infoset_values
@@ -30,6 +31,7 @@ from kibitz.games import game as make_game
 from kibitz.profile import Profile
 from kibitz.recall import recalled, same_game
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
+from kibitz.store import kind_at
 from kibitz.tree import Tree, tree_of
 
 Floats = NDArray[np.float64]
@@ -108,11 +110,11 @@ def diff(
 def _loaded(source: Strategy, game: Any) -> Profile | Blueprint:
     if isinstance(source, Profile | Blueprint):
         return source
-    from kibitz import load
-
     if not Path(source).is_dir():
         raise GameError(f"no saved strategy at {source}: `kibitz solve` and `kibitz train` write them")
-    return load(source, game=game if isinstance(game, str) else None)
+    if kind_at(source) == "blueprint":
+        return load_blueprint(source, game=game if isinstance(game, str) else None)
+    return Profile.load(source)
 
 
 def _game_of(held: Profile | Blueprint) -> str:

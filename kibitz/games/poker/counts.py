@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
 
@@ -11,7 +12,7 @@ from kibitz.cards.isomorphism import MOST_CARDS, Indexer
 from kibitz.errors import GameError
 from kibitz.games.poker import rounds
 from kibitz.games.poker.acpc import Definition
-from kibitz.games.poker.rules import Poker
+from kibitz.games.poker.betting import BettingTree
 
 FULL_DECK = 52
 
@@ -33,15 +34,14 @@ class Counts:
         return None if self.decisions is None or self.classes is None else _dot(self.decisions, self.classes)
 
 
-def counts_of(game: Poker) -> Counts:
-    """The counts of a poker game."""
-    known = game.definition
+def counts_of(known: Definition, betting: Callable[[], BettingTree]) -> Counts:
+    """The counts of a poker game. betting: lays its betting tree out, where that is not counted by rounds."""
     left, hands = known.ranks * known.suits - known.hole, [comb(known.ranks * known.suits, known.hole)]
     for number, cards in enumerate(known.board):
         so_far = hands[-1] * comb(left, cards)
         left -= cards
         hands = [so_far] if number == 0 else [*hands, so_far]
-    return Counts(hands, _classes(known), _decisions(game))
+    return Counts(hands, _classes(known), _decisions(known, betting))
 
 
 def _classes(known: Definition) -> list[int] | None:
@@ -51,14 +51,14 @@ def _classes(known: Definition) -> list[int] | None:
     return [Indexer(cards).size for cards in dealt]
 
 
-def _decisions(game: Poker) -> list[int] | None:
-    if rounds.fits(game.definition):
-        return [int(count) for count in rounds.rounds_of(game.definition).decisions]
+def _decisions(known: Definition, betting: Callable[[], BettingTree]) -> list[int] | None:
+    if rounds.fits(known):
+        return [int(count) for count in rounds.rounds_of(known).decisions]
     try:
-        betting = game.betting
+        tree = betting()
     except GameError:
         return None
-    found = np.bincount(betting.round[betting.turn >= 0], minlength=game.definition.rounds)
+    found = np.bincount(tree.round[tree.turn >= 0], minlength=known.rounds)
     return [int(count) for count in found]
 
 

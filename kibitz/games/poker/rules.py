@@ -36,6 +36,7 @@ from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
 if TYPE_CHECKING:
     from kibitz.games.machine import Machine
+    from kibitz.games.poker.counts import Counts
 
 
 class Hand(NamedTuple):
@@ -255,6 +256,12 @@ class Poker:
             return {}
         found: Mapping[str, Any] = import_module(f"{__package__}.search").AGENTS  # built on all that is above games
         return found
+
+    def counts(self) -> Counts:
+        """How large the game is, without laying it out."""
+        from kibitz.games.poker.counts import counts_of
+
+        return counts_of(self.definition, lambda: self.betting)
 
     def machine(self) -> Machine:
         """The compiled rules, for walks and matches. Betting that is too large for a tree is kept by rounds, in limit
