@@ -131,10 +131,10 @@ def test_plots(kuhn, tmp_path):
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [label for label, _ in kuhn.items(0)]
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert len(kuhn.plot(seat=1, filter="K").axes) == 1
-    bids = solve("liars_dice(dice_sides=3)", "cfr", iterations=1)
+    bids = solve("liars_dice(dice_sides=4)", "cfr", iterations=1)
     heat = bids.plot(seat=0)
     image = heat.axes[0].get_images()[0].get_array()
-    assert image.shape == (bids.infosets.seat_start[1], 7) and np.allclose(image.sum(axis=1), 1)
+    assert image.shape == (bids.infosets.seat_start[1], 9) and np.allclose(image.sum(axis=1), 1)
     heat.savefig(tmp_path / "heat.png")
     for words in ({"seat": 2}, {"filter": "Z"}):
         with pytest.raises(GameError, match="seat"):
