@@ -11,11 +11,12 @@ import pytest
 
 from kibitz import cards
 from kibitz.cards import tables
-from kibitz.cards.holdem import classes
+from kibitz.cards.holdem import class_names, classes
 from kibitz.cards.recipes import all_recipes, board_weights, class_of, recipe, triples_recipe
 from kibitz.cards.triples import BOARDS, DEALS, orders, triples, triples_of_hands
 from kibitz.errors import GameError
 from kibitz.kernels.cards import three as kernels
+from kibitz.tournaments import pushfold
 
 MADE = tables.state(triples_recipe()) == "made"
 
@@ -144,3 +145,15 @@ def test_the_table_against_plain_enumeration():
         for (x, y, z), count in expected.items():
             assert found[9 * x + 3 * y + z] == count, (names[a], names[b], names[c], (x, y, z))
         assert found.sum() == sum(expected.values())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MADE, reason="the table of three hands is not made: kibitz cards build --only triples")
+def test_charts_for_three_have_no_hands_the_wrong_way_round():
+    """With all cards counted a better suited king is jammed at least as often, and a better suited ace called with."""
+    found = pushfold([12, 8, 20], prizes=[50, 30, 20])
+    assert found.deals == 0 and found.measured.gain == found.measured.above < 1e-3 * 50
+    kings, aces = (np.array([class_names().index(f"{high}{low}s") for low in "23456789T"]) for high in "KA")
+    first, facing_two = found.charts[0].jams, found.charts[-1].jams
+    assert (np.diff(first[kings]) > -0.05).all()
+    assert facing_two[class_names().index("74s")] == 0.0 < facing_two[aces[-1]]
