@@ -2,7 +2,7 @@
 
 Numba makes every compiled function ready to run: it links in all that the function calls, optimises the result twice
 and writes machine code. A part is only ever called from kernels, which do all of that again with the part's code inside
-them. So a part ends as code for linking, which halves the time that a first run compiles.
+them. So a part ends as code for linking, and a first run does that work once.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Claim:
     across: str = ""  # what variants are, where that is one word for all of them: weight
     detail: str = ""  # the figures, in words
     unit: str = START  # what the cases are
-    leading: bool = False  # only the first variant is judged: the others, such as other rules, are told beside it
+    leading: bool = False  # only the first variant is judged; the others, such as other rules, are listed
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:

@@ -22,7 +22,7 @@ class Counts:
     """By round, for all seats together; what is not known is None."""
 
     hands: list[int]  # private cards and board that one seat can see
-    classes: list[int] | None  # the same up to the names of suits; of the whole deck alone
+    classes: list[int] | None  # the same, suit-isomorphic ones counted once; of the whole deck alone
     decisions: list[int] | None  # ways of betting after which somebody acts; None: too many to count
 
     @property
