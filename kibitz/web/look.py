@@ -3,7 +3,7 @@
 A public history is a list of *steps*: words that all seats see, actions and cards alike. `node` walks there and tells
 what the seat to move does with each of its holdings, how likely all seats hold what (by Bayes' rule, from what they
 did), and where the steps lead from there. A game without `view` does not say what its seats see: there steps are the
-moves of all seats, in order, and a holding is the infoset that a seat last decided at. Poker by a definition is served by
+moves of all seats, in order, and a holding is the infoset that a seat last decided at. Poker by a definition is in
 `kibitz.web.poker`, which asks for all hands at once; every other game is walked by its rules here, for all deals that
 lead to the history, or, where these are too many, for one deal.
 """
