@@ -27,21 +27,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kibitz.kernels.cards.bundles import (
+    BATCH,
+    BITS,
+    BUNDLES,
+    FOUR,
+    HIGHEST,
+    I16,
+    I32,
+    OF_CLASS,
+    OF_RANK,
+    WIDE,
+    ZERO,
+    Batch,
+    Kinds,
+    Work,
+    around,
+    bundle_up,
+    digit,
+    four,
+    opposite,
+)
 from kibitz.kernels.cards.strength import CLASSES, KINDS, board_of, hand_of, showdown, space_of
-from kibitz.kernels.jit import ONE, TWO, U64, kernel, maker, part, small_part
+from kibitz.kernels.cards.ties import ties
+from kibitz.kernels.jit import ONE, TWO, U64, kernel, maker, part
 from kibitz.kernels.vectors import LANES, add_pairs, load, lowest_bit, store
 
-WIDE = 192  # classes, filled up to four panels of three vectors
 PANEL = U64(3) * LANES
-BATCH = 64  # boards
-# Of a flush only the cards of its suit count: both or none of a suited hand, one or none of a pair, or the higher, the
-# lower or none. So a class has three bundles at most, 78 * 2 + 78 * 3 + 13 * 2 in all, and a rank 12 * 2 + 12 * 3 + 2.
-BUNDLES = 416
-OF_RANK = 62
-OF_CLASS = 3
-ZERO, FOUR = U64(0), U64(4)
-BITS, HIGHEST, DIGIT = U64(16), U64(48), U64(0xFFFF)  # of a word of four numbers
-I16, I32 = np.int16, np.int32
 
 
 class Triples(NamedTuple):
@@ -52,54 +64,6 @@ class Triples(NamedTuple):
     worst: np.ndarray  # of the worst, the best, the middle hand
     top: np.ndarray  # the best two tie: their classes, the first not above the second, and the worst
     bottom: np.ndarray  # the others tie: their classes, the first not above the second, and the best
-
-
-class Kinds(NamedTuple):
-    """Classes of hands, by number."""
-
-    of: np.ndarray  # uint64[52, 52]  the class of two cards
-    rank: np.ndarray  # uint64[CLASSES, 2]  the higher and the lower
-    sides: np.ndarray  # uint64[CLASSES]  how many ranks it has
-
-
-class Batch(NamedTuple):
-    """Some boards, each with its bundles, in order of places and classes."""
-
-    weight: np.ndarray  # int32[BATCH]
-    places: np.ndarray  # uint64[BATCH]
-    first: np.ndarray  # uint64[BATCH, KINDS + 1]  where the bundles of a place begin
-    of_class: np.ndarray  # uint64[BATCH, CLASSES, OF_CLASS]
-    many_of_class: np.ndarray  # uint64[BATCH, CLASSES]
-    below: np.ndarray  # int16[BATCH, KINDS + 1, WIDE]  hands of places below, by class
-    above: np.ndarray  # int16[BATCH, KINDS, WIDE]
-    at: np.ndarray  # uint8[BATCH, 52, 52]  the place of a hand; KINDS if a card of it is on the board
-    # Of each bundle
-    kind: np.ndarray  # uint64[BATCH, BUNDLES]  the class
-    place: np.ndarray  # uint64[BATCH, BUNDLES]
-    size: np.ndarray  # int32[BATCH, BUNDLES]
-    pairs: np.ndarray  # uint64[BATCH, BUNDLES, 2, 4]  by a card of the higher, the lower rank: what goes with it, words
-    held: np.ndarray  # uint64[BATCH, BUNDLES, 2]  hands that hold each card of the higher, the lower rank: words
-    shares: np.ndarray  # int16[BATCH, BUNDLES, 2, WIDE]  pairs of hands that share a card, with those below, and above
-    worse: np.ndarray  # uint64[BATCH, BUNDLES, 2, 4]  cards that go with a card to a place below, as bits
-    better: np.ndarray  # uint64[BATCH, BUNDLES, 2, 4]
-    # Bundles that hold a rank, in order of places
-    near: np.ndarray  # uint64[BATCH, 13]  how many there are
-    near_kind: np.ndarray  # uint64[BATCH, 13, OF_RANK]
-    near_place: np.ndarray  # uint64[BATCH, 13, OF_RANK]
-    near_held: np.ndarray  # uint64[BATCH, 13, OF_RANK]  words
-
-
-class Work(NamedTuple):
-    """To work in."""
-
-    count: np.ndarray  # uint64[KINDS, CLASSES]  hands of a place and class, then the number of their bundle
-    worse: np.ndarray  # uint64[52]  cards that go with a card to a place below, as bits
-    met: np.ndarray  # uint64[13]  pairs that tie, by the cards they hold: words
-    thirds: np.ndarray  # int32[3, WIDE]  a third hand, below, above and of the same place, which is not asked for
-    vectors: np.ndarray  # int32[BATCH * OF_CLASS * WIDE]  two int16 each, of the bundles of a class
-    listed: np.ndarray  # uint64[CLASSES]  how many of them have a better hand, by its class
-    factor: np.ndarray  # int32[CLASSES, BATCH * OF_CLASS]  two int16 each
-    which: np.ndarray  # uint16[CLASSES, BATCH * OF_CLASS]
 
 
 def empty() -> Triples:
@@ -151,154 +115,6 @@ def each_batch(boards, weights, class_of, triples, middle, space, kinds, batch, 
             for i in range(number):
                 for k in range(batch.many_of_class[i, kind]):
                     add_bundle(i, batch.of_class[i, kind, k], kinds, batch, work, triples)
-
-
-# Words of four numbers
-
-
-@small_part
-def digit(word, k):
-    return (word >> (BITS * k)) & DIGIT
-
-
-@small_part
-def opposite(word):
-    """The four numbers in the opposite order."""
-    return digit(word, ZERO) << HIGHEST | digit(word, ONE) << U64(32) | digit(word, TWO) << BITS | word >> HIGHEST
-
-
-@small_part
-def four(word, other):
-    """The sum of four products, of which one word is in the opposite order."""
-    return (word * other) >> HIGHEST
-
-
-# Bundles
-
-
-@part
-def bundle_up(i, live, space, kinds, batch, work):
-    """The bundles of a board."""
-    count, places = work.count, batch.places[i]
-    for place in range(places):
-        for kind in range(U64(CLASSES)):
-            count[place, kind] = ZERO
-    for a in range(U64(52)):
-        work.worse[a] = ZERO
-        for b in range(U64(52)):
-            batch.at[i, a, b] = KINDS
-    alive = ZERO
-    for x in range(live):
-        b = space.live[x]
-        alive |= ONE << b
-        for y in range(x):
-            a = space.live[y]
-            place = space.place[space.kind[hand_of(a, b)]]
-            batch.at[i, a, b] = batch.at[i, b, a] = place
-            count[place, kinds.of[a, b]] += ONE
-    number_bundles(i, batch, count)
-    for x in range(ONE, live):
-        b = space.live[x]
-        for y in range(x):
-            a = space.live[y]
-            pairs = batch.pairs[i, count[batch.at[i, a, b], kinds.of[a, b]]]
-            pairs[0, b % FOUR] |= ONE << (BITS * (a % FOUR))
-            pairs[1, a % FOUR] |= ONE << (BITS * (b % FOUR))
-            if a // FOUR == b // FOUR:
-                pairs[0, a % FOUR] |= ONE << (BITS * (b % FOUR))
-                pairs[1, b % FOUR] |= ONE << (BITS * (a % FOUR))
-    for rank in range(U64(13)):
-        batch.near[i, rank] = ZERO
-    for place in range(places):
-        for bundle in range(batch.first[i, place], batch.first[i, place + ONE]):
-            count_cards(i, bundle, kinds, batch)
-            note_cards(batch.kind[i, bundle], kinds, work.worse, ZERO, batch.worse[i, bundle])
-        for bundle in range(batch.first[i, place], batch.first[i, place + ONE]):
-            pass_by(batch.kind[i, bundle], batch.pairs[i, bundle], kinds, work.worse)
-        for bundle in range(batch.first[i, place], batch.first[i, place + ONE]):
-            note_cards(batch.kind[i, bundle], kinds, work.worse, alive, batch.better[i, bundle])
-    for bundle in range(batch.first[i, places]):
-        count_shares(i, bundle, kinds, batch)
-
-
-@part
-def number_bundles(i, batch, count):
-    total = ZERO
-    places = batch.places[i]
-    for kind in range(U64(CLASSES)):
-        batch.below[i, 0, kind] = 0
-        batch.many_of_class[i, kind] = ZERO
-    for place in range(places):
-        batch.first[i, place] = total
-        for kind in range(U64(CLASSES)):
-            size = count[place, kind]
-            batch.below[i, place + ONE, kind] = batch.below[i, place, kind] + I16(size)
-            if size:
-                batch.kind[i, total] = kind
-                batch.place[i, total] = place
-                batch.size[i, total] = I32(size)
-                batch.of_class[i, kind, batch.many_of_class[i, kind]] = total
-                batch.many_of_class[i, kind] += ONE
-                count[place, kind] = total
-                for s in range(FOUR):
-                    batch.pairs[i, total, 0, s] = batch.pairs[i, total, 1, s] = ZERO
-                total += ONE
-    batch.first[i, places] = total
-    for place in range(places):
-        for kind in range(U64(CLASSES)):
-            batch.above[i, place, kind] = batch.below[i, places, kind] - batch.below[i, place + ONE, kind]
-
-
-@part
-def count_cards(i, bundle, kinds, batch):
-    """How many hands of a bundle hold each card; and the bundle in the lists of its ranks."""
-    kind, pairs = batch.kind[i, bundle], batch.pairs[i, bundle]
-    for side in range(TWO):
-        # What goes with the other cards, added up.
-        other = ONE - side
-        batch.held[i, bundle, side] = pairs[other, 0] + pairs[other, 1] + pairs[other, 2] + pairs[other, 3]
-    for side in range(kinds.sides[kind]):
-        rank = kinds.rank[kind, side]
-        at = batch.near[i, rank]
-        batch.near_kind[i, rank, at] = kind
-        batch.near_place[i, rank, at] = batch.place[i, bundle]
-        batch.near_held[i, rank, at] = batch.held[i, bundle, side]
-        batch.near[i, rank] = at + ONE
-
-
-@part
-def note_cards(kind, kinds, worse, alive, found):
-    """For each card of a class: the cards that go with it to a place below; or, of those that are alive, the others."""
-    for side in range(TWO):
-        for s in range(FOUR):
-            card = FOUR * kinds.rank[kind, side] + s
-            found[side, s] = alive & ~worse[card] & ~(ONE << card) if alive else worse[card]
-
-
-@part
-def pass_by(kind, pairs, kinds, worse):
-    """The hands of a bundle are below from here on."""
-    for side in range(TWO):
-        for s in range(FOUR):
-            for t in range(FOUR):
-                if digit(pairs[side, s], t):
-                    worse[FOUR * kinds.rank[kind, side] + s] |= ONE << (FOUR * kinds.rank[kind, ONE - side] + t)
-
-
-@part
-def count_shares(i, bundle, kinds, batch):
-    """By class, pairs of a hand of a bundle and one of a place below, or above, that share a card."""
-    shares, place, kind = batch.shares[i, bundle], batch.place[i, bundle], batch.kind[i, bundle]
-    for k in range(U64(WIDE)):
-        shares[0, k] = 0
-        shares[1, k] = 0
-    for side in range(kinds.sides[kind]):
-        rank, mine = kinds.rank[kind, side], opposite(batch.held[i, bundle, side])
-        for k in range(batch.near[i, rank]):
-            there = batch.near_place[i, rank, k]
-            if there != place:
-                met = I16(four(mine, batch.near_held[i, rank, k]))
-                shares[ONE if there > place else ZERO, batch.near_kind[i, rank, k]] += met
 
 
 # Three hands of different places
@@ -362,18 +178,6 @@ def add_bundle(i, bundle, kinds, batch, work, triples):
     crosses(i, bundle, kinds, batch, middle, best, worst)
     triangles(i, bundle, kinds, batch, middle)
     ties(i, bundle, kinds, batch, work, triples.top[kind], triples.bottom[kind])
-
-
-@part
-def around(i, rank, place, batch):
-    """Where the bundles of a place begin and end among those that hold a rank."""
-    low = ZERO
-    while low < batch.near[i, rank] and batch.near_place[i, rank, low] < place:
-        low += ONE
-    high = low
-    while high < batch.near[i, rank] and batch.near_place[i, rank, high] == place:
-        high += ONE
-    return low, high
 
 
 @part
@@ -482,201 +286,6 @@ def take_triangles(best, worst, cards, weight, block):
         card = lowest_bit(cards)
         block[best[card], worst[card]] -= weight
         cards &= cards - ONE
-
-
-# Ties
-
-
-@part
-def ties(i, bundle, kinds, batch, work, top, bottom):
-    """A hand of the bundle, another of its place, of this class or a later one, and a third below or above that shares
-    no card with either."""
-    place, kind = batch.place[i, bundle], batch.kind[i, bundle]
-    a, b = kinds.rank[kind, 0], kinds.rank[kind, 1]
-    tie_alike(i, bundle, kinds, batch, work, top[kind], bottom[kind])
-    for other in range(bundle + ONE, batch.first[i, place + ONE]):
-        third = batch.kind[i, other]
-        c, d = kinds.rank[third, 0], kinds.rank[third, 1]
-        if a in (c, d) or b in (c, d):
-            tie_near(i, bundle, other, kinds, batch, work, top[third], bottom[third])
-        else:
-            tie_far(i, bundle, other, kinds, batch, work.thirds, top[third], bottom[third])
-
-
-@part
-def tie_far(i, bundle, other, kinds, batch, thirds, top, bottom):
-    """Of two bundles without a common rank: each hand goes with each, and a third hand is taken off for each card that
-    it shares with either."""
-    place, weight = batch.place[i, bundle], batch.weight[i]
-    here, there = batch.kind[i, bundle], batch.kind[i, other]
-    one, two = weight * batch.size[i, bundle], weight * batch.size[i, other]
-    both = one * batch.size[i, other]
-    for side in range(kinds.sides[here]):
-        for against in range(kinds.sides[there]):
-            for s in range(FOUR):
-                mine = one_digit(batch.held[i, bundle, side], s) * weight
-                if mine:
-                    for t in range(FOUR):
-                        met = mine * one_digit(batch.held[i, other, against], t)
-                        add_third(FOUR * kinds.rank[here, side] + s, FOUR * kinds.rank[there, against] + t, i, place,
-                                  met, kinds, batch, thirds)  # fmt: skip
-    for k in range(TWO):
-        row = bottom if k else top
-        hands = batch.above[i, place] if k else batch.below[i, place]
-        add_far(row, both, hands, two, batch.shares[i, bundle, k], one, batch.shares[i, other, k], thirds[k])
-
-
-@small_part
-def one_digit(word, k):
-    return I32(digit(word, k))
-
-
-@part
-def add_far(row, both, hands, two, shares, one, others, thirds):
-    for k in range(U64(WIDE)):
-        row[k] += both * I32(hands[k]) - two * I32(shares[k]) - one * I32(others[k]) + thirds[k]
-        thirds[k] = 0
-
-
-@part
-def tie_near(i, bundle, other, kinds, batch, work, top, bottom):
-    """Of two classes with a common rank: hands share one card at most, and pairs that share none are all less those
-    that do."""
-    place, weight, met = batch.place[i, bundle], batch.weight[i], work.met
-    here, there = batch.kind[i, bundle], batch.kind[i, other]
-    sizes = U64(batch.size[i, bundle]), U64(batch.size[i, other])
-    found = sizes[0] * sizes[1]
-    for side in range(kinds.sides[here]):
-        for against in range(kinds.sides[there]):
-            if kinds.rank[here, side] == kinds.rank[there, against]:
-                found -= four(opposite(batch.held[i, bundle, side]), batch.held[i, other, against])
-            pair_up(i, bundle, other, side, against, kinds, batch, work.thirds)
-    if not found:
-        return
-    met[kinds.rank[here, 0]] = met[kinds.rank[here, 1]] = ZERO
-    met[kinds.rank[there, 0]] = met[kinds.rank[there, 1]] = ZERO
-    meet(bundle, other, i, sizes[1], kinds, batch, met)
-    meet(other, bundle, i, sizes[0], kinds, batch, met)
-    for side in range(kinds.sides[here]):
-        take_off(i, kinds.rank[here, side], place, batch, met, work.thirds)
-    for against in range(kinds.sides[there]):
-        rank = kinds.rank[there, against]
-        if rank != kinds.rank[here, 0] and rank != kinds.rank[here, 1]:
-            take_off(i, rank, place, batch, met, work.thirds)
-    add_near(top, weight, I32(found), batch.below[i, place], work.thirds[0])
-    add_near(bottom, weight, I32(found), batch.above[i, place], work.thirds[1])
-
-
-@part
-def add_near(row, weight, found, hands, thirds):
-    for k in range(U64(WIDE)):
-        row[k] += weight * (found * I32(hands[k]) + thirds[k])
-        thirds[k] = 0
-
-
-@part
-def meet(bundle, other, i, size, kinds, batch, met):
-    """Add, by card of a bundle, the pairs of a hand that holds it and one of another bundle that shares no card."""
-    here = batch.kind[i, bundle]
-    for side in range(kinds.sides[here]):
-        mine = batch.held[i, bundle, side]
-        theirs = holding(i, other, kinds.rank[here, side], kinds, batch)
-        partners = opposite(holding(i, other, kinds.rank[here, ONE - side], kinds, batch))
-        word = ZERO
-        for s in range(FOUR):
-            with_card = digit(mine, s) * (size - digit(theirs, s)) - four(partners, batch.pairs[i, bundle, side, s])
-            word |= with_card << (BITS * s)
-        met[kinds.rank[here, side]] += word
-
-
-@small_part
-def holding(i, bundle, rank, kinds, batch):
-    """How many hands of a bundle hold each card of a rank: a word."""
-    kind = batch.kind[i, bundle]
-    if kinds.rank[kind, 0] == rank:
-        return batch.held[i, bundle, 0]
-    if kinds.rank[kind, 1] == rank:
-        return batch.held[i, bundle, 1]
-    return ZERO
-
-
-@part
-def pair_up(i, bundle, other, side, against, kinds, batch, thirds):
-    """Third hands of a card of one bundle and a card of the other: for each, pairs of hands that hold these cards and
-    share none. The third was taken off twice."""
-    here, there = batch.kind[i, bundle], batch.kind[i, other]
-    rank, partner = kinds.rank[here, side], kinds.rank[here, ONE - side]
-    second, last = kinds.rank[there, against], kinds.rank[there, ONE - against]
-    place, mine, theirs = batch.place[i, bundle], batch.held[i, bundle, side], batch.held[i, other, against]
-    for s in range(FOUR):
-        ours = one_digit(mine, s)
-        if not ours:
-            continue
-        goes = batch.pairs[i, bundle, side, s]
-        back = opposite(goes)
-        for t in range(FOUR):
-            yours = one_digit(theirs, t)
-            if not yours or (rank == second and s == t):
-                continue
-            found = ours * yours
-            if partner == second:  # the first hand may be both cards
-                found -= one_digit(goes, t) * yours
-            if last == rank:  # the second may be
-                found -= one_digit(batch.pairs[i, other, against, t], s) * ours
-            if partner == last:
-                found -= I32(four(back, batch.pairs[i, other, against, t]))
-            add_third(FOUR * rank + s, FOUR * second + t, i, place, found, kinds, batch, thirds)
-
-
-@small_part
-def add_third(one, two, i, place, times, kinds, batch, thirds):
-    """To the hand of two cards, by whether its place is below, above or the same: without a branch, which would be
-    foreseen badly."""
-    where = U64(batch.at[i, one, two])
-    thirds[U64(where > place) + TWO * U64(where == place), kinds.of[one, two]] += times
-
-
-@part
-def tie_alike(i, bundle, kinds, batch, work, top, bottom):
-    """Of a bundle with itself: hand by hand."""
-    place, weight, kind = batch.place[i, bundle], batch.weight[i], batch.kind[i, bundle]
-    a, b, pairs = kinds.rank[kind, 0], kinds.rank[kind, 1], batch.pairs[i, bundle, 0]
-    alike, met, thirds = kinds.sides[kind] == ONE, work.met, work.thirds
-    met[a] = met[b] = ZERO
-    found, each = I32(0), I32(1)
-    for s in range(FOUR):
-        for t in range(s if alike else FOUR):
-            if not digit(pairs[s], t):
-                continue
-            one, two = FOUR * a + s, FOUR * b + t
-            for u in range(s + ONE, FOUR):  # hands with the same higher card share it
-                for v in range(u if alike else FOUR):
-                    if v == t or (alike and v == s) or not digit(pairs[u], v):
-                        continue
-                    three, last = FOUR * a + u, FOUR * b + v
-                    found += each
-                    met[a] += (ONE << (BITS * s)) + (ONE << (BITS * u))
-                    met[b] += (ONE << (BITS * t)) + (ONE << (BITS * v))
-                    add_third(one, three, i, place, each, kinds, batch, thirds)
-                    add_third(one, last, i, place, each, kinds, batch, thirds)
-                    add_third(two, three, i, place, each, kinds, batch, thirds)
-                    add_third(two, last, i, place, each, kinds, batch, thirds)
-    if found:
-        for side in range(kinds.sides[kind]):
-            take_off(i, kinds.rank[kind, side], place, batch, met, thirds)
-        add_near(top, weight, found, batch.below[i, place], thirds[0])
-        add_near(bottom, weight, found, batch.above[i, place], thirds[1])
-
-
-@part
-def take_off(i, rank, place, batch, met, thirds):
-    """Third hands that hold a card of the two, of a rank."""
-    word = opposite(met[rank])
-    low, high = around(i, rank, place, batch)
-    for k in range(low):
-        thirds[0, batch.near_kind[i, rank, k]] -= I32(four(word, batch.near_held[i, rank, k]))
-    for k in range(high, batch.near[i, rank]):
-        thirds[1, batch.near_kind[i, rank, k]] -= I32(four(word, batch.near_held[i, rank, k]))
 
 
 @kernel
