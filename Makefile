@@ -29,7 +29,7 @@ test: told lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --durations=10
 
 test-all: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=10
+	KIBITZ_ALL_EXAMPLES=1 $(BIN)/python -m pytest -n 2 --dist loadfile --durations=10
 
 # The tests that a change touches, the nearest first, for a minute: see tests/quick.py. QUICK="--since HEAD~3" and others.
 quick: $(VENV)/.test

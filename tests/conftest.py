@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
 import typer.main
+from hypothesis import settings
+
+from examples import examples
 
 # Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist, so that
 # each is compiled once; those of other files file by file. The families that take longest stand first and are begun
@@ -45,6 +48,8 @@ FAMILIES = {
 def pytest_configure(config: pytest.Config) -> None:
     """Options of all commands are read once, not at each call: 0.1 s, where a command often takes less."""
     typer.main.get_command = cache(typer.main.get_command)
+    settings.register_profile("kibitz", max_examples=examples(100))
+    settings.load_profile("kibitz")
 
 
 def family(nodeid: str) -> str:
@@ -54,7 +59,25 @@ def family(nodeid: str) -> str:
     return next((family for family, names in FAMILIES.items() if named.startswith(names)), file)
 
 
+def some_of(items: list[pytest.Item]) -> None:
+    """Of a test with many cases `@pytest.mark.some(n)` leaves n, evenly spread, to `make test`; the others are slow."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("some") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for group in cases.values():
+        mark = group[0].get_closest_marker("some")
+        assert mark is not None
+        (number,) = mark.args
+        kept = {round(k * (len(group) - 1) / max(number - 1, 1)) for k in range(number)}
+        for k, item in enumerate(group):
+            if k not in kept:
+                item.add_marker("slow")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m takes slow ones out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    some_of(items)
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist: the scheduler keeps the order
         order = [*FAMILIES]
         items.sort(key=lambda item: order.index(name) if (name := family(item.nodeid)) in FAMILIES else len(order))

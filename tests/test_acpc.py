@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz.errors import GameError
 from kibitz.games import CHANCE, TERMINAL
 from kibitz.games.poker import betting
@@ -85,7 +86,7 @@ def test_all_names_are_those_of_files():
         assert parse(write(read(name)), name) == read(name)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(definitions())
 def test_written_and_read_again(definition):
     assert parse(write(definition), "somewhere/random.game") == definition
@@ -185,7 +186,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert read(tmp_path / "my.own.game") == replace(read("leduc"), name="my.own")
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @given(st.text(alphabet="GAMEDFlimtnoPyersRud=0123 \n#", max_size=80), st.integers(0, len(GOOD)))
 def test_any_text_is_read_or_refused_in_a_sentence(junk, at):
     for text in (junk, GOOD[:at] + junk + GOOD[at:]):
@@ -225,7 +226,7 @@ def walked(definition):
     return nodes
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @given(definitions(chips=24, cap=2))
 def test_tree_is_what_the_rules_walk(definition):
     tree = small_tree(definition, 5000)
@@ -243,7 +244,7 @@ def test_tree_is_what_the_rules_walk(definition):
     assert len(set(tree.actions)) == len(tree.actions)
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(definitions(chips=24, cap=2))
 def test_what_holds_in_every_tree(definition):
     tree = small_tree(definition, 5000)
@@ -431,7 +432,7 @@ def test_trees_too_large_are_refused():
 # Limit games with stacks
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(definitions(chips=24, cap=2))
 def test_nobody_answers_a_bet_that_is_more_than_the_stack_while_another_can_bet(definition):
     """There the competition's dealer lets a seat raise, to less than the bet, and ours does not: it must not come."""

@@ -63,6 +63,7 @@ def equal_hands(hands: int, tmp_path: Path, duplicate: bool) -> None:
 
 
 @pytest.mark.parametrize("duplicate", [False, True])
+@pytest.mark.some(1)
 def test_a_match_over_the_wire_is_the_match_in_one_process(tmp_path: Path, duplicate: bool) -> None:
     equal_hands(300, tmp_path, duplicate)
 

@@ -101,7 +101,7 @@ def test_the_client_plays_the_game_of_all_bets(tmp_path: Path, capsys: pytest.Ca
     few = "poker(file=holdem.nolimit.2p, bets=[1, allin], raises=2)"
     kibitz.train(few, iterations=20, memory=1 << 24, threads=1).save(tmp_path / "nl.blueprint")
     log = tmp_path / "match.log"
-    dealer = Dealer("holdem.nolimit.2p", 6, 1, "me,you", {"you": AnySize(2)}, log=log, timeout=LONG)
+    dealer = Dealer("holdem.nolimit.2p", 3, 1, "me,you", {"you": AnySize(2)}, log=log, timeout=LONG)
     ((_, port),) = dealer.open()
     threads, found = in_threads(dealer.play)
     assert run("acpc-client", str(tmp_path / "nl.blueprint"), HOST, str(port), "--seed", "1", "--json") == 0
@@ -109,7 +109,7 @@ def test_the_client_plays_the_game_of_all_bets(tmp_path: Path, capsys: pytest.Ca
     told = json.loads(capsys.readouterr().out)
     clean(found[0])
     whole(log, found[0], "holdem.nolimit.2p")
-    assert told["game"] == "poker(file=holdem.nolimit.2p)" and told["hands"] == 6 and told["silence"]["asked"] > 0
+    assert told["game"] == "poker(file=holdem.nolimit.2p)" and told["hands"] == 3 and told["silence"]["asked"] > 0
     assert told["total"] == found[0].totals[0]
 
 

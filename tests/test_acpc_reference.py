@@ -74,6 +74,7 @@ def check_log(path: Path, source: str) -> int:
 @pytest.mark.parametrize("game, hands", [
     ("holdem.limit.2p", 200), ("holdem.limit.3p", 120), ("holdem.nolimit.2p", 80), ("holdem.nolimit.3p", 80),
 ])  # fmt: skip
+@pytest.mark.some(4)
 def test_what_it_deals_and_pays_is_what_our_rules_say(game, hands, tmp_path):
     assert check_log(LOGS / f"{game}.log", source_of(game, tmp_path)) == hands
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz import cards
 from kibitz.games import CHANCE, TERMINAL
 from kibitz.games.poker.acpc import read
@@ -148,7 +149,7 @@ def test_very_many_mutated_lines_are_refused_by_a_sentence() -> None:
     mutations(1_000_000, 4)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(text=st.text(max_size=60), name=st.sampled_from(list(GAMES)))
 def test_any_text(text: str, name: str) -> None:
     rules = rules_of(name)
@@ -160,7 +161,7 @@ def test_any_text(text: str, name: str) -> None:
             states.parse_score("x" + line, 2)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(data=st.binary(max_size=80))
 def test_any_bytes(data: bytes) -> None:
     try:

@@ -406,6 +406,7 @@ def run_shell(words, tmp_path, timeout=300):
         (f"KIBITZ play '{SMALL}' </dev/null", 0, "No hand was finished", ""),
     ],
 )
+@pytest.mark.some(4)
 def test_closed_and_full_streams(words, code, out, err, tmp_path):
     if "/dev/full" in words and not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
@@ -458,6 +459,7 @@ FORGED = ["infosets of another game", "labels of another game", "actions of anot
 
 
 @pytest.mark.parametrize("name", FORGED)
+@pytest.mark.some(5)
 def test_a_forged_base_is_refused_in_a_sentence(bad, name):
     arrays, meta = forged(name)
     store.save("f.profile", "profile", arrays, meta)

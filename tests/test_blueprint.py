@@ -309,6 +309,7 @@ def rows_by_label(trained, key):
 @pytest.mark.parametrize(
     "game", [Toepen(2, 2, 2), Toepen(3, 3, 2), Toepen(2, 3, 3, follow_suit=False)], ids=lambda game: game.spec
 )
+@pytest.mark.some(4)
 def test_training_is_what_the_twin_does(game, abstraction, monkeypatch):
     monkeypatch.setattr(module, "FIRST_HALVING", 20)
     key = {"null": raw_key, "isomorphic": thesis_key, "maximal": maximal_key}[abstraction]
@@ -340,6 +341,7 @@ def test_training_is_what_the_twin_does(game, abstraction, monkeypatch):
         ("toepen(suits=3, ranks=3, hand=3, betting=false)", "isomorphic", 30_000, 0.04),
     ],
 )
+@pytest.mark.some(2)
 def test_it_converges(game, abstraction, iterations, gap):
     tree = kibitz.tree.lay_out(kibitz.game(game))
     trained = Blueprint.empty(game, abstraction, 5_000_000)
@@ -623,6 +625,7 @@ def test_a_manifest_says_what_it_is(saved):
 
 
 @pytest.mark.parametrize("many", [0, 100, 1 << 20])
+@pytest.mark.some(2)
 def test_packed_rows_are_found_again(many, monkeypatch):
     """However they are put in: one by one, or sorted by where they belong."""
     from kibitz.kernels.walk.hash import look_up

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz.cards.boards import boards_of, pairs, renamings
 from kibitz.errors import GameError
 from kibitz.form.poker.deal import deal
@@ -32,7 +33,7 @@ def test_they_are_the_boards_of_the_poker_form(name: str) -> None:
         assert (mine.above == theirs.above).all()
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(st.data())
 def test_a_hand_is_found_by_any_names_of_suits(data: st.DataObject) -> None:
     ranks, suits, hole = data.draw(st.integers(3, 5)), data.draw(st.integers(2, 4)), data.draw(st.integers(1, 2))

@@ -77,6 +77,7 @@ def test_it_equals_the_poker_form(name: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["leduc", "turn hold'em of 10 cards"])
+@pytest.mark.some(4)
 def test_cfr_is_that_of_the_poker_form(name: str, rule: str) -> None:
     form, poker = forms(name, 2)
     mine, theirs = BucketSpace(form, None, np.float64), PokerSpace(poker, None, np.float64)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz import cards
 from kibitz.errors import GameError
 from kibitz.kernels.cards.isomorphism import round_trip
@@ -55,7 +56,7 @@ def of_three(hand):
 hands = st.integers(5, 7).flatmap(lambda n: st.lists(st.integers(0, 51), min_size=n, max_size=n, unique=True))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(hands, hands)
 def test_values_compare_as_hands_do(one, other):
     slow = [max(of_five(five) for five in combinations(hand, 5)) for hand in (one, other)]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz.errors import GameError
 from kibitz.form.poker.deal import deal, deck_of, least_classes
 from kibitz.games.poker.acpc import RANKED, Definition
@@ -194,6 +195,7 @@ def check_strength(here, b, board):
 
 
 @pytest.mark.parametrize("name", DECKS)
+@pytest.mark.some(7)
 def test_every_deal_is_in_the_class_of_its_renamings(name):
     check(definition(*DECKS[name]))
 
@@ -234,7 +236,7 @@ def test_every_deal_of_random_decks(deck):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(small_decks().filter(lambda deck: affordable(deck, 20_000)))
 def test_every_deal_of_more_random_decks(deck):
     check(definition(*deck))

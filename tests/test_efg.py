@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz.errors import GameError
 from kibitz.games import CHANCE, TERMINAL, Game, game
 from kibitz.games.efg import _exact, _payoff, read_efg, write_efg
@@ -201,7 +202,7 @@ def test_files(tmp_path):
             read_efg(wrong)
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @given(st.data())
 def test_damaged_files_give_a_game_or_an_error(data):
     """Cut, drop, swap and repeat pieces of a good file: never another exception."""
@@ -314,7 +315,7 @@ def test_a_failed_write_leaves_nothing(tmp_path):
         write_efg(Fickle([[1, 2, 3], [4, 5, 6]]), tmp_path / "old.efg")
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=12))
 def test_probabilities_become_exact(weights):
     odds = [w / sum(weights) for w in weights]
@@ -332,7 +333,7 @@ def test_simple_probabilities_stay_simple():
             _exact(wrong)
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6))
 def test_payoffs_come_back_as_they_were(value):
     written = _payoff(value)

@@ -190,11 +190,13 @@ def random_strategy(rng, endgame):
 
 
 @pytest.mark.parametrize("seed", range(13))
+@pytest.mark.some(5)
 def test_small_endgames_against_explicit_trees(seed):
     check(seed, *SHAPES[seed % len(SHAPES)], 1000, 5e-3)
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.some(3)
 def test_what_one_seat_wins_the_other_loses(seed):
     """In many shapes of suits, and against the bounds on memory."""
     rng = np.random.default_rng(seed)

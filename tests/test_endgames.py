@@ -88,6 +88,7 @@ def test_values_are_those_of_the_rules(game, text):
 
 
 @pytest.mark.parametrize("game, text", [(LEDUC, "crc/"), (RHODE, "crc/"), (RHODE, "cc/crc/")])
+@pytest.mark.some(2)
 def test_responses_are_those_of_the_whole_game(game, text):
     """Leaving values come out of one pass over the whole game, and out of the endgame itself."""
     rules, rng = rules_of(game), np.random.default_rng(3)

@@ -76,6 +76,7 @@ def check(game, tree, profile, force):
 
 
 @pytest.mark.parametrize("block", range(10))
+@pytest.mark.some(3)
 def test_a_thousand_random_games(block):
     forced = 0
     for seed in range(100 * block, 100 * block + 100):
@@ -98,6 +99,7 @@ def test_edge_cases(name):
 
 
 @pytest.mark.parametrize("work", [1, 8, 64])
+@pytest.mark.some(1)
 def test_forms_of_many_small_chunks(monkeypatch, work):
     """With tiny chunks most seats have crowns, points that hang from them, and batches of one bundle."""
     monkeypatch.setattr(sequence, "CHUNK_WORK", work)

@@ -88,6 +88,7 @@ def test_info_of_games_that_are_too_large(call: Call) -> None:
 
 
 @pytest.mark.parametrize("text", ["poker(file=leduc)", "poker(file=kuhn)", "rhode_island(ranks=3, suits=2)"])
+@pytest.mark.some(2)
 def test_counts_are_those_of_the_tree(text: str) -> None:
     rules: Any = kibitz.game(text)
     assert rules.counts().infosets == len(tree_of(rules).infosets.labels)

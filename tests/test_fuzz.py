@@ -19,9 +19,9 @@ def told(found: dict) -> str:
 
 
 def test_some_cases() -> None:
-    found = fuzz.campaign(1_500, seed=1)
+    found = fuzz.campaign(600, seed=1)
     assert not found["failures"], told(found)
-    assert sum(found["counts"].values()) == 1_500 and set(found["counts"]) == TARGETS
+    assert sum(found["counts"].values()) == 600 and set(found["counts"]) == TARGETS
     assert found["slowest"] < fuzz.SECONDS
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz import spec as specs
 from kibitz.errors import GameError, SpecError
 from kibitz.games import CHANCE, GAMES, TERMINAL, Game, game
@@ -135,7 +136,7 @@ def test_forgets_sees_what_it_should():
     assert naive.forgets(Absent([[1, 2], [3, 4]])) == {(0, "round 1")}
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(
     st.sampled_from(
         [
@@ -247,7 +248,7 @@ def test_leduc_deals_by_rank():
     assert dict(rules.chance(play(rules, "J J call call"))) == pytest.approx({"Q": 1 / 2, "K": 1 / 2})
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(
     players=st.integers(2, 6),
     ranks=st.integers(1, 13),

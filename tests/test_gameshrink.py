@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from test_signals import Draws, deck
 
 import kibitz
+from examples import examples
 from kibitz.abstractions.gameshrink import READINGS, lp_size, shrink
 from kibitz.abstractions.signals import PUBLIC, Cards, Walked, deals
 from kibitz.errors import GameError, SpecError
@@ -212,6 +213,7 @@ def against_twin(game, reading):
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(("cards", "hole", "board"), SMALL)
+@pytest.mark.some(8)
 def test_against_matchings(cards, hole, board, reading):
     against_twin(Cards(cards, hole, board), reading)
 
@@ -514,7 +516,7 @@ def in_fractions(tree, strict):
         classes = found[-1]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(tables(2) | tables(3), st.sampled_from(READINGS))
 def test_against_fractions(table, reading):
     small = shrink(table, reading)
@@ -626,6 +628,7 @@ def lossy_twin(game, threshold, strict=False):
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("threshold", [(0, 0), (0, 1), (1, 0), (7, 0), (7, 1), (2, 1), (14, 2), (4, 2), (9, 9)])
 @pytest.mark.parametrize("cards", [deck(3, 2), deck(6, 1)])
+@pytest.mark.some(12)
 def test_lossy_against_all_matchings(cards, threshold, reading):
     game = Cards(cards, 1, (0, 1))
     small, twin = shrink(game, reading, threshold), lossy_twin(game, threshold, reading == "strict")
@@ -663,7 +666,7 @@ def test_lossy_rhode_island():
 # Kernels.
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(-3, 3), st.integers(1, 4)), min_size=1, max_size=6), min_size=1, max_size=30

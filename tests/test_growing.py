@@ -43,6 +43,7 @@ def test_a_small_game_has_a_small_table() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.some(5)
 def test_a_growing_table_learns_what_a_large_one_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     game = RandomGame(seed, 2 + seed % 2, depth=6, recall=("perfect", "past")[seed % 2], payoffs="general", stop=0.02)
     monkeypatch.setattr(module, "FIRST_HALVING", 64)

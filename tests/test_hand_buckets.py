@@ -99,6 +99,7 @@ def test_tables_of_hold_em_give_what_board_by_board_work_gives() -> None:
 
 @pytest.mark.parametrize("known", SMALL, ids=cards)
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.some(16)
 def test_every_hand_is_in_one_bucket_whatever_its_suits_are_called(known: Definition, name: str) -> None:
     made = hand_buckets(known, named(name, known))
     hands = hands_of(known)
@@ -116,6 +117,7 @@ def test_every_hand_is_in_one_bucket_whatever_its_suits_are_called(known: Defini
 
 @pytest.mark.parametrize("known", SMALL, ids=cards)
 @pytest.mark.parametrize("name", ["percentile(BUDGETS)", "expectation(BUDGETS)", "potential(BUDGETS)"])
+@pytest.mark.some(8)
 def test_budgets_of_all_classes_are_lossless(known: Definition, name: str) -> None:
     theirs = deal(known)
     made = hand_buckets(known, named(name, known, tuple(r.classes for r in theirs.rounds)))
@@ -140,6 +142,7 @@ ONE_ROUND = [definition(4, 2, (1,), 1), definition(2, 4, (2,), 1), definition(3,
 
 
 @pytest.mark.parametrize("known", [*ONE_ROUND, *map(some_game, range(16))], ids=cards)
+@pytest.mark.some(8)
 def test_a_lossless_budget_has_the_value_of_the_game(known: Definition) -> None:
     """With a bucket for each class an equilibrium within buckets is one of the game, found without them."""
     rules = Poker(known)

@@ -199,6 +199,7 @@ def check(name: str, kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.some(5)
 def test_kill_9_at_any_moment(name, tmp_path, monkeypatch):
     check(name, KILLS, tmp_path, monkeypatch)
 

@@ -35,7 +35,7 @@ def test_it_is_a_lower_bound(iterations):
     made = trained(iterations)
     tree = tree_of(RULES)
     exact = float(np.mean(form_of(tree).measure(blueprint_profile(made, tree).probabilities).best))
-    found = local_bound(blueprint_agent(made, made.machine, "b"), deals=150)
+    found = local_bound(blueprint_agent(made, made.machine, "b"), deals=60)
     low = found.interval[0]
     assert low <= exact
     if not iterations:

@@ -43,6 +43,7 @@ def test_a_lower_bound_is_below_the_exact_best_response(blueprint):
     [*(pytest.param(name, marks=pytest.mark.slow) for name in ("null", "maximal")), "isomorphic", "outlook", "naive",
      "simple-history", "simple-hand", "advanced-hand", "advanced-history", "advanced-combined"],
 )  # fmt: skip
+@pytest.mark.some(3)
 def test_best_responses_in_endgames_are_exact(abstraction):
     """With two cards each the endgame is the whole game, and the bound is what the tree says."""
     made = Blueprint.empty(RULES, abstraction, 8 << 20)

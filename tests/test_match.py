@@ -95,6 +95,7 @@ def test_threads_do_not_change_the_result():
 
 
 @pytest.mark.parametrize("names", [("rule", "uniform"), ("uniform", "PATH"), ("PATH", "rule")])
+@pytest.mark.some(2)
 def test_matches_agree_with_exact_values(blueprint, names):
     one, two = (agent(blueprint if name == "PATH" else name, SMALL) for name in names)
     truth = exact(SMALL, one, two)

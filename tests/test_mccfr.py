@@ -108,6 +108,7 @@ def flat(tree, found):
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(6)
 def test_sampled_regrets_are_unbiased(name, sampling):
     base = GAMES[name]()
     for seat in range(base.players):
@@ -141,6 +142,7 @@ def test_sampled_regrets_are_unbiased_with_frozen_rows(sampling):
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.some(1)
 def test_sampled_regrets_of_shared_rows_add_up(sampling):
     """With an abstraction and closed actions, whose subtrees do not exist."""
     for seed in range(4):
@@ -166,7 +168,7 @@ def test_sampled_regrets_of_shared_rows_add_up(sampling):
 
 def test_the_weights_of_the_average_have_the_right_mean():
     """Own reach times the chance of coming there, where chance and (external) the sampled others are the sampler."""
-    for seed in range(4):
+    for seed in range(2):
         base = RandomGame(50 + seed, 2, depth=5, payoffs="general", most=60, chance=0.35)
         for sampling, seat in [("external", 1), ("outcome", 0), ("chance", 0)]:
             tree = lay_out(base)

@@ -64,12 +64,14 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", ["show", "evaluate"])
+@pytest.mark.some(1)
 def test_a_file_that_does_not_fit(large: Path, command: str) -> None:
     told = sentence(1 << 30, command, large)
     assert "cannot load" in told and "2.00 GiB" in told
 
 
 @pytest.mark.parametrize("words", [("info", "leduc(ranks=5)"), ("solve", "leduc(ranks=5)", "--iterations", "2")])
+@pytest.mark.some(1)
 def test_a_game_that_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     monkeypatch.chdir(tmp_path)
     assert "memory" in sentence(2 << 20, *words)

@@ -100,6 +100,7 @@ class Twins:
     ],
     ids=lambda value: getattr(value, "spec", ""),
 )
+@pytest.mark.some(8)
 def test_same_tree_and_infosets(rules, histories, infosets):
     twins = Twins(rules).walk(pyspiel.load_game(rules.openspiel()))
     assert twins.one_to_one()
@@ -357,6 +358,7 @@ def test_a_strategy_that_is_none_is_refused(chosen):
         "blotto(coins=1000,fields=50)", "kuhn_poker(players=3", "efg_game", "misere",
     ],
 )  # fmt: skip
+@pytest.mark.some(8)
 def test_odd_parameters_end_in_a_sentence(text, capfd):
     with pytest.raises(KibitzError) as caught:
         lay_out(OpenSpielGame(text))

@@ -43,6 +43,7 @@ def own_reach(form, whole, lift, seat, counted):
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", ["kuhn", "leduc", "rhode island of 4 ranks", "flop hold'em of 12 cards"])
+@pytest.mark.some(4)
 def test_what_is_learnt_on_all_boards(name, seat):
     """Summed over boards as likely as they are dealt, regrets are those of the definition, with frozen rows as chance:
     for each hand of a row the others' reach times its own frozen one, times what the action is worth more."""

@@ -49,6 +49,7 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("ends", AWKWARD.values(), ids=AWKWARD)
+@pytest.mark.some(2)
 def test_names_at_the_ends_of_lines_stand_apart(ends):
     curves = {name: [(2e-4, 6.0), (2.0, end)] for name, end in zip(SOLVERS, ends, strict=True)}
     figure = race_plot(curves, 0.2, "Leduc hold'em: NashConv over time", "chips")
@@ -70,6 +71,7 @@ RUNS = {
 
 @pytest.mark.parametrize("points", RUNS.values(), ids=RUNS)
 @pytest.mark.parametrize("until", [None, 3.9, 1e-4])
+@pytest.mark.some(6)
 def test_a_run_of_any_length_has_ticks_and_units(points, until):
     figure = convergence_plot([Look(*point, [0.0, 0.0]) for point in points], "leduc", "cfr+", until)
     assert covered(figure) == []

@@ -35,6 +35,7 @@ def both_spaces(form, rule, stops, dtype=np.float64, threads=1):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(20)
 def test_regrets_and_averages_are_those_of_rows_with_strategies(name, rule):
     form = PokerForm(Poker(GAMES[name]))
     for lean, whole in both_spaces(form, RULES[rule], (1, 2, 7)):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from test_acpc import GOOD, definitions
 
 import kibitz
+from examples import examples
 from kibitz import cards
 from kibitz.errors import GameError, KibitzError, SpecError
 from kibitz.games import CHANCE, TERMINAL, Game, game
@@ -63,7 +64,7 @@ def chip_by_chip(paid, folded, values):
     return won
 
 
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=examples(400), deadline=None, database=None)
 @given(st.data())
 def test_pots_are_those_of_single_chips(data):
     players = data.draw(st.integers(2, 6))
@@ -207,7 +208,7 @@ def test_text_of_cards():
         assert sorted(cards_of(text_of(pair))) == list(pair)
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(definitions(), st.integers(0, 2**32))
 def test_chips_are_kept(definition, seed):
     """No chip is made or lost, nobody loses more than it paid; and the way is that of the betting tree."""
@@ -228,7 +229,7 @@ def test_chips_are_kept(definition, seed):
         assert payoff == pytest.approx([w - p for w, p in zip(won, paid, strict=True)], abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(definitions(chips=20, cap=2), st.integers(0, 2**32))
 def test_play_goes_along_the_betting_tree(definition, seed):
     rules = Poker(definition)

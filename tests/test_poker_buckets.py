@@ -39,6 +39,7 @@ BUCKETED = ["kuhn", "leduc", "rhode island of 2 by 3", "hands of two", "reverse 
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", BUCKETED)
+@pytest.mark.some(7)
 def test_buckets_are_the_abstract_game(name, seed):
     both = coarse(name, seed)
     assert both.form.perfect_recall and both.slow.perfect_recall

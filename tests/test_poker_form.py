@@ -30,6 +30,7 @@ from poker_games import (
 )
 
 import kibitz
+from examples import examples
 from kibitz.errors import GameError, SolverError
 from kibitz.form.choice import needs_tree
 from kibitz.form.poker.form import PokerForm, poker_form
@@ -41,6 +42,7 @@ from kibitz.run import form_for, solve
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(8)
 def test_values_are_those_of_the_tree(name):
     both = pair(name)
     compare_values(both, both.form.uniform())
@@ -93,7 +95,7 @@ def test_values_of_random_games(definition, seed):
 
 
 @pytest.mark.slow
-@settings(QUIET, max_examples=60)
+@settings(QUIET, max_examples=examples(60))
 @given(definitions(20_000), st.integers(0, 2**32))
 def test_values_of_more_random_games(definition, seed):
     both = Pair(definition)
@@ -116,6 +118,7 @@ def other_names(definition, label):
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(8)
 def test_labels_find_their_infosets(name):
     form = pair(name).form
     infosets, n = form.infosets, form.points

@@ -71,6 +71,7 @@ def buckets_of(form, seed, most):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if "many" in name else name for name in MANY]
 )
+@pytest.mark.some(3)
 def test_bytes_do_not_depend_on_lanes(name, bucketed):
     plain = PokerForm(Poker(MANY[name]))
     buckets = buckets_of(plain, 7, 6) if bucketed else None

@@ -167,6 +167,7 @@ def canonical(infoset, suits, view):
     ["leduc", "rhode island", "hold'em", "hands of two, flop", "three, side pots", "rounds without cards",
      "cards in each of four rounds", "one suit"],
 )  # fmt: skip
+@pytest.mark.some(9)
 def test_keys_are_those_of_infosets(name, view):
     """Deals with many names of suits and orders of cards: one key for each infoset, up to what the view merges."""
     machine, rng = machine_of(name), random.Random(3)

@@ -71,6 +71,7 @@ def test_single_precision_is_close(spec):
 @pytest.mark.parametrize("buckets", [False, True])
 @pytest.mark.parametrize("spec", ["cfr+", "pcfr+(delay=3)", "dcfr(updates=simultaneous)", "cfr(delay=9)"])
 @pytest.mark.parametrize("name", ["kuhn", "leduc", "hands of two", "no limit"])
+@pytest.mark.some(10)
 def test_bytes_depend_on_iterations_alone(name, spec, buckets):
     form = (coarse if buckets else pair)(name).form
     for dtype in (np.float32, np.float64) if name == "leduc" else (np.float32,):
@@ -118,6 +119,7 @@ def test_every_solver_solves(solver):
 
 
 @pytest.mark.parametrize("name", [name for name in GAMES if name not in ("short stacks", "one suit")])
+@pytest.mark.some(7)
 def test_the_programme_has_the_value_of_the_tree(name):
     both = pair(name)
     fast, slow = make("lp", Task(None, both.form)), make("lp", Task(both.tree, both.slow))

@@ -153,6 +153,7 @@ SPOTS = [
 
 @pytest.mark.parametrize(("hands", "board"), SPOTS)
 @pytest.mark.parametrize("sorting", [0.0, 1.0])
+@pytest.mark.some(6)
 def test_equities_are_those_of_all_showdowns(hands, board, sorting, monkeypatch):
     """Both ways to count, with what suits leave out and without."""
     monkeypatch.setattr(showdowns, "SORTING", sorting)

@@ -141,6 +141,7 @@ def exact_regrets(made, seats, part):
 
 
 @pytest.mark.parametrize("seats", [(0, 1, 2), (1,), (0, 2)])
+@pytest.mark.some(2)
 def test_static_experts_learn_what_they_should(seats):
     """The mean of sampled regrets over many iterations, each from a uniform start."""
     made = expert("r", seats, iterations=0)

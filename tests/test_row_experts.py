@@ -215,7 +215,7 @@ def test_chance_sampling_and_pruning(tiny):
     found, visited = {}, {}
     for name, how in (("external", {}), ("chance", {"sampling": "chance"}), ("pruned", {"prune": -200.0})):
         made = RowBlueprint.laid_out(machine, rows, **how)
-        made.train(iterations=3000 if name == "chance" else 20_000)
+        made.train(iterations=1000 if name == "chance" else 8000)
         found[name] = nash_conv(tree, blueprint_profile(made, tree))
         visited[name] = made.progress().visited
         assert stitched(made, {}).layout.size == made.layout.size

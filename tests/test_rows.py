@@ -89,6 +89,7 @@ def compare_rows(spec, game, task, stops=(1, 2, 7, 20), tolerance=1e-9):
 
 
 @pytest.mark.parametrize("kind", ["share", "freeze", "close", "all"])
+@pytest.mark.some(2)
 def test_random_games(kind):
     for seed in range(30):
         rng = np.random.default_rng(seed)

@@ -39,6 +39,7 @@ def same_bytes(solvers):
 
 
 @pytest.mark.parametrize("text", ["liars_dice(dice_sides=5)", "leduc(players=3, suit_isomorphism=true)"])
+@pytest.mark.some(1)
 def test_the_number_of_threads_does_not_change_a_byte(text):
     tree = lay_out(kibitz.game(text))
     form = form_of(tree)
@@ -57,6 +58,7 @@ def test_the_number_of_threads_does_not_change_a_byte(text):
 
 @pytest.mark.parametrize("spec", ["cfr+", "dcfr", "cfr(updates=simultaneous)"])
 @pytest.mark.parametrize("work", [pytest.param(16, marks=pytest.mark.slow), 64])
+@pytest.mark.some(2)
 def test_chunks_and_threads_on_small_games(monkeypatch, spec, work):
     """Small chunks force crowns and many chunks: the same strategy but for rounding, the same bytes for any threads."""
     named = [kibitz.game("kuhn(players=3)"), kibitz.game("leduc(suit_isomorphism=true)")]

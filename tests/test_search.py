@@ -145,15 +145,15 @@ def test_the_gain_is_unbiased(base, monkeypatch):
         kibitz.value(tree, profile_of(SMALL, (search, base)))[0] - plain[0],
         kibitz.value(tree, profile_of(SMALL, (base, search)))[1] - plain[1],
     ]
-    found = gain(search, deals=400)
+    found = gain(search, deals=200)
     assert abs(found.mean - np.mean(truth)) < 4 * found.error
     for seat in range(2):
         assert abs(found.by_seat[seat].mean - truth[seat]) < 4 * found.by_seat[seat].error
-    assert 0 < found.endgames <= found.deals == 400
+    assert 0 < found.endgames <= found.deals == 200
     assert found.nash_conv < 0.05 < found.base_nash_conv
-    played = match(SMALL, search, base, deals=1500)
+    played = match(SMALL, search, base, deals=800)
     assert abs(played.mean - np.mean(truth)) < 4 * played.error
-    assert found.error * np.sqrt(400) < 0.5 * played.error * np.sqrt(1500), "less noise for each deal"
+    assert found.error * np.sqrt(200) < 0.5 * played.error * np.sqrt(800), "less noise for each deal"
 
 
 def test_search_answers_the_same_whatever_the_other_holds(full):

@@ -100,6 +100,7 @@ def test_values_add_up_to_the_value_of_the_game():
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name.startswith("hands") else name for name in GAMES]
 )
+@pytest.mark.some(6)
 def test_poker_forms_give_what_their_trees_give(name):
     game = Poker(GAMES[name])
     form, tree = PokerForm(game), lay_out(game)

@@ -183,6 +183,7 @@ def test_one_history_with_very_many_actions():
     "text",
     ["openspiel:chess", "openspiel:phantom_ttt", "openspiel:sheriff(max_items=100000)", "goofspiel(num_cards=7)"],
 )
+@pytest.mark.some(2)
 def test_games_of_others_without_end_are_refused_in_little_memory(text):
     if text.startswith("openspiel:"):
         pytest.importorskip("pyspiel")

@@ -97,6 +97,7 @@ def compare(spec, game, form=None, tree=None, tolerance=1e-9, stops=(1, 2, 7, 30
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "kuhn for three" else name for name in GAMES]
 )
+@pytest.mark.some(4)
 def test_the_cfr_family_is_its_definition(name):
     for spec in VARIANTS:
         compare(spec, GAMES[name]())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz import spec as specs
 from kibitz.errors import KibitzError, SpecError
 from kibitz.spec import MAX_LENGTH, MAX_NESTING, Spec, parse, show
@@ -77,7 +78,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=examples(400), deadline=None, database=None)
 @given(names, st.dictionaries(names, values, max_size=4))
 def test_what_is_printed_is_read_back(name, args):
     spec = Spec(name, args)
@@ -86,7 +87,7 @@ def test_what_is_printed_is_read_back(name, args):
     assert repr(back) == repr(spec)  # the same types too: 1 is not True, nor 1.0
 
 
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=examples(400), deadline=None, database=None)
 @given(st.text() | st.text(alphabet='ab1=(),[]" \\.-e'))
 def test_any_text_is_read_or_refused(text):
     try:

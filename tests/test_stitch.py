@@ -112,6 +112,7 @@ def test_sizes_for_two(jq_k):
         assert stitch_naive.written_tree(expert.game.tree) == stitch_naive.written(game)
 
 
+@pytest.mark.slow
 def test_sizes_for_three(tree3):
     parts = partition(tree3, PREFIXES3)
     assert abstraction(tree3, "J.QK").rows == 1890
@@ -387,6 +388,7 @@ def check_values(game, profile):
 
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("game", [KUHN, KUHN3], ids=["kuhn", "kuhn for three"])
+@pytest.mark.some(3)
 def test_static_experts_of_kuhn_by_the_definition(game, number):
     given, groups = GROUPS[game.players][number]
     rng = np.random.default_rng(number)
@@ -567,6 +569,7 @@ def test_rebuilding_the_base_by_the_definition():
         (PLAIN, "private(J, Q, K, round=2)"), (LEDUC, "prefix(r, cr)"),
     ],
 )  # fmt: skip
+@pytest.mark.some(5)
 def test_grafts_in_the_null_abstraction_keep_the_value(game, source, solver):
     """Each graft alone stays an equilibrium strategy; all together get the value against the base's other seat (the
     theorem says no more: several grafts together may be exploitable by others)."""
@@ -601,6 +604,7 @@ def seat_from(tree, one, other, seat):
 
 @pytest.mark.parametrize("source", [PREFIXES, "prefix(rr, cc)", "private(J, Q, K)", "private(Q, K, round=2)"])
 @pytest.mark.parametrize(("solver", "limit"), [("lp", 1), ("cfr+", 12)])
+@pytest.mark.some(3)
 def test_theorem_one(source, solver, limit):
     """[Waugh et al. 2009, Theorem 1]: against σ2, an ε-best response to the base σ1, the grafted strategy gains the sum
     of what each graft gains alone, and no less than -3pε. The opponent: in null; and (Corollary 1) in the base's

@@ -153,6 +153,7 @@ def test_bad_partitions_are_refused_alike():
 @pytest.mark.parametrize("name", ["leduc", "rhode island of 3 by 2", "hands of two"])
 @pytest.mark.parametrize("seats", ["each", "all", [[0, 1], [1]]], ids=str)
 @pytest.mark.parametrize("source", ["prefix(r)", "private(round=2)"])
+@pytest.mark.some(7)
 def test_static_experts_are_those_of_the_tree(name, seats, source):
     both = pair(name)
     base, slow_base = profile(both, 2), profile(both, 2, tree=True)

@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from examples import examples
 from kibitz import store
 from kibitz.errors import ArtefactError
 
@@ -86,7 +87,7 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 values = st.recursive(scalars, lambda v: st.lists(v, max_size=4) | st.dictionaries(st.text(), v, max_size=4))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(names, arrays, max_size=4), st.dictionaries(st.text(), values, max_size=4), st.booleans())
 def test_round_trip(found: dict[str, np.ndarray], meta: dict[str, Any], mmap: bool) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kibitz.errors import SolverError
 from kibitz.games.toepen.arrays import Labels, keys_of_states
 from kibitz.games.toepen.rules import Toepen
@@ -27,7 +28,7 @@ def squares(points, weights, labels):
     return total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(-40, 40), st.integers(1, 9)), min_size=1, max_size=8), st.integers(1, 4))
 def test_no_other_cut_is_better(data, buckets):
     points, weights = (np.array(column, float) for column in zip(*data, strict=True))

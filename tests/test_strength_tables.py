@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kibitz.kernels.jit  # noqa: F401  before KIBITZ_CACHE is set: compiled code stays where it is
+from examples import examples
 from kibitz import cards, store
 from kibitz.cards import holdem, recipes, tables
 from kibitz.errors import ArtefactError, GameError
@@ -87,7 +88,7 @@ def test_single_hands_against_the_twin(size, count):
         assert cards.histogram(hand, board, bins=30).tolist() == histogram
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.permutations(range(52)), st.sampled_from([6, 7]), st.permutations(range(4)))
 def test_strengths_are_chances(deck, seen, suits):
     spot = np.array(deck[:seen])
@@ -486,6 +487,7 @@ def wait_for(run, pieces):
 
 @pytest.mark.parametrize("sums", [False, True])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.some(2)
 def test_a_run_that_is_killed_or_stopped_goes_on(cache, how, sums):
     run = child(cache, sums)
     wait_for(run, 16)

@@ -43,6 +43,7 @@ def random_profile(name, seed):
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(3)
 def test_it_equals_the_poker_form(name):
     seats, whole, lifted = random_profile(name, 1)
     found = whole.measure(lifted)
@@ -52,6 +53,7 @@ def test_it_equals_the_poker_form(name):
 
 
 @pytest.mark.parametrize("name", ["leduc", "rhode island of 4 ranks", "turn hold'em of 10 cards"])
+@pytest.mark.some(2)
 def test_hands_seen_through_several_views(name):
     """As a stitched strategy sees them: each node of the betting has buckets of its own."""
     form, classes, whole = two_views(name)

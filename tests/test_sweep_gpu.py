@@ -124,6 +124,7 @@ def walked(shape, seat, parts):
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 100])
 @pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.some(4)
 def test_parts_visit_every_node_once(seat, most):
     rules_of_limit = game("poker(file=holdem.limit.2p)")
     played = always(rules_of_limit.betting, ("call",))
@@ -205,6 +206,7 @@ def test_a_shard_in_batches_gives_the_same(tmp_path):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name.startswith("river") else name for name in GAMES]
 )
+@pytest.mark.some(2)
 def test_the_source_does_as_the_kernels_do(name, mode, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "MOST_TERMS", 2)
     seats, _, _ = random_profile(name, 4)
@@ -224,6 +226,7 @@ def of_views(name, dtype, device="cpu"):
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("mode", [BEST, PLAYED])
 @pytest.mark.parametrize("name", ["leduc", pytest.param("turn hold'em of 10 cards", marks=pytest.mark.slow)])
+@pytest.mark.some(1)
 def test_hands_seen_through_several_views(name, mode, tmp_path):
     sweep = of_views(name, np.float64)
     assert len(sweep.sources) == 4

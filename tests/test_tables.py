@@ -55,6 +55,7 @@ def field(tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.some(2)
 def test_a_crosstable_keeps_names_and_figures(page, field, width):
     from kibitz.evaluate.crosstable import crosstable
     from kibitz.profile import Profile

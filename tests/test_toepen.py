@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kibitz
+from examples import examples
 from kibitz.errors import GameError, SpecError
 from kibitz.games import TERMINAL, game
 from kibitz.games.toepen.rules import (
@@ -230,7 +231,7 @@ def hands(draw, **fixed):
         state = rules.after(state, rng.choice(rules.actions(state)) if at_seat else rules.sample(state, rng))
 
 
-random_hands = settings(max_examples=150, deadline=None, database=None)
+random_hands = settings(max_examples=examples(150), deadline=None, database=None)
 
 
 @random_hands
@@ -369,6 +370,7 @@ def values(size, **flags):
         ((3, 3, 3), Fraction(33, 140)),
     ],
 )
+@pytest.mark.some(3)
 def test_exact_values_without_betting(size, exact):
     for found, gap in values(size, betting=False):
         assert gap < 1e-9 and found == pytest.approx(float(exact), abs=1e-9)
@@ -380,6 +382,7 @@ BETTING = [(2, 2, 2), (2, 3, 2), (3, 2, 2), pytest.param((3, 3, 2), marks=pytest
 
 @pytest.mark.parametrize("follow_suit", [True, False])
 @pytest.mark.parametrize("size", BETTING)
+@pytest.mark.some(2)
 def test_names_of_suits_do_not_change_the_value(size, follow_suit):
     (plain, gap), (symmetric, other_gap) = values(size, follow_suit=follow_suit)
     assert max(gap, other_gap) < 1e-9 and plain == pytest.approx(symmetric, abs=1e-9)

@@ -67,6 +67,7 @@ def test_the_tables_as_printed():
 @pytest.mark.parametrize(
     "which", [pytest.param(w, marks=[pytest.mark.slow] if w[:4] == (3, 3, 3, True) else []) for w in COUNTS]
 )
+@pytest.mark.some(5)
 def test_infosets(which):
     raw, renamed, maximal = ({}, {}), (set(), set()), (set(), set())
     rules = Toepen(*which)
@@ -88,6 +89,7 @@ def test_infosets(which):
 
 
 @pytest.mark.parametrize("which", [w for w in COUNTS if w[2] == 2])
+@pytest.mark.some(5)
 def test_infosets_of_the_tree(which):
     infosets = tree_of(Toepen(*which)).infosets
     assert tuple(np.diff(infosets.seat_start).tolist()) == COUNTS[which][0] and infosets.width.min() >= 2

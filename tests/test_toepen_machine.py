@@ -112,6 +112,7 @@ def random_play(game, machine, hands, rng):
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.some(4)
 def test_random_play_is_the_same(seed):
     rng = random.Random(seed)
     ends = 0
@@ -189,6 +190,7 @@ def compiled_tree(game):
     ],
     ids=lambda game: game.spec,
 )  # fmt: skip
+@pytest.mark.some(5)
 def test_trees_are_the_same(game):
     slow, fast = lay_out(Rules(game)), compiled_tree(game)
     for name in ("parent", "turn", "action", "infoset", "chance", "payoff"):
@@ -249,6 +251,7 @@ FOLLOWED = [  # with betting and suit followed: all, isomorphic, maximal
 
 
 @pytest.mark.parametrize(("shape", "null", "isomorphic", "maximal"), THESIS, ids=lambda x: str(x))
+@pytest.mark.some(7)
 def test_counts_of_the_thesis(shape, null, isomorphic, maximal):
     game = Toepen(*shape, follow_suit=not shape[3])
     assert rows(game, "null") == null
@@ -269,6 +272,7 @@ def test_counts_with_suit_followed(shape, null, isomorphic, maximal):
         ("advanced-history", 176448), ("advanced-combined", 155586),
     ],
 )  # fmt: skip
+@pytest.mark.some(3)
 def test_sizes_of_the_abstractions_of_the_thesis(kind, count):
     assert sum(rows(Toepen(3, 3, 3, follow_suit=False), kind)) == count
 
@@ -301,6 +305,7 @@ def assert_same_partition(name, games, states, words):
 
 @pytest.mark.parametrize("name", SHARED)
 @pytest.mark.parametrize("game", [Toepen(2, 3, 2), Toepen(3, 2, 2, follow_suit=False)], ids=lambda game: game.spec)
+@pytest.mark.some(7)
 def test_keys_of_all_infosets(game, name):
     arrays = arrays_of(game)
     labels, start = arrays["labels"], arrays["seat_start"]
@@ -310,6 +315,7 @@ def test_keys_of_all_infosets(game, name):
 
 
 @pytest.mark.parametrize("name", SHARED)
+@pytest.mark.some(4)
 def test_keys_in_the_real_game(name):
     """Random deals, each played with several names of suits, so that keys which ignore them have something to merge."""
     rng = random.Random(7)

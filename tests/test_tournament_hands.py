@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import finished
 
+from examples import examples
 from kibitz.cards.holdem import classes
 from kibitz.cards.triples import Triples
 from kibitz.errors import GameError
@@ -55,7 +56,7 @@ def test_pots_chip_by_chip(players):
 
 
 @given(st.integers(2, 5), st.integers(0, 3), st.integers(1, 6), st.integers(0, 3), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_chips_are_conserved(players, small, big, ante, drawn):
     hand = Hand(players)
     stacks = np.array([[drawn.randint(1, 40) for _ in range(players)]])
@@ -113,7 +114,7 @@ def by_orders(stacks, prizes):
 
 
 @given(st.lists(st.floats(0.1, 1000), min_size=1, max_size=6), st.lists(st.floats(0.0, 100), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_icm_is_the_mean_over_all_orders(stacks, prizes):
     prizes = [1.0 + prize for prize in sorted(prizes, reverse=True)]
     found = icm(stacks, prizes)

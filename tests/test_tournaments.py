@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from naive import finished
 from typer.testing import CliRunner
 
+from examples import examples
 from kibitz.cli import app
 from kibitz.errors import ArtefactError, GameError, SolverError
 from kibitz.tournaments import check, solve, tournament
@@ -104,7 +105,7 @@ def test_rules_that_make_no_sense(text, match):
 
 
 @given(st.integers(1, 12), st.integers(0, 10**6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_least_solution(size, seed):
     """Against value iteration from nothing, also where states never leave each other."""
     drawn = np.random.default_rng(seed)
@@ -181,6 +182,7 @@ def test_the_value_of_a_profile_by_playing_it_on(few_deals):
 @pytest.mark.parametrize(
     "algorithm", ["vi-fp", "pi-fp", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fp-pi", "fp-vi"))]
 )
+@pytest.mark.some(2)
 def test_all_algorithms_find_an_equilibrium(few_deals, algorithm):
     rules = tournament(SMALL)
     found = solve(rules, algorithm, 2e-3)

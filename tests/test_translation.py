@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from no_limit import AnySize, Stub, fewer, no_limit, small_file
 
 import kibitz
+from examples import examples
 from kibitz.errors import KibitzError
 from kibitz.evaluate.match import chosen, play
 from kibitz.games import game as make_game
@@ -242,7 +243,7 @@ def tables(draw: Any) -> tuple[Poker, Poker]:
     return whole, fewer(whole, draw(sizes), draw(st.integers(0, 4)))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(tables(), st.integers(0, 1 << 30), st.sampled_from((0.0, 0.3)))
 def test_every_answer_is_legal_and_chips_are_conserved(found: tuple[Poker, Poker], seed: int, silent: float) -> None:
     """Against players of any size, and against itself; some 2,400 hands."""

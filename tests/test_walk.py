@@ -50,7 +50,7 @@ def test_dense_and_hashed_rows_are_the_same(game):
 
 def test_averages_of_three_seats_are_kept_once_a_walk():
     """A seat's average grows on the walks of the seat before it alone: over all first decisions, one an iteration."""
-    game = "leduc(players=3)"
+    game = "leduc(players=3, ranks=2, cap=1)"
     made = Blueprint.empty(game, "null", 1 << 23, seed=2)
     made.train(iterations=300)
     tree = tree_of(kibitz.game(game))

@@ -67,6 +67,7 @@ def wander(strategy, library, drawn):
 
 
 @pytest.mark.parametrize(("name", "times"), [("leduc", 25), ("ri", 12)])
+@pytest.mark.some(1)
 def test_random_places(held, name, times):
     _, library, strategies = held
     strategy, drawn = strategies[name], random.Random(7)

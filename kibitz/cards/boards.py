@@ -121,6 +121,15 @@ def _keys(cards: Bytes) -> Ints:
     return found
 
 
+def _check_number(number: int, ways: int, names: int) -> None:
+    """Refuse too many boards. ways: boards of a round, of which as many as there are names of suits may be one."""
+    if ways // names > MOST_BOARDS:
+        raise GameError(
+            f"before round {number} {ways:,} boards would have to be gone through; {MOST_BOARDS:,} up to names of "
+            "suits are the most: take fewer board cards or a smaller deck"
+        )
+
+
 @lru_cache(8)
 def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
     """Enumerate the boards of a game up to the names of suits; two seconds for Texas hold'em."""
@@ -135,13 +144,13 @@ def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
     last = BoardRound(np.zeros((1, 0), np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64),
                       np.array([(1 << len(rename)) - 1], np.int64))  # fmt: skip
     rounds: list[BoardRound] = []
+    least = 1  # boards up to the names of suits, at least: refused before any of them is listed
+    for number, new in enumerate(board):
+        least *= math.comb(len(deck) - sum(board[:number]), new)
+        _check_number(number, least // len(rename), len(rename))
     for number, new in enumerate(board):
         ways = len(last.cards) * math.comb(len(deck) - last.cards.shape[1], new)
-        if ways // len(rename) > MOST_BOARDS:
-            raise GameError(
-                f"before round {number} {ways:,} boards would have to be gone through; {MOST_BOARDS:,} up to names of "
-                "suits are the most: take fewer board cards or a smaller deck"
-            )
+        _check_number(number, ways, len(rename))
         if new:
             args = (last.cards, last.group, rename, deck, new, scratch)
             size = 0
