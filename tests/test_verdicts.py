@@ -186,6 +186,8 @@ def test_claims_of_all_kinds():
     assert summary([replace(three[0], source=OURS)], "So.") == (
         "Of 1 claims of our own 1 holds, 0 fail and 0 are undecided. So."
     )
+    one = Comparison(1.0, ">", 0.0, float("inf"))  # a single deal has no interval
+    assert one.true is None and claim_of(Claim("a", "b", (one,)).data()).cases == (one,)
     for wrong in ({"relation": "!"}, {"error": -1.0}, {"left": float("nan")}, {"exact": float("inf")}):
         with pytest.raises(ValueError, match=r"relation|finite"):
             Comparison(**{"left": 1.0, "relation": ">", "right": 0.0, **wrong})

@@ -269,6 +269,8 @@ def _print_claims(out: Console, claims: list[Claim]) -> None:
     from kibitz.report.tables import tables
     from kibitz.report.verdicts import tried
 
+    if not claims:
+        return
     heads, counts = tried(claims)
     heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
     rows = [[claim.text, *cells, claim.told] for claim, cells in zip(claims, counts, strict=True)]

@@ -53,14 +53,14 @@ class Comparison:
     left: float
     relation: str  # < <= = >= >
     right: float
-    error: float | None = None  # half of the 95% interval of left - right; None: the figures are exact
+    error: float | None = None  # half of the 95% interval of left - right, inf of one deal; None: figures are exact
     exact: float | None = None  # left - right exactly, where left is measured and this is known too
 
     def __post_init__(self) -> None:
         if self.relation not in ("<", "<=", "=", ">=", ">"):
             raise ValueError(f"{self.relation!r} is not a relation of two figures")
-        figures = [x for x in (self.left, self.right, self.error, self.exact) if x is not None]
-        if not all(map(math.isfinite, figures)) or (self.error is not None and self.error < 0):
+        figures = [x for x in (self.left, self.right, self.exact) if x is not None]
+        if not all(map(math.isfinite, figures)) or (self.error is not None and not self.error >= 0):
             raise ValueError(f"{self} needs finite figures, and an error of 0 or more")
 
     @property
@@ -76,7 +76,7 @@ class Comparison:
         return (difference > 0.0) == (self.relation in (">", ">="))
 
     def data(self) -> dict[str, Any]:
-        known = {"error": self.error, "exact": self.exact}
+        known = {"error": "inf" if self.error == math.inf else self.error, "exact": self.exact}  # JSON has no infinity
         return {"left": self.left, "relation": self.relation, "right": self.right,
                 **{name: figure for name, figure in known.items() if figure is not None}}  # fmt: skip
 
@@ -229,9 +229,12 @@ class Claim:
 def claim_of(data: Mapping[str, Any]) -> Claim:
     """The claim that `Claim.data` wrote down, judged anew."""
 
+    def one(each: Mapping[str, Any]) -> Comparison:
+        return Comparison(**{key: math.inf if value == "inf" else value for key, value in each.items()})
+
     def read(cases: Sequence[Any]) -> tuple[Case, ...]:
-        return tuple(each if each is None or isinstance(each, bool) else Comparison(**each) if isinstance(each, Mapping)
-                     else tuple(Comparison(**one) for one in each) for each in cases)  # fmt: skip
+        return tuple(each if each is None or isinstance(each, bool) else one(each) if isinstance(each, Mapping)
+                     else tuple(map(one, each)) for each in cases)  # fmt: skip
 
     variants = {name: read(cases) for name, cases in data.get("variants", {}).items()}
     return Claim(data["claim"], data["source"], read(data.get("cases", ())), variants, data.get("across", ""),

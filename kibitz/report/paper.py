@@ -138,7 +138,9 @@ def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
     rows = "".join(_claim_row(claim, cells) for claim, cells in zip(outcome.claims, counts, strict=True))
     starts = "".join(f"<th class='figure'>{head}</th>" for head in heads)
     parts.append(
-        f"<div class='wide'><table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
+        ""
+        if not rows
+        else f"<div class='wide'><table><thead><tr><th>claim</th>{starts}<th>verdict</th><th>source</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
     departs = "".join(f"<li>{escape.escape(text)}</li>" for text in outcome.departs)

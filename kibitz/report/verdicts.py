@@ -37,6 +37,8 @@ def section(claims: Sequence[Claim], *about: str) -> list[str]:
     """What a page says of its claims, as lines of Markdown. about: paragraphs that stand before them."""
     heads, counts = tried(claims)
     lines = [f"### {HEAD}", ""] + [line for text in about if text for line in (text, "")]
+    if not claims:
+        return lines
     lines += [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
     for claim, cells in zip(claims, counts, strict=True):
         text, told = (each.replace("|", "\\|") for each in (claim.text, claim.told))

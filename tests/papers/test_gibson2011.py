@@ -405,7 +405,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     data = json.loads((place / "report.json").read_text())
     assert "Tables and pictures are at 0.1, one of 4 weights" in markdown and "No weight reproduces all 10" in markdown
     assert "| claim | weight 0 | weight 0.01 | weight 0.1 | verdict | source |" in markdown
-    assert "| 3p J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in every start |" in markdown
+    assert "| 3p J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in the one run made |" in markdown
     assert data["figures"]["two_players_by_weight"].keys() == {"0", "0.01", "0.1"}
     assert data["weight_of_tables"] == WEIGHT
     told = data["figures"]["chance_sampled"]
