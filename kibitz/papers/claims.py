@@ -230,7 +230,8 @@ def claim_of(data: Mapping[str, Any]) -> Claim:
     """The claim that `Claim.data` wrote down, judged anew."""
 
     def one(each: Mapping[str, Any]) -> Comparison:
-        return Comparison(**{key: math.inf if value == "inf" else value for key, value in each.items()})
+        figures: dict[str, Any] = {key: math.inf if value == "inf" else value for key, value in each.items()}
+        return Comparison(**figures)
 
     def read(cases: Sequence[Any]) -> tuple[Case, ...]:
         return tuple(each if each is None or isinstance(each, bool) else one(each) if isinstance(each, Mapping)
