@@ -26,10 +26,12 @@ def test_some_cases() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_cases() -> None:
-    found = fuzz.campaign(1_000_000, seed=int(os.environ.get("FUZZ_SEED", "0")), jobs=2)
+def test_many_cases() -> None:
+    """FUZZ_CASES=1000000 in the environment tries a million: half an hour on two cores."""
+    number = int(os.environ.get("FUZZ_CASES", "100_000"))
+    found = fuzz.campaign(number, seed=int(os.environ.get("FUZZ_SEED", "0")), jobs=2)
     assert not found["failures"], told(found)
-    assert sum(found["counts"].values()) == 1_000_000
+    assert sum(found["counts"].values()) == number
 
 
 PLANTED = """
