@@ -267,7 +267,7 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
     place = tmp_path / "runs/papers/le2021"
     figures = [f"figure-4.{k}.png" for k in range(1, 6)]
     assert {p.name for p in place.iterdir()} == {
-        "report.md", "report.html", "report.json", "exploitability.png", *figures
+        "report.md", "report.html", "report.json", "nash-conv.png", *figures
     }  # fmt: skip
     text = (place / "report.md").read_text()
     assert "This is a quick look" in text and "Claims and verdicts" in text
