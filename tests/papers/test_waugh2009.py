@@ -130,7 +130,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed):
     }  # fmt: skip
     data = json.loads((place / "report.json").read_text())
     assert np.shape(data["figures"]["matrix"]["starts"]) == (3, 9, 9) and data["seeds"] == [0, 1, 2]
-    assert data["claims"][0]["weights"].keys() == data["figures"]["by_weight"].keys() == {"0", "0.1"}
+    assert data["claims"][0]["variants"].keys() == data["figures"]["by_weight"].keys() == {"0", "0.1"}
     assert len(data["claims"]) == 31 and {"python", "numba", "processor"} <= data["machine"].keys()
 
 
