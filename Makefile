@@ -36,7 +36,7 @@ quick: $(VENV)/.test
 	$(BIN)/python tests/quick.py $(QUICK)
 
 docs: $(VENV)/.test
-	$(BIN)/python -m kibitz.report.docs
+	$(BIN)/python -m kibitz.bench.docs
 
 # The peers that are installed are measured side by side; the others are named as skipped. `make peers` puts all of
 # them into .venv-peers: it compiles LiteEFG and Gambit (a C++ compiler, ten minutes), and NoRegret wants Python 3.12

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kibitz.games import CHANCE, TERMINAL
-from kibitz.games.compiled import (
+from kibitz.solvers.compiled import (
     END,
     U64,
     Hand,

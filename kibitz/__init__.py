@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from kibitz import cards, stitch
-    from kibitz.abstractions import abstraction
-    from kibitz.conformance import check
-    from kibitz.errors import Interrupted, KibitzError
+    from kibitz.core.errors import Interrupted, KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
     from kibitz.evaluate.difference import diff
     from kibitz.evaluate.infosets import infoset_values
+    from kibitz.forms.abstraction import abstraction
+    from kibitz.forms.incoming import profile_from
+    from kibitz.forms.profile import Profile
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
-    from kibitz.incoming import profile_from
     from kibitz.play.agents import agent
+    from kibitz.play.conformance import check
     from kibitz.play.matches import match
-    from kibitz.profile import Profile
-    from kibitz.run import solve
     from kibitz.solvers.blueprint import Blueprint
+    from kibitz.solvers.run import solve
+    from kibitz.solvers.training import train
     from kibitz.stitch.partition import partition
-    from kibitz.training import train
 
 __all__ = [
     "CHANCE", "TERMINAL", "Blueprint", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "agent",
@@ -46,15 +46,15 @@ _HOME = {
     "CHANCE": "kibitz.games",
     "TERMINAL": "kibitz.games",
     "Game": "kibitz.games",
-    "Interrupted": "kibitz.errors",
-    "KibitzError": "kibitz.errors",
+    "Interrupted": "kibitz.core.errors",
+    "KibitzError": "kibitz.core.errors",
     "Blueprint": "kibitz.solvers.blueprint",
-    "Profile": "kibitz.profile",
+    "Profile": "kibitz.forms.profile",
     "agent": "kibitz.play.agents",
-    "check": "kibitz.conformance",
+    "check": "kibitz.play.conformance",
     "match": "kibitz.play.matches",
-    "train": "kibitz.training",
-    "abstraction": "kibitz.abstractions",
+    "train": "kibitz.solvers.training",
+    "abstraction": "kibitz.forms.abstraction",
     "best_response": "kibitz.evaluate",
     "diff": "kibitz.evaluate.difference",
     "exploitability": "kibitz.evaluate",
@@ -62,8 +62,8 @@ _HOME = {
     "game": "kibitz.games",
     "nash_conv": "kibitz.evaluate",
     "partition": "kibitz.stitch.partition",
-    "profile_from": "kibitz.incoming",
-    "solve": "kibitz.run",
+    "profile_from": "kibitz.forms.incoming",
+    "solve": "kibitz.solvers.run",
     "value": "kibitz.evaluate",
     "write_efg": "kibitz.games.efg",
 }
@@ -86,12 +86,12 @@ def __dir__() -> list[str]:
 
 def load(path: str | PathLike[str], game: Any = None) -> Profile | Blueprint:
     """Read a saved strategy: a profile, or a blueprint. game: for a blueprint of a game in a file of yours."""
-    from kibitz.store import kind_at
+    from kibitz.core.store import kind_at
 
     if kind_at(path) == "blueprint":
-        from kibitz.blueprints.saved import load_blueprint
+        from kibitz.solvers.saved_blueprints import load_blueprint
 
         return load_blueprint(path, game=game)
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
     return Profile.load(path)

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 import kibitz
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 from kibitz.evaluate.match import play
 from kibitz.games.views import View
-from kibitz.play.acpc import states
-from kibitz.play.acpc.client import Client, Tally
-from kibitz.play.acpc.dealer import Dealer, Outcome
-from kibitz.play.acpc.log import Plan
-from kibitz.play.acpc.seats import poker_game, poker_machine
-from kibitz.play.acpc.wire import connected
 from kibitz.play.agents import agent
+from kibitz.poker.acpc import states
+from kibitz.poker.acpc.client import Client, Tally
+from kibitz.poker.acpc.dealer import Dealer, Outcome
+from kibitz.poker.acpc.log import Plan
+from kibitz.poker.acpc.seats import poker_game, poker_machine
+from kibitz.poker.acpc.wire import connected
 
 LEDUC = "poker(file=leduc)"
 HOST = "127.0.0.1"

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import boards_of
-from kibitz.cards.buckets import HandBuckets, RoundBuckets
-from kibitz.form.bucket.form import BucketForm
-from kibitz.form.bucket.weights import joint_weights
-from kibitz.form.poker.deal import deal
-from kibitz.form.poker.form import PokerForm
-from kibitz.form.views.form import ViewForm
 from kibitz.games import game
-from kibitz.games.poker import acpc
-from kibitz.games.poker.rules import Poker, strength
+from kibitz.poker.bucketed.form import BucketForm
+from kibitz.poker.bucketed.weights import joint_weights
+from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
+from kibitz.poker.exact.deal import deal
+from kibitz.poker.exact.form import PokerForm
+from kibitz.poker.rules import acpc
+from kibitz.poker.rules.rules import Poker, strength
+from kibitz.poker.sampled.form import ViewForm
 
 Ints = NDArray[np.int64]
 

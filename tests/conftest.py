@@ -102,7 +102,7 @@ WANTED = {
     "browser|playwright": "a browser (apt-get install chromium)",
     "GPU": "a GPU (pip install cupy-cuda12x)",
     "pygambit|highspy|is not installed|needs cvxpy": "other solvers (pip install -e '.[peers,pdlp]')",
-    "KIBITZ_ACPC_SERVER": "the ACPC server (tests/test_acpc_reference.py)",
+    "KIBITZ_ACPC_SERVER": "the ACPC server (tests/poker/test_acpc_reference.py)",
     "table of three hands": "the table of three hands (kibitz cards build)",
 }
 

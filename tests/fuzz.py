@@ -215,7 +215,7 @@ class Late(BaseException):
 
 def run_case(seed: int, number: int, world: Any, watch: Watch | None = None) -> tuple[str, str]:
     """(which target, what was wrong): one case, made from its seed and number."""
-    from kibitz.errors import KibitzError
+    from kibitz.core.errors import KibitzError
 
     rng = random.Random(f"{seed}:{number}")
     name, target = world.pick(rng)

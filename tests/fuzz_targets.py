@@ -33,26 +33,26 @@ import numpy as np
 from fuzz import EXTREMES, mutated, mutated_json
 
 import kibitz
-from kibitz import run, store
-from kibitz import spec as specs
 from kibitz.cards.tables import Recipe
 from kibitz.cli.profiles import as_data, chosen
 from kibitz.cli.solve import Order, resumed
-from kibitz.errors import KibitzError
+from kibitz.core import spec as specs
+from kibitz.core import store
+from kibitz.core.errors import KibitzError
 from kibitz.evaluate import report
-from kibitz.form.sequence import form_of
+from kibitz.forms.profile import Profile
+from kibitz.forms.sequence import form_of
 from kibitz.games import game
 from kibitz.games.efg import read_efg, write_efg
-from kibitz.games.poker import acpc
-from kibitz.profile import Profile
-from kibitz.recall import recalled
+from kibitz.games.tree import lay_out, tree_of
+from kibitz.games.trusted import recalled
+from kibitz.poker.rules import acpc
 from kibitz.report.text import head
-from kibitz.solvers import SOLVERS, Task, make
+from kibitz.solvers import SOLVERS, Task, make, run
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.tables import LEAST_ROWS, row_bytes
-from kibitz.tree import lay_out, tree_of
 
-DEFINITIONS = Path(kibitz.__file__).parent / "games" / "poker" / "definitions"
+DEFINITIONS = Path(kibitz.__file__).parent / "poker" / "rules" / "definitions"
 SPECS = [
     "kuhn", "kuhn(players=3)", "leduc(players=3, ranks=4, bets=[2, 4], suit_isomorphism=true)",
     "liars_dice(dice_sides=3)",

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from kibitz import store
-from kibitz.errors import ArtefactError
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError
 
 CALLS = ("fsync", "replace", "rename", "listdir")  # of the store: what it writes lies between two of these
 

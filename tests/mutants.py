@@ -160,7 +160,7 @@ def main(words: list[str]) -> int:
     options = parser.parse_args(words)
     sources = Sources()
     folders = sorted(path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("kibitz/*/__init__.py"))
-    packages = options.package or [folder for folder in folders if folder != "kibitz/kernels"]
+    packages = options.package or folders
     rows = []
     if options.out and options.out.exists():
         rows = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]

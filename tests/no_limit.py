@@ -6,9 +6,9 @@ import random
 from hashlib import blake2b
 from pathlib import Path
 
-from kibitz.games.poker.acpc import NO_CAP, Definition
-from kibitz.games.poker.rules import Poker
 from kibitz.games.views import View
+from kibitz.poker.rules.acpc import NO_CAP, Definition
+from kibitz.poker.rules.rules import Poker
 
 SMALL = (
     "GAMEDEF\nnolimit\nnumPlayers = 2\nnumRounds = 2\nstack = 12 12\nblind = 1 1\nnumSuits = 2\nnumRanks = 3\n"
@@ -85,6 +85,6 @@ class AnySize:
 
 def fewer(rules: Poker, bets: tuple[float, ...], raises: int = 0) -> Poker:
     """A game of fewer bets of rules that have no file."""
-    from kibitz.games.poker.rules import _dropped, _fewer
+    from kibitz.poker.rules.rules import _dropped, _fewer
 
     return _fewer(rules.definition, _dropped(bets, raises), "")

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
-from kibitz.abstractions import abstract_game
-from kibitz.errors import GameError
-from kibitz.form.poker.form import PokerForm
-from kibitz.form.poker.space import PokerSpace
-from kibitz.form.sequence import form_of
-from kibitz.games.poker import acpc
-from kibitz.games.poker.acpc import RANKED, Definition
-from kibitz.games.poker.betting import betting_tree
-from kibitz.games.poker.rules import Poker
+from kibitz.core.errors import GameError
+from kibitz.forms.abstraction import abstract_game
+from kibitz.forms.sequence import form_of
+from kibitz.games.tree import tree_of
+from kibitz.poker.exact.form import PokerForm
+from kibitz.poker.exact.space import PokerSpace
+from kibitz.poker.rules import acpc
+from kibitz.poker.rules.acpc import RANKED, Definition
+from kibitz.poker.rules.betting import betting_tree
+from kibitz.poker.rules.rules import Poker
 from kibitz.solvers import Task, make
-from kibitz.tree import tree_of
 
 NO_CAP = acpc.NO_CAP
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 import kibitz
-from kibitz.games.toepen.rules import Toepen
+from kibitz.forms.profile import Profile
+from kibitz.games.tree import Tree, tree_of
 from kibitz.games.views import view_of
-from kibitz.profile import Profile
 from kibitz.solvers.blueprint import Blueprint
-from kibitz.tree import Tree, tree_of
+from kibitz.toepen.rules import Toepen
 
 
 @cache

@@ -29,14 +29,7 @@ from kibitz.cards.holdem import (
 )
 from kibitz.cards.isomorphism import Indexer
 from kibitz.cards.ranges import Range, parse_range
-from kibitz.cards.ranking import (
-    CATEGORIES,
-    CATEGORIES_OF_THREE,
-    category,
-    category_of_three,
-    evaluate,
-    evaluate_three,
-)
+from kibitz.cards.ranking import CATEGORIES, CATEGORIES_OF_THREE, category, category_of_three, evaluate, evaluate_three
 from kibitz.cards.showdowns import Equities, Seat, equities
 
 __all__ = ["CATEGORIES", "CATEGORIES_OF_THREE", "NAMES", "NUMBERS", "RANKS", "SUITS", "Classes", "Counts", "Equities",

@@ -20,7 +20,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -94,7 +94,7 @@ class Boards:
 
     def find(self, level: int, cards: NDArray[np.integer], hole: int) -> tuple[Ints, Ints]:
         """(board, hand on it) of hands on boards by whatever names of suits: cards [n, hole + board so far]."""
-        from kibitz.kernels.cards.boards import find
+        from kibitz.cards.kernels.boards import find
 
         given = np.ascontiguousarray(cards, np.uint8)
         found = np.empty((2, len(given)), np.int64)
@@ -133,7 +133,7 @@ def _check_number(number: int, ways: int, names: int) -> None:
 @lru_cache(8)
 def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
     """Enumerate the boards of a game up to the names of suits; two seconds for Texas hold'em."""
-    from kibitz.kernels.cards.boards import MOST_NEW, continue_boards
+    from kibitz.cards.kernels.boards import MOST_NEW, continue_boards
 
     if max(board) > MOST_NEW or sum(board) >= ranks * suits:
         raise GameError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"
@@ -68,7 +68,7 @@ def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
 def _fault(hands: NDArray[np.uint8]) -> int:
     """The first hand that holds a card twice, or -1. A few hands are looked at without compiled code."""
     if len(hands) > FEW:
-        from kibitz.kernels.cards.ranking import faults
+        from kibitz.cards.kernels.ranking import faults
 
         return int(faults(hands))
     ordered = np.sort(hands, axis=1)

@@ -29,7 +29,7 @@ from kibitz.cards.deck import RANKS, flat_hands, parse
 from kibitz.cards.isomorphism import Indexer
 from kibitz.cards.recipes import BINS, STREETS, checked_bins, class_of, histogram_recipe, recipe
 from kibitz.cards.tables import Recipe, is_open, opened
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -174,7 +174,7 @@ def _in_a_table(cards: Bytes, made: Recipe) -> bool:
 
 def _looked(cards: Bytes, bins: int = 0) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Figures without a table: ahead, wins, ties, squares, histogram."""
-    from kibitz.kernels.cards.strength import look
+    from kibitz.cards.kernels.strength import look
 
     ahead, wins, ties, squares = np.zeros((4, len(cards)), np.int64)
     found = np.zeros((len(cards), bins), np.int64)
@@ -224,7 +224,7 @@ def equity(
     `other` may be several hands, [m, 2]: each is met on every board that it can be held beside (of a sample: they take
     turns), and counts are summed. The board may have any number of cards up to five.
     """
-    from kibitz.kernels.cards.equity import sampled, versus
+    from kibitz.cards.kernels.equity import sampled, versus
 
     mine, others, shown = _numbers(hand), np.atleast_2d(_numbers(other)), _numbers(board)
     if mine.shape != (2,) or others.ndim != 2 or others.shape[1] != 2 or not len(others):

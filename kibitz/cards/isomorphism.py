@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.cards.deck import flat_hands
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 MOST_CARDS = 13  # in all rounds together
 
@@ -36,7 +36,7 @@ class Indexer:
 
     def index(self, cards: ArrayLike) -> NDArray[np.int64]:
         """Numbers of hands: cards [..., all rounds] -> [...]."""
-        from kibitz.kernels.cards.isomorphism import numbers
+        from kibitz.cards.kernels.isomorphism import numbers
 
         hands = flat_hands(cards, (self.cards,))
         found = np.empty(len(hands), np.uint64)
@@ -45,7 +45,7 @@ class Indexer:
 
     def unindex(self, numbers: ArrayLike) -> NDArray[np.int64]:
         """A hand of each number, [...] -> [..., all rounds]: of all that differ by names of suits, one."""
-        from kibitz.kernels.cards.isomorphism import hands
+        from kibitz.cards.kernels.isomorphism import hands
 
         given = np.asarray(numbers)
         if given.dtype.kind not in "iu":
@@ -60,7 +60,7 @@ class Indexer:
 @lru_cache(32)
 def _plan(rounds: tuple[int, ...]) -> Any:
     """The configurations of suits and how many hands each has."""
-    from kibitz.kernels.cards.isomorphism import SuitPatterns
+    from kibitz.cards.kernels.isomorphism import SuitPatterns
 
     step = [math.prod(cards + 1 for cards in rounds[r + 1 :]) for r in range(len(rounds))]
     patterns = list(product(*(range(cards + 1) for cards in rounds)))

@@ -34,7 +34,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

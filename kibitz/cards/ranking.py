@@ -38,7 +38,7 @@ def evaluate_three(cards: ArrayLike) -> Ints:
 
 @cache
 def _kernels() -> Any:
-    from kibitz.kernels.cards import ranking
+    from kibitz.cards.kernels import ranking
 
     return ranking
 

@@ -2,7 +2,7 @@
 
 A hand and board up to names of suits belongs to one board up to names of suits, so boards are what is cut into pieces:
 1,755 of three cards, 16,432 of four, 134,459 of five. On each, all hands meet all others at once, for every way to
-complete it (`kernels/cards/strength.py`).
+complete it (`cards/kernels/strength.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.isomorphism import Indexer
 from kibitz.cards.tables import Arrays, Fill, Recipe
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 Ints = NDArray[np.int64]
 
@@ -114,7 +114,7 @@ _RECIPES: dict[str, Callable[[], Recipe]] = {
 
 def _board_pieces(seen: int, arrays: Arrays, lock: threading.Lock) -> Fill:
     """Boards up to names of suits, a slice a piece; a hand and board up to names of suits belongs to one of them."""
-    from kibitz.kernels.cards import strength as kernels
+    from kibitz.cards.kernels import strength as kernels
 
     boards, plan = _boards(seen - 2), Indexer([2, seen - 2])._plan
 
@@ -132,7 +132,7 @@ def _board_pieces(seen: int, arrays: Arrays, lock: threading.Lock) -> Fill:
 
 def _preflop_pieces(bins: int, arrays: Arrays, lock: threading.Lock) -> Fill:
     """Sums over all hands of a class: each of its hands has had the same when all boards are done."""
-    from kibitz.kernels.cards.strength import add_preflop
+    from kibitz.cards.kernels.strength import add_preflop
 
     boards, weight, known = _boards(5), board_weights(), class_of()
 
@@ -149,7 +149,7 @@ def _preflop_pieces(bins: int, arrays: Arrays, lock: threading.Lock) -> Fill:
 
 
 def _class_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
-    from kibitz.kernels.cards.strength import add_classes
+    from kibitz.cards.kernels.strength import add_classes
 
     boards, weight, known = _boards(5), board_weights().astype(np.int32), class_of()
 
@@ -164,7 +164,7 @@ def _class_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
 
 
 def _triple_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
-    from kibitz.kernels.cards.three import add_boards, add_up, empty
+    from kibitz.cards.kernels.three import add_boards, add_up, empty
 
     boards, weight, known = _boards(5), board_weights(), class_of()
 

@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.cards.ranges import HANDS, Floats, Ints, Range, hand_cards, parse_range
-from kibitz.errors import GameError
-from kibitz.host import cores
-from kibitz.threads import together
+from kibitz.core.errors import GameError
+from kibitz.core.resources import cores
+from kibitz.core.threads import together
 
 Words = NDArray[np.uint64]
 
@@ -249,7 +249,7 @@ class Found(NamedTuple):
 
 def _enumerated(plan: Plan, shown: Ints, threads: int, insist: bool) -> Found | None:
     """All showdowns; None if there are too many deals to list."""
-    from kibitz.kernels.cards import ranges as kernels
+    from kibitz.cards.kernels import ranges as kernels
 
     masks = hand_masks()
     numbers = [np.flatnonzero(each) for each in plan.weights]
@@ -288,7 +288,7 @@ def _enumerated(plan: Plan, shown: Ints, threads: int, insist: bool) -> Found | 
 
 def _deals(weights: list[Floats], numbers: list[Ints], insist: bool) -> tuple[Any, ...] | None:
     """All deals as `meet_listed` takes them; None, or an error if they have to be, if there are too many."""
-    from kibitz.kernels.cards.ranges import walk_deals
+    from kibitz.cards.kernels.ranges import walk_deals
 
     seats = len(weights)
     masks, first = np.concatenate([hand_masks()[held] for held in numbers]), _firsts(numbers)
@@ -344,7 +344,7 @@ def _in_turns(seats: list[Range], shown: Ints, samples: int, seed: int) -> Equit
 
 def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: int) -> Equities:
     """Random deals on random boards, with weights; the narrowest range draws first."""
-    from kibitz.kernels.cards.ranges import sample_deals
+    from kibitz.cards.kernels.ranges import sample_deals
 
     count = len(seats)
     flat = [seat.is_flat and seat.size == _most(seats, shown) for seat in seats]
@@ -378,7 +378,7 @@ def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: 
 
 def _check_deals(numbers: list[Ints]) -> None:
     """Refuse ranges, the smallest first, that can never be held together; as far as a short search finds out."""
-    from kibitz.kernels.cards.ranges import walk_deals
+    from kibitz.cards.kernels.ranges import walk_deals
 
     if not numbers:
         return

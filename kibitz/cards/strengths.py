@@ -23,8 +23,8 @@ from kibitz.cards.boards import Boards, boards_of, pairs, renamings
 from kibitz.cards.isomorphism import Indexer
 from kibitz.cards.recipes import class_of, recipe
 from kibitz.cards.tables import Arrays, opened
-from kibitz.errors import GameError
-from kibitz.host import cores
+from kibitz.core.errors import GameError
+from kibitz.core.resources import cores
 
 Ints = NDArray[np.int64]
 Table = NDArray[Any]
@@ -89,7 +89,7 @@ class HandStrengths:
 
     @staticmethod
     def scratch() -> Ints:
-        from kibitz.kernels.cards.hands import SCRATCH
+        from kibitz.cards.kernels.hands import SCRATCH
 
         return np.zeros(SCRATCH, np.int64)
 
@@ -102,7 +102,7 @@ class HandStrengths:
 
     def ahead(self, part: slice | Ints) -> NDArray[np.uint16]:
         """[boards, H]  how far ahead hands are, on some boards of the last round."""
-        from kibitz.kernels.cards.hands import ahead_of_pairs, ahead_of_values
+        from kibitz.cards.kernels.hands import ahead_of_pairs, ahead_of_values
 
         cards = np.ascontiguousarray(self.boards.rounds[-1].cards[part])
         hands = self.boards.hands(self.last, self.hole)
@@ -165,7 +165,7 @@ class HandStrengths:
         return game == HOLD_EM and level < self.last
 
     def _looked_up(self, level: int, power: int) -> Table:
-        from kibitz.kernels.cards.hands import look_up
+        from kibitz.cards.kernels.hands import look_up
 
         shape = self.shape(level)
         if level == 0:
@@ -187,7 +187,7 @@ class HandStrengths:
         return out
 
     def _summed(self, level: int, power: int, heard: Heard | None) -> Table:
-        from kibitz.kernels.cards.hands import add_values
+        from kibitz.cards.kernels.hands import add_values
 
         if level == self.last:
             whole = np.empty(self.shape(level), np.uint32)
@@ -215,7 +215,7 @@ class HandStrengths:
 
     def lifted(self, level: int, table: Table, part: slice | None = None) -> Table:
         """[boards, H]  what a table of the round before says of hands on boards of a round."""
-        from kibitz.kernels.cards.hands import lift
+        from kibitz.cards.kernels.hands import lift
 
         here, upper = self.boards.rounds[level], self.boards.rounds[level - 1].cards
         whole = slice(0, len(here.cards)) if part is None else part
@@ -231,7 +231,7 @@ class HandStrengths:
     def histogram(self, context: Table, contexts: int, heard: Heard | None = None) -> Ints:
         """[contexts, top + 1]  how many deals of each context of hands, in the round before the last, come how far
         ahead in the last; in a game of one round, of all."""
-        from kibitz.kernels.cards.hands import add_histogram
+        from kibitz.cards.kernels.hands import add_histogram
 
         level = self.last - 1
         here = self.boards.rounds[-1]
@@ -260,8 +260,8 @@ class HandStrengths:
     def classes(self, level: int) -> tuple[int, Table]:
         """(how many, [B, H] their numbers) the lossless classes: hands that a renaming which leaves the board alone
         turns into one another; in the last round, with hands of one card, also those that were one before and are as
-        strong (as in `form/poker/deal.py`)."""
-        from kibitz.kernels.cards.hands import number_classes
+        strong (as in `poker/exact/deal.py`)."""
+        from kibitz.cards.kernels.hands import number_classes
 
         here = self.boards.rounds[level]
         found = np.empty(self.shape(level), np.uint32)

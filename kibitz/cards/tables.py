@@ -4,7 +4,7 @@
     <cache>/cards/NAME.part/    the pieces of a table that is being made: an artefact too, written every so often
     <cache>/cards/NAME.lock     who makes a table holds it; others wait and then find the table made
 
-The cache is $KIBITZ_CACHE or the user's cache directory (`kernels/jit.py`, `cache_home`). A process reads a table whole
+The cache is $KIBITZ_CACHE or the user's cache directory (`core/jit.py`, `cache_home`). A process reads a table whole
 when it first opens it and compares its sha256 (at more than a gigabyte a second); after that it is a map of the file. A
 table that is damaged, or of other shapes than its recipe says, is made anew and never used. A run that is stopped or
 killed goes on from its last part. Pieces do not depend on each other, so the bytes are the same for any number of
@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import store
-from kibitz.errors import ArtefactError
-from kibitz.host import cores, free_memory
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError
+from kibitz.core.resources import cores, free_memory
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
@@ -82,7 +82,7 @@ class Recipe:
 
 def home() -> Path:
     """Where tables lie."""
-    from kibitz.kernels.jit import cache_home
+    from kibitz.core.jit import cache_home
 
     return cache_home() / "cards"
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kibitz.cards.holdem import classes
 from kibitz.cards.recipes import class_of, triples_recipe
 from kibitz.cards.tables import Tell, opened
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 Ints = NDArray[np.int64]
 BOARDS = math.comb(46, 5)  # when three hands are known

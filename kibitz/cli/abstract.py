@@ -10,7 +10,7 @@ import typer
 from kibitz.cli import complete
 from kibitz.cli.common import GameText, Json, check_artefact, check_file, console, print_json, rules_of, told_by_line
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 
 def abstract(
@@ -58,8 +58,8 @@ def abstract(
       kibitz abstract rhode_island 'potential([13, 50, 300])' --out hands.buckets --plot hands.png
       kibitz abstract rhode_island 'expectation([5, 50, 300], metric=ehs2)' --json
     """
-    from kibitz.abstractions.buckets import game_size, hand_buckets
-    from kibitz.cards.buckets import KIND
+    from kibitz.poker.buckets.buckets import game_size, hand_buckets
+    from kibitz.poker.buckets.hand_buckets import KIND
     from kibitz.report.plot import ENDINGS
 
     check_artefact(out, "--out", KIND)

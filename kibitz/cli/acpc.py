@@ -12,14 +12,14 @@ from kibitz.cli import complete
 from kibitz.cli.common import Json, check_file, console, note, print_json
 from kibitz.cli.options import checked, number
 from kibitz.cli.watch import Watch, say
-from kibitz.errors import KibitzError, SpecError
+from kibitz.core.errors import KibitzError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kibitz.play.acpc.client import Tally
-    from kibitz.play.acpc.dealer import Outcome
     from kibitz.play.fallback import Silence
+    from kibitz.poker.acpc.client import Tally
+    from kibitz.poker.acpc.dealer import Outcome
 
 MOST_AGENTS = 10
 POKER_HELP = "Poker by a definition: leduc, kuhn, rhode_island, holdem.limit.2p, holdem.limit.3p, a FILE.game ..."
@@ -88,10 +88,10 @@ def acpc_client(
     where = _port(port)
     with Watch(not json) as watch:
         watch.phase("reading the player")
-        from kibitz.play.acpc.client import Client
-        from kibitz.play.acpc.seats import poker_game, poker_machine
-        from kibitz.play.acpc.wire import connected
         from kibitz.play.agents import agent, game_of
+        from kibitz.poker.acpc.client import Client
+        from kibitz.poker.acpc.seats import poker_game, poker_machine
+        from kibitz.poker.acpc.wire import connected
 
         named = game if game is not None else game_of([profile])
         if named is None:
@@ -192,7 +192,7 @@ def dealer(
     given = _agents(agent or [])
     with Watch(not json) as watch:
         watch.phase("reading the players")
-        from kibitz.play.acpc.dealer import Dealer
+        from kibitz.poker.acpc.dealer import Dealer
 
         match = Dealer(game, hands, seed, players, given, duplicate, log, resume, timeout, wait, late, note)
         try:

@@ -1,4 +1,4 @@
-"""kibitz bench: speeds measured on this machine. The measuring is in kibitz.report.bench."""
+"""kibitz bench: speeds measured on this machine. The measuring is in kibitz.bench.bench."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bench(
     """
     check_file(json_path, "--json", (".json",))
     check_file(markdown_path, "--markdown", (".md",))
-    from kibitz.report.bench import bench as measure
+    from kibitz.bench.bench import bench as measure
     from kibitz.report.page import print_markdown
 
     measure(

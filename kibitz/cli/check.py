@@ -35,9 +35,9 @@ def check(
       kibitz check my_game.py:MyGame
       kibitz check 'toepen(suits=2, ranks=3, hand=2)' --how plain
     """
-    from kibitz.conformance import CHECKS, Subject, run_check
-    from kibitz.machine import machine_of
+    from kibitz.play.conformance import CHECKS, Subject, run_check
     from kibitz.report.text import plain
+    from kibitz.solvers.machines import machine_of
 
     findings = []
     with Watch(not json) as watch:

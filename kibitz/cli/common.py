@@ -17,16 +17,16 @@ from typer.core import TyperGroup
 from kibitz import __version__
 from kibitz.cli import complete
 from kibitz.cli.watch import Watch, say
-from kibitz.errors import ArtefactError, GameError, KibitzError
+from kibitz.core.errors import ArtefactError, GameError, KibitzError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kibitz.cards.tables import Recipe, Tell
-    from kibitz.form.protocol import CompactForm
+    from kibitz.forms.profile import Profile
+    from kibitz.forms.protocol import CompactForm
     from kibitz.games import Game
-    from kibitz.profile import Profile
-    from kibitz.tree import Tree
+    from kibitz.games.tree import Tree
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WIDE = 80  # characters of a terminal that has room for bars
@@ -162,7 +162,7 @@ def tree_of_text(text: str, watch: Watch) -> Tree:
 
 def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[Game, Tree]:
     """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
-    from kibitz.tree import tree_of
+    from kibitz.games.tree import tree_of
 
     watch.phase(f"building the game {text}")
     with told_by_line(text):
@@ -185,8 +185,8 @@ def subject_of(
     columns: of the file that the game is laid out for, if it is the file that names it: what is larger is refused.
     abstraction: where the game is too large for any form, and buckets are named, it is the form within them.
     """
-    from kibitz.form.choice import compact_form, needs_tree
-    from kibitz.tree import tree_of
+    from kibitz.forms.choice import compact_form, needs_tree
+    from kibitz.games.tree import tree_of
 
     watch.phase(f"building the game {text}")
     with told_by_line(text):
@@ -203,7 +203,7 @@ def open_triples(watch: Watch) -> None:
     from kibitz.cards.recipes import triples_recipe
     from kibitz.cards.tables import home, opened, whole
     from kibitz.cli.watch import say
-    from kibitz.host import cores
+    from kibitz.core.resources import cores
     from kibitz.report.text import duration
 
     made = triples_recipe()
@@ -216,7 +216,7 @@ def open_triples(watch: Watch) -> None:
 
 def telling(watch: Watch) -> Tell:
     """Progress of a table as words on the line that is shown."""
-    from kibitz.kernels.compiling import clock
+    from kibitz.core.compiling import clock
 
     began: dict[str, tuple[float, int]] = {}
 
@@ -234,17 +234,18 @@ def telling(watch: Watch) -> Tell:
 def within(rules: Game, abstraction: str, device: str, watch: Watch, sampled: bool = False) -> CompactForm | None:
     """The form of a poker game within buckets, where the game itself is too large for one, or boards are sampled; else
     None."""
-    from kibitz.abstractions.compact import within_buckets
+    from kibitz.games.plugins import plugin_of
 
-    return within_buckets(rules, abstraction, device, telling(watch), sampled)
+    found: CompactForm | None = plugin_of(rules).within(rules, abstraction, device, telling(watch), sampled)
+    return found
 
 
 def subject_of_profile(held: Profile, text: str, watch: Watch, columns: int | None, device: str) -> Tree | CompactForm:
     """What a profile is measured on."""
-    from kibitz.abstractions.compact import form_of_profile
+    from kibitz.forms.problem import form_of_profile
 
     watch.phase(f"building the game {text}")
-    found = form_of_profile(text, held, device, telling(watch))
+    found = form_of_profile(held, text, device, telling(watch))
     return subject_of(text, watch, held.infosets.compact is None, columns) if found is None else found
 
 
@@ -264,7 +265,7 @@ def quoted(spec: str) -> str:
 def named_again(spec: str, option: str = " --game") -> str:
     """What a command that reads a strategy of a game needs beside it: the game itself, with a space before it, where
     a file does not open it by itself; else nothing."""
-    from kibitz.recall import recalled
+    from kibitz.games.trusted import recalled
 
     try:
         recalled(spec, "", "")
@@ -340,7 +341,7 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
         raise ArtefactError(f"{option} {path} exists and is not a directory; choose another path")
     if not any(path.iterdir()):
         return
-    from kibitz.store import kind_at
+    from kibitz.core.store import kind_at
 
     held = kind_at(path)
     if held != kind:

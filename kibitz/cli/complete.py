@@ -36,8 +36,8 @@ def papers(incomplete: str) -> list[tuple[str, str]]:
 
 def abstractions(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Abstractions of the built-in game that was typed before; of any game, if there is none."""
-    from kibitz.abstractions import NAMES
-    from kibitz.errors import KibitzError
+    from kibitz.core.errors import KibitzError
+    from kibitz.forms.abstraction import NAMES
     from kibitz.games import GAMES, game
 
     text = str(ctx.params.get("game") or _typed()).strip()
@@ -53,7 +53,7 @@ def abstractions(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         return _begin(incomplete, [("null", NAMES["null"]), *own])
     cards = list(NAMES.items()) if callable(getattr(rules, "hand", None)) else [("null", NAMES["null"])]
     if name == "rhode_island":
-        from kibitz.abstractions.buckets import NAMES as HANDS
+        from kibitz.poker.buckets.buckets import NAMES as HANDS
 
         cards = [("null", NAMES["null"]), ("gameshrink", "hands on boards that may be merged"), *HANDS.items()]
     return _begin(incomplete, cards)

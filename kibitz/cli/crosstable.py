@@ -9,7 +9,7 @@ import typer
 
 from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, quoted, rules_of
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError, GameError, SpecError
+from kibitz.core.errors import ArtefactError, GameError, SpecError
 
 if TYPE_CHECKING:
     from kibitz.evaluate.crosstable import Crosstable
@@ -56,9 +56,9 @@ def crosstable(
     first = next(iter(held.values()))
     text = game or _game_of(first, profiles[0])
     with Watch(not json) as watch:
-        from kibitz.evaluate import probabilities_of
         from kibitz.evaluate.crosstable import crosstable as play
         from kibitz.evaluate.crosstable import form_of_all, units
+        from kibitz.forms.problem import probabilities_of
 
         infosets = [getattr(strategy, "infosets", None) for strategy in held.values()]  # a blueprint has none
         if any(of is None or of.compact is not None for of in infosets):
@@ -88,19 +88,19 @@ def crosstable(
 def read(path: Path, game: str | None) -> Any:
     """A saved strategy: a profile or a blueprint."""
     from kibitz.cli.sampled import is_blueprint
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
     if not is_blueprint(path):
         return Profile.load(path)
-    from kibitz.blueprints.saved import load_blueprint
+    from kibitz.solvers.saved_blueprints import load_blueprint
 
     return load_blueprint(path, compact=True, game=game)
 
 
 def _game_of(strategy: Any, path: Path) -> str:
     """The game that a strategy names, if it may be called again."""
-    from kibitz.profile import Profile
-    from kibitz.recall import recalled
+    from kibitz.forms.profile import Profile
+    from kibitz.games.trusted import recalled
 
     if not isinstance(strategy, Profile):
         return str(strategy.machine.spec)  # checked when it was read
@@ -125,7 +125,7 @@ def _unit(unit: str | None, scales: dict[str, float], game: str) -> str:
 
 
 def _draw(table: Crosstable, path: Path, unit: str, scale: float) -> None:
-    from kibitz.papers.figures import Heat
+    from kibitz.report.figures import Heat
     from kibitz.report.heat import draw
 
     side = (("average", (scale * table.field).tolist()), ("exploitability", (scale * table.exploitability).tolist()))

@@ -33,7 +33,7 @@ def demo(
     from kibitz.report.plot import convergence
     from kibitz.report.strategy import Row, print_strategy
     from kibitz.report.text import duration, gap, pairs, signed
-    from kibitz.run import Report, solve
+    from kibitz.solvers.run import Report, solve
 
     profile_path, plot_path = out / "leduc.profile", out / "leduc.png"
     check_artefact(profile_path, "--out", "profile")

@@ -10,7 +10,7 @@ import typer
 from kibitz.cli.common import Json, console, print_json, quoted
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError
+from kibitz.core.errors import ArtefactError
 
 if TYPE_CHECKING:
     from kibitz.evaluate.difference import Difference
@@ -41,8 +41,8 @@ def diff(
       kibitz diff leduc.profile leduc.blueprint --player 0 --top 10
       kibitz diff fox.profile hen.profile --game fox.py:FoxAndHen --json
     """
-    from kibitz.recall import recalled
-    from kibitz.store import said_at
+    from kibitz.core.store import said_at
+    from kibitz.games.trusted import recalled
 
     with Watch(not json) as watch:
         watch.phase("reading the strategies")

@@ -11,7 +11,7 @@ from kibitz.cli.common import check_file, game_and_tree
 from kibitz.cli.watch import Watch
 
 if TYPE_CHECKING:
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
 
 def export(
@@ -47,8 +47,8 @@ def export(
     check_file(target, "FILE", (".csv", ".json") if is_profile else (".efg",))
     target.parent.mkdir(parents=True, exist_ok=True)
     if is_profile:
-        from kibitz import store
-        from kibitz.profile import Profile
+        from kibitz.core import store
+        from kibitz.forms.profile import Profile
 
         profile = Profile.load(source)
         store.write_text(target, _csv(profile) if target.suffix.lower() == ".csv" else _json(profile))
@@ -66,7 +66,7 @@ def export(
 def _check_profile(source: str, target: Path) -> None:
     """Refuse a profile that is not there, or a game that should become the file of a profile."""
     from kibitz.cli.common import rules_of
-    from kibitz.errors import ArtefactError, KibitzError
+    from kibitz.core.errors import ArtefactError, KibitzError
 
     try:
         rules_of(source)

@@ -9,7 +9,7 @@ import typer
 
 from kibitz.cli.common import check_artefact, subject_of
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 MOST_ACTIONS = 100  # of an infoset, on average
 
@@ -42,8 +42,8 @@ def import_(
       kibitz import leduc.csv leduc.profile --game leduc
       kibitz import theirs.json theirs.profile --game kuhn --missing uniform
     """
-    from kibitz.incoming import filled, read
-    from kibitz.recall import recalled
+    from kibitz.forms.incoming import filled, read
+    from kibitz.games.trusted import recalled
 
     if missing not in ("error", "uniform"):
         raise GameError(f"--missing {missing} must be error or uniform")

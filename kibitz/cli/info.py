@@ -10,12 +10,12 @@ import typer
 from kibitz.cli.common import GameText, Json, console, print_json, rules_of, subject_of
 from kibitz.cli.options import Device
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
-    from kibitz.form.protocol import CompactForm
-    from kibitz.form.sequence import SequenceForm
-    from kibitz.tree import Tree
+    from kibitz.forms.protocol import CompactForm
+    from kibitz.forms.sequence import SequenceForm
+    from kibitz.games.tree import Tree
 
 # Arrays of a CFR run by sequence: regret, average, strategy, plan, worth; and, for a look at the gap, two of
 # space and two of probabilities. By point: values and choices.
@@ -48,9 +48,9 @@ def info(
       kibitz info my_game.py:MyGame
       kibitz info rhode_island --abstraction 'percentile(6)'
     """
-    from kibitz.form.sequence import form_of
+    from kibitz.forms.sequence import form_of
     from kibitz.games.own import is_own
-    from kibitz.tree import Tree
+    from kibitz.games.tree import Tree
 
     if abstraction is not None:
         _info_within(game, abstraction, device, json)
@@ -118,9 +118,9 @@ def _print_counted(data: dict[str, Any]) -> None:
 
 def _info_within(game: str, abstraction: str, device: str, json: bool) -> None:
     """What a game within buckets is, and what its weights and an iteration will take; nothing of that is made."""
-    from kibitz.abstractions.buckets import NAMES, hand_buckets, is_bucket_name
-    from kibitz.form.bucket.build import cost, layout_of
-    from kibitz.form.choice import needs_tree
+    from kibitz.forms.choice import needs_tree
+    from kibitz.poker.bucketed.build import cost, layout_of
+    from kibitz.poker.buckets.buckets import NAMES, hand_buckets, is_bucket_name
     from kibitz.report.text import duration, pairs, plain, size
 
     rules: Any = rules_of(game)

@@ -9,7 +9,7 @@ import typer
 from kibitz.cli.common import INTERRUPTED, Json, console, print_json
 from kibitz.cli.options import checked, number
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,9 +90,9 @@ def match(
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.evaluate.match import match as play
-        from kibitz.machine import playable
         from kibitz.play import agent
         from kibitz.play.agents import check_saved, game_of
+        from kibitz.solvers.machines import playable
 
         check_saved(players)
         text = game if game is not None else game_of(players)

@@ -84,7 +84,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from kibitz.spec import show
+    from kibitz.core.spec import show
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("name", style="bold", no_wrap=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kibitz.errors import SolverError
+from kibitz.core.errors import SolverError
 
 EVERYWHERE = 1 << 53  # whole numbers up to here are the same as floating-point numbers, in files and in kernels
 

@@ -12,14 +12,14 @@ from kibitz.cli import complete
 from kibitz.cli.common import Json, check_file, console, note, print_json
 from kibitz.cli.options import counted, number
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError, SpecError
+from kibitz.core.errors import ArtefactError, SpecError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kibitz.papers import Outcome
     from kibitz.papers.claims import Claim
-    from kibitz.papers.figures import Sheet
+    from kibitz.report.figures import Sheet
 
 HEAD = """# Stitching, measured
 
@@ -195,7 +195,7 @@ def paper(
     shelves = {each: Shelf(place / "runs", again) for each, place in places.items()}
     with Watch(not json) as watch:
         watch.phase("loading compiled code")
-        from kibitz.report.paper import as_data, write, write_page
+        from kibitz.bench.paper import as_data, write, write_page
 
         for each in names:
 
@@ -266,8 +266,8 @@ def _print_sheet(out: Console, sheet: Sheet) -> None:
 
 
 def _print_claims(out: Console, claims: list[Claim]) -> None:
+    from kibitz.bench.verdicts import tried
     from kibitz.report.tables import tables
-    from kibitz.report.verdicts import tried
 
     if not claims:
         return

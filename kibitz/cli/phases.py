@@ -21,10 +21,10 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import Device, number
 from kibitz.cli.watch import Watch
-from kibitz.errors import SolverError
+from kibitz.core.errors import SolverError
 
 if TYPE_CHECKING:
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
 
 def phases(
@@ -82,9 +82,9 @@ def phases(
       kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --out one.profile
       kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --leaves one.profile --out two.profile
     """
-    from kibitz.form.choice import needs_tree
-    from kibitz.poker.phases import ROLLOUT, phase_one, phase_two
-    from kibitz.profile import Profile
+    from kibitz.forms.choice import needs_tree
+    from kibitz.forms.profile import Profile
+    from kibitz.poker.endgames.phases import ROLLOUT, phase_one, phase_two
 
     check_artefact(out, "--out", "profile")
     rules = rules_of(game)
@@ -117,9 +117,9 @@ def phases(
 
 
 def _gap(game: Any, abstraction: str, profile: Profile, device: str) -> float:
-    from kibitz.abstractions.buckets import hand_buckets
-    from kibitz.form.bucket.build import bucket_form
-    from kibitz.poker.experts import poker_of
+    from kibitz.poker.bucketed.build import bucket_form
+    from kibitz.poker.buckets.buckets import hand_buckets
+    from kibitz.poker.stitching.experts import poker_of
 
     rules = poker_of(game)
     form = bucket_form(rules, hand_buckets(rules.definition, abstraction), device)

@@ -12,7 +12,7 @@ import typer
 
 from kibitz.cli.common import GAME_HELP, check_file, told_by_line
 from kibitz.cli.options import number
-from kibitz.errors import ArtefactError, GameError
+from kibitz.core.errors import ArtefactError, GameError
 
 if TYPE_CHECKING:
     from kibitz.games import Game
@@ -174,8 +174,8 @@ def _has_signs() -> bool:
 
 
 def _replay(path: Path, game: str | None) -> None:
+    from kibitz.core.store import read_bytes
     from kibitz.play.transcript import replayed
-    from kibitz.store import read_bytes
 
     try:
         text = read_bytes(path, MOST_TRANSCRIPT).decode()

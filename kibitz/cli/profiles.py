@@ -11,12 +11,12 @@ import typer
 from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, quoted, subject_of_profile
 from kibitz.cli.options import Device, number
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError, KibitzError, SolverError
+from kibitz.core.errors import GameError, KibitzError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.form.protocol import InfosetValues
+    from kibitz.forms.profile import Profile
+    from kibitz.forms.protocol import InfosetValues
     from kibitz.games.protocol import Action
-    from kibitz.profile import Profile
 
 Game = Annotated[
     str | None,
@@ -84,8 +84,8 @@ def evaluate(
         evaluate_whole(profile, game, device, json, value)
         return
     from kibitz.cli.sampled import evaluate_sampled, exactly, is_blueprint
-    from kibitz.profile import Profile
-    from kibitz.recall import recalled
+    from kibitz.forms.profile import Profile
+    from kibitz.games.trusted import recalled
 
     with Watch(not json) as watch:
         tree: Any
@@ -172,7 +172,7 @@ def show(
       kibitz show fox.profile --game fox.py:FoxAndHen
     """
     from kibitz.cli.sampled import as_profile, is_blueprint, show_sampled
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
     if is_blueprint(profile):
         with Watch(not json) as watch:
@@ -203,7 +203,7 @@ def show(
 def _figures(held: Profile, path: Path, game: str | None, shown: bool) -> tuple[InfosetValues | None, str]:
     """(reach and values, why there are none). A game that the user names must be the profile's."""
     from kibitz.evaluate.infosets import infoset_values
-    from kibitz.recall import recalled
+    from kibitz.games.trusted import recalled
 
     try:
         infosets = held.infosets

@@ -10,10 +10,10 @@ import typer
 from kibitz.cli.common import Json, check_file, console, open_triples, print_json
 from kibitz.cli.options import number
 from kibitz.cli.watch import Watch, say
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
-    from kibitz.tournaments import PushFold
+    from kibitz.poker.tournaments import PushFold
 
 BLINDS = "0.5/1"
 Stacks = Annotated[
@@ -39,8 +39,8 @@ def icm(
       kibitz icm --stacks 10,7,13 --prizes 50,30,20
       kibitz icm --stacks 4500,3000,1500,1000 --prizes 65/35 --json
     """
-    from kibitz.tournaments.chip_model import icm as worth
-    from kibitz.tournaments.states import numbers
+    from kibitz.poker.tournaments.chip_model import icm as worth
+    from kibitz.poker.tournaments.states import numbers
 
     held, paid = numbers("stacks", stacks), numbers("prizes", prizes)
     found = worth(held, paid)
@@ -120,9 +120,9 @@ def pushfold(
       kibitz pushfold --stacks 12,8,20,9 --blinds 1/2 --ante 0.2 --prizes 50,30,20 --deals 20000
     """
     from kibitz.cards.ranges import parse_items
+    from kibitz.poker.tournaments.compare import compared
+    from kibitz.poker.tournaments.states import numbers
     from kibitz.report import charts
-    from kibitz.tournaments.compare import compared
-    from kibitz.tournaments.states import numbers
 
     check_file(plot, "--plot", charts.ENDINGS)
     if decision is not None and compare is None:
@@ -133,13 +133,13 @@ def pushfold(
     with Watch(not json) as watch:
         watch.phase("jam or fold")
         if tournament is not None:
-            from kibitz.tournaments.saved import at_state, load
+            from kibitz.poker.tournaments.saved import at_state, load
 
             if prizes is not None or blinds != BLINDS or ante:
                 raise GameError("--tournament has blinds, ante and prizes of its own: leave these options out")
             found = at_state(load(tournament), held, tournament)
         else:
-            from kibitz.tournaments import pushfold as solved
+            from kibitz.poker.tournaments import pushfold as solved
 
             if len(held) == 3 and deals is None:
                 open_triples(watch)

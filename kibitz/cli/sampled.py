@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from kibitz.cli.common import console, print_json
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.evaluate.sampled import Decision, Sample
-    from kibitz.form.protocol import Form
+    from kibitz.forms.profile import Profile
+    from kibitz.forms.protocol import Form
     from kibitz.play.lower_bound import LowerBound
-    from kibitz.profile import Profile
     from kibitz.solvers.blueprint import Blueprint
 
 DEALS = 2_000  # of self-play
@@ -21,17 +21,17 @@ MATCH_DEALS = 100_000  # that the responder plays
 
 
 def is_blueprint(path: Path) -> bool:
-    from kibitz.store import kind_at
+    from kibitz.core.store import kind_at
 
     return kind_at(path) == "blueprint"
 
 
 def as_profile(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, Profile | None]:
     """A saved blueprint, and what it plays in each infoset if its game can be laid out."""
-    from kibitz.blueprints.saved import load_blueprint
     from kibitz.games.size import MOST_LAID, fits
+    from kibitz.games.tree import tree_of
     from kibitz.solvers.blueprint import blueprint_profile
-    from kibitz.tree import tree_of
+    from kibitz.solvers.saved_blueprints import load_blueprint
 
     watch.phase(f"reading {path}")
     held = load_blueprint(path, compact=True, game=game)
@@ -43,8 +43,8 @@ def as_profile(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, P
 
 def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tuple[Form, Profile] | str]:
     """A saved blueprint, and what it plays on a form of its game; in words why, if there is none that fits."""
-    from kibitz.blueprints.exact import laid_out
-    from kibitz.blueprints.saved import load_blueprint
+    from kibitz.evaluate.blueprints import laid_out
+    from kibitz.solvers.saved_blueprints import load_blueprint
 
     watch.phase(f"reading {path}")
     held = load_blueprint(path, compact=True, game=game)
@@ -79,7 +79,7 @@ def evaluate_sampled(
     bound = lower_bound(blueprint_agent(held, held.machine, str(path)), seconds=seconds, deals=deals)
     near = None
     if local is not None:
-        from kibitz.poker.local_response import local_bound
+        from kibitz.poker.whole.local_response import local_bound
 
         watch.phase(f"local best response: {local:,} deals")
         near = local_bound(blueprint_agent(held, held.machine, str(path)), deals=local)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kibitz.cli.options import number
-from kibitz.errors import ArtefactError, SpecError
+from kibitz.core.errors import ArtefactError, SpecError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

@@ -10,10 +10,10 @@ import typer
 from kibitz.cli.common import GameText, Json, console, print_json, rules_of, subject_of
 from kibitz.cli.options import checked
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError, SpecError
+from kibitz.core.errors import GameError, SpecError
 
 if TYPE_CHECKING:
-    from kibitz.form.protocol import CompactForm
+    from kibitz.forms.protocol import CompactForm
 
 
 def shrink(
@@ -40,14 +40,16 @@ def shrink(
       kibitz shrink rhode_island --reading win-count
       kibitz shrink rhode_island --reading win-count --threshold 0,50,2 --json
     """
-    from kibitz.form.choice import compact_form
-    from kibitz.tree import Tree
+    from kibitz.forms.choice import compact_form
+    from kibitz.games.leduc import Leduc
+    from kibitz.games.tree import Tree
+    from kibitz.poker.rules.rules import leduc_as_poker
 
     levels = _numbers(threshold)
     with Watch(not json) as watch:
         rules: Any = rules_of(game)
-        if hasattr(rules, "as_poker"):  # the same game, of which the general rules of poker know the cards
-            form: Tree | CompactForm = compact_form(rules.as_poker())
+        if isinstance(rules, Leduc):  # the same game, of which the general rules of poker know the cards
+            form: Tree | CompactForm = compact_form(leduc_as_poker(rules))
         else:
             form = subject_of(game, watch)
         if isinstance(form, Tree):
@@ -72,8 +74,8 @@ def _numbers(text: str) -> int | list[int]:
 
 def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
     """The classes of a game, and the programmes before and after."""
-    from kibitz.abstractions import gameshrink
-    from kibitz.abstractions.signals import Cards
+    from kibitz.poker.buckets import gameshrink
+    from kibitz.poker.buckets.signals import Cards
 
     watch.phase("shrinking")
     began = time.perf_counter()

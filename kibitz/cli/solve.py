@@ -31,13 +31,13 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import Device, checked, counted, number
 from kibitz.cli.watch import Watch, say
-from kibitz.errors import ArtefactError, KibitzError, SolverError
+from kibitz.core.errors import ArtefactError, KibitzError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.form.protocol import CompactForm
-    from kibitz.profile import Profile
-    from kibitz.run import Look, Report
-    from kibitz.tree import Tree
+    from kibitz.forms.profile import Profile
+    from kibitz.forms.protocol import CompactForm
+    from kibitz.games.tree import Tree
+    from kibitz.solvers.run import Look, Report
 
 
 @dataclass(frozen=True)
@@ -182,8 +182,8 @@ def solve(
 
 def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path | None, shown: bool) -> str:
     """The buckets that --limit stands for."""
-    from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
-    from kibitz.form.choice import needs_tree
+    from kibitz.forms.choice import needs_tree
+    from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
 
     if abstraction is not None or resume is not None or game is None:
         raise SolverError("--limit chooses the buckets of a new run: name a GAME, and leave --abstraction out")
@@ -207,9 +207,9 @@ def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path 
 
 def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> Order:
     """The order with what the checkpoint knows: game, solver, seed, and, unless others are given, the stops."""
-    from kibitz import store
-    from kibitz.recall import recalled
-    from kibitz.run import KIND, checkpoint_meta
+    from kibitz.core import store
+    from kibitz.games.trusted import recalled
+    from kibitz.solvers.run import KIND, checkpoint_meta
 
     if order.checkpoint not in (None, path):
         raise SolverError("--resume saves to the checkpoint that it continues: leave --checkpoint out")
@@ -243,10 +243,10 @@ def _again(game: object, path: Path) -> str:
 def _check(order: Order) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.report.plot import ENDINGS
-    from kibitz.run import checkpoint_meta
+    from kibitz.solvers.run import checkpoint_meta
 
     if order.device != "cpu":
-        from kibitz.form.bucket.device import Device as Found
+        from kibitz.poker.bucketed.device import Device as Found
 
         if order.abstraction is None:
             raise SolverError("--device gpu is for poker within buckets: name them, as --abstraction 'percentile(8)'")
@@ -272,14 +272,16 @@ def _check(order: Order) -> None:
 
 
 def _run(order: Order, shown: bool) -> tuple[Tree | CompactForm, Profile, Report]:
-    from kibitz.run import Report
-    from kibitz.run import solve as run
+    from kibitz.solvers.run import Report
+    from kibitz.solvers.run import solve as run
 
     report = Report(tell=note)
     with Watch(shown) as watch:
-        from kibitz.run import samples, walks
+        from kibitz.forms.problem import only_on_tree
+        from kibitz.solvers.run import samples, walks
 
-        of_tree, sampled = walks(known(order.solver), order.abstraction), samples(order.solver)
+        sampled = samples(order.solver)
+        of_tree = walks(known(order.solver)) or only_on_tree(str(order.game), order.abstraction)
         tree = subject_of(str(order.game), watch, of_tree, order.columns, order.abstraction, order.device, sampled)
         spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
         watch.solving(f"solving {tree.spec} by {spec}", report)
@@ -295,8 +297,8 @@ def _run(order: Order, shown: bool) -> tuple[Tree | CompactForm, Profile, Report
 
 def known(solver: str) -> str:
     """A solver's spec, refused if there is none of that name: before a game is laid out for it."""
+    from kibitz.core.spec import parse, unknown
     from kibitz.solvers import SOLVERS
-    from kibitz.spec import parse, unknown
 
     if parse(solver).name not in SOLVERS:
         raise unknown("solver", parse(solver).name, SOLVERS)
@@ -308,9 +310,9 @@ def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = Non
 
     Returns the solver; None for "auto", which does not know yet what it will be.
     """
-    from kibitz import run
-    from kibitz.spec import parse
-    from kibitz.tree import Tree
+    from kibitz.core.spec import parse
+    from kibitz.games.tree import Tree
+    from kibitz.solvers import run
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
@@ -325,8 +327,9 @@ def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = Non
 
 def chosen(tree: Tree | CompactForm, watch: Watch) -> str:
     """The solver that "auto" is for a game."""
-    from kibitz.run import form_for
+    from kibitz.forms.choice import form_for
     from kibitz.solvers import Task, make
+
 
     watch.phase("building the sequence form")
     return make("auto", Task(None, form_for(tree))).spec
@@ -380,7 +383,8 @@ def _kept(order: Order, tree: Tree | CompactForm, report: Report) -> Order:
     """The order with the checkpoint that holds the run. An interrupted one is saved even if nobody asked for it."""
     if report.saved is not None or not report.interrupted or report.solver is None:
         return replace(order, checkpoint=report.saved or order.checkpoint)
-    from kibitz.run import Keeper, beside, form_for
+    from kibitz.forms.choice import form_for
+    from kibitz.solvers.run import Keeper, beside
 
     name = "".join(c if c.isalnum() or c in "_-" else "_" for c in tree.spec)[:60].strip("_") or "game"
     task = getattr(report.solver, "task", None)
@@ -398,7 +402,7 @@ def continuation(order: Order, tree: Tree | CompactForm) -> str | None:
     """The command that goes on with an interrupted run; None if it was not saved."""
     if order.checkpoint is None:
         return None
-    from kibitz.recall import recalled
+    from kibitz.games.trusted import recalled
 
     words = ["kibitz", "solve"]
     try:
@@ -421,7 +425,7 @@ def continuation(order: Order, tree: Tree | CompactForm) -> str | None:
 
 def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Report) -> dict[str, Any]:
     """How a solve went, as plain data."""
-    from kibitz.host import peak_memory
+    from kibitz.core.resources import peak_memory
 
     last = report.looks[-1] if report.looks else None
     known = last is not None and (lifted(order, tree) or not order.abstraction)
@@ -452,9 +456,9 @@ def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Re
 
 
 def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Report) -> None:
-    from kibitz.host import peak_memory
+    from kibitz.core.resources import peak_memory
+    from kibitz.games.tree import Tree
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
-    from kibitz.tree import Tree
 
     out, last = console(), report.looks[-1] if report.looks else None
     exact = report.solver is not None and report.solver.exact
@@ -517,7 +521,8 @@ def lifted(order: Order, tree: Tree | CompactForm) -> bool:
 
 def caveat(tree: Tree | CompactForm) -> str:
     """What the gap cannot promise in this game; empty if it is two-player and zero-sum with perfect recall."""
-    from kibitz.run import form_for
+    from kibitz.forms.choice import form_for
+
 
     if not form_for(tree).perfect_recall:
         return "the game has imperfect recall, so NashConv is an upper bound and may not go to 0"

@@ -31,14 +31,14 @@ from kibitz.cli.solve import compiled
 from kibitz.cli.stitch_rows import is_trained, stitch_rows
 from kibitz.cli.stitch_views import stitch_views, wanted
 from kibitz.cli.watch import Watch
-from kibitz.errors import ArtefactError, GameError, KibitzError, SolverError
+from kibitz.core.errors import ArtefactError, GameError, KibitzError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.form.protocol import CompactForm
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
+    from kibitz.forms.protocol import CompactForm
+    from kibitz.games.tree import Tree
     from kibitz.stitch.experts import Expert
     from kibitz.stitch.partition import Partition
-    from kibitz.tree import Tree
 
 KINDS = ("static", "dynamic")
 
@@ -246,16 +246,20 @@ def parsed(seats: str) -> Any:
 
 def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tree | CompactForm:
     """What is stitched on: a form without a tree where base and abstractions allow it, else the game's tree."""
-    from kibitz.abstractions.poker import reads_form
-    from kibitz.form.choice import needs_tree
+    from kibitz.forms.choice import needs_tree
+    from kibitz.forms.protocol import FreezableForm
+    from kibitz.games.plugins import plugin_of
     from kibitz.stitch.compact import HINT, WHOLE, whole
 
     with told_by_line(text):
-        by_tree = needs_tree(rules_of(text))
-    if by_tree:
+        rules = rules_of(text)
+    if needs_tree(rules):
         return tree_of_text(text, watch)
     name = order.base.partition("(")[0].strip()
-    fits = name in WHOLE or reads_form(order.base) if given is None else given.infosets.compact is not None
+    if given is None:
+        fits = name in WHOLE or plugin_of(rules).on_form(order.base)
+    else:
+        fits = given.infosets.compact is not None
     mine = order.base if given is None else given.meta.get("abstraction", "null")
     views = (
         [order.inside]
@@ -263,7 +267,9 @@ def _ground(order: Order, given: Profile | None, text: str, watch: Watch) -> Tre
         else [order.inside, order.opponents or order.inside, order.outside or mine]
     )
     if fits and order.kind == "static" and whole(*views):
-        return subject_of(text, watch)
+        form = subject_of(text, watch)
+        if isinstance(form, FreezableForm):
+            return form
     try:
         return tree_of_text(text, watch)
     except GameError as error:
@@ -283,10 +289,10 @@ class Task:
 
 
 def _task(order: Order, given: Profile | None, tree: Tree | CompactForm) -> Task:
-    from kibitz.abstractions.compact import on_tree
+    from kibitz.forms.problem import on_tree
+    from kibitz.games.tree import Tree
     from kibitz.stitch import experts, size_of_dynamic
     from kibitz.stitch.partition import partition
-    from kibitz.tree import Tree
 
     parts = partition(tree, order.partition)
     if given is not None and isinstance(tree, Tree):
@@ -311,10 +317,10 @@ def _task(order: Order, given: Profile | None, tree: Tree | CompactForm) -> Task
 
 def _static(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
     from kibitz.evaluate import report
-    from kibitz.run import solve_through
+    from kibitz.games.tree import Tree
+    from kibitz.solvers.run import solve_through
     from kibitz.stitch import static
     from kibitz.stitch.compact import whole
-    from kibitz.tree import Tree
 
     order, tree, base = task.order, task.tree, task.given
     if base is None:
@@ -349,7 +355,7 @@ def _dynamic(task: Task, watch: Watch) -> tuple[dict[str, Any], Profile]:
 
 def _given(base: str) -> Profile | None:
     """The profile that --base names; None if it names an abstraction."""
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
     path = Path(base)
     if not (path.is_dir() or base.rstrip("/").endswith(".profile")):
@@ -361,11 +367,11 @@ def _given(base: str) -> Profile | None:
 
 def _coarse(order: Order, given: Profile | None, tree: Tree | CompactForm) -> tuple[Any, int | None]:
     """(the abstraction of free opponents outside the part, the size of the base's computation if it is known)."""
-    from kibitz.abstractions import abstraction
-    from kibitz.tree import Tree
+    from kibitz.forms.abstraction import abstraction
+    from kibitz.games.tree import Tree
 
     if given is None and not isinstance(tree, Tree):
-        from kibitz.abstractions.compact import abstracted_form
+        from kibitz.poker.resolve import abstracted_form
         from kibitz.stitch.compact import whole
 
         size = tree.points if whole(order.base) else abstracted_form(tree, order.base).size
@@ -380,9 +386,9 @@ def _coarse(order: Order, given: Profile | None, tree: Tree | CompactForm) -> tu
 
 def _anything(tree: Tree | CompactForm) -> Profile:
     """Some profile: sizes do not depend on which."""
-    from kibitz.form.sequence import form_of
-    from kibitz.profile import Profile
-    from kibitz.tree import Tree
+    from kibitz.forms.profile import Profile
+    from kibitz.forms.sequence import form_of
+    from kibitz.games.tree import Tree
 
     if not isinstance(tree, Tree):
         return Profile(tree.infosets, tree.uniform(), {"tree": tree.tree_digest})

@@ -11,12 +11,12 @@ import typer
 from kibitz.cli.common import console, named_again, print_json, save_or_rescue
 from kibitz.cli.options import counted
 from kibitz.cli.watch import Watch
-from kibitz.errors import SolverError
+from kibitz.core.errors import SolverError
 
 
 def is_trained(base: str) -> bool:
     """Whether a base is a blueprint."""
-    from kibitz.store import kind_at
+    from kibitz.core.store import kind_at
 
     return Path(base).is_dir() and kind_at(base) == "blueprint"
 
@@ -24,11 +24,11 @@ def is_trained(base: str) -> bool:
 def stitch_rows(order: Any, game: str, limit: str | None, seconds: float | None, out: Path | None, work: Path | None,
                 dry_run: bool, json: bool) -> None:  # fmt: skip
     """Train experts and stitch them on."""
-    from kibitz.blueprints.row_blueprint import RowBlueprint
-    from kibitz.blueprints.saved import load_blueprint
-    from kibitz.machine import machine_of
-    from kibitz.poker.row_experts import RowExpert, row_experts, stitched_rows
+    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.poker.stitching.row_experts import RowExpert, row_experts, stitched_rows
     from kibitz.report.text import duration
+    from kibitz.solvers.machines import machine_of
+    from kibitz.solvers.saved_blueprints import load_blueprint
 
     if order.kind != "static":
         how = f"kibitz train {shlex.quote(game)} --dynamic f,rf --limit 162M --seconds 600 --out NAME.blueprint"

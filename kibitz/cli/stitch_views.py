@@ -10,18 +10,18 @@ import typer
 
 from kibitz.cli.common import console, named_again, print_json, rules_of, save_or_rescue
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError, SolverError
+from kibitz.core.errors import GameError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.poker.experts import ViewExpert
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
+    from kibitz.poker.stitching.experts import ViewExpert
 
 
 def wanted(game: str, solver: str, inside: str) -> bool:
     """Whether experts are solved on sampled boards: if the solver says so, or the game has no other form."""
-    from kibitz.abstractions.buckets import is_bucket_name
-    from kibitz.form.choice import compact_form, needs_tree
-    from kibitz.run import samples
+    from kibitz.forms.choice import compact_form, needs_tree
+    from kibitz.poker.buckets.buckets import is_bucket_name
+    from kibitz.solvers.run import samples
 
     if samples(solver):
         return True
@@ -40,7 +40,7 @@ def wanted(game: str, solver: str, inside: str) -> bool:
 def stitch_views(order: Any, given: Profile | None, game: str, out: Path | None, work: Path | None, dry_run: bool,
                  json: bool) -> None:  # fmt: skip
     """Static experts one after another, or a dynamic strategy. work: where experts are kept."""
-    from kibitz.run import samples
+    from kibitz.solvers.run import samples
 
     if order.opponents is not None or order.outside is not None:
         raise SolverError(
@@ -70,8 +70,8 @@ def stitch_views(order: Any, given: Profile | None, game: str, out: Path | None,
 
 def _static(order: Any, given: Profile | None, game: str, work: Path | None, options: dict[str, Any], dry_run: bool,
             watch: Watch) -> tuple[dict[str, Any], Profile | None]:  # fmt: skip
-    from kibitz.poker.experts import static_views, view_experts
-    from kibitz.run import solve_through
+    from kibitz.poker.stitching.experts import static_views, view_experts
+    from kibitz.solvers.run import solve_through
 
     if given is None and dry_run:
         raise SolverError("--dry-run counts the experts of a saved base: solve one and give --base FILE.profile")
@@ -96,7 +96,7 @@ def _static(order: Any, given: Profile | None, game: str, work: Path | None, opt
 
 def _dynamic(order: Any, given: Profile | None, game: str, work: Path | None, options: dict[str, Any], dry_run: bool,
              watch: Watch) -> tuple[dict[str, Any], Profile | None]:  # fmt: skip
-    from kibitz.poker.experts import dynamic_form, solved
+    from kibitz.poker.stitching.experts import dynamic_form, solved
 
     if given is not None:
         raise SolverError("--kind dynamic solves the base too: --base must be an abstraction, not a profile")

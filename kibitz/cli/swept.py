@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kibitz.cli.common import console, print_json, quoted, rules_of
 from kibitz.cli.watch import Watch
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.cards.tables import Recipe, Tell
@@ -19,10 +19,11 @@ def evaluate_whole(path: Path, game: str | None, device: str, json: bool, value:
     """Best responses over all boards, and the value if it is asked for; stopped, it goes on from the flops that are
     done."""
     from kibitz.cli.sampled import is_blueprint
-    from kibitz.form.bucket.device import Device
-    from kibitz.profile import Profile
-    from kibitz.recall import recalled
-    from kibitz.sweep.profiles import PLAIN, exploited, won
+    from kibitz.forms.profile import Profile
+    from kibitz.games.trusted import recalled
+    from kibitz.play.always import PLAIN
+    from kibitz.poker.bucketed.device import Device
+    from kibitz.poker.whole.profiles import exploited, won
 
     Device(device)  # a GPU that is missing is said before anything is worked out
     player: Profile | Blueprint | str = str(path)
@@ -31,7 +32,7 @@ def evaluate_whole(path: Path, game: str | None, device: str, json: bool, value:
             raise GameError(f"{path} is played in any game: say which, such as --game holdem.limit.2p")
         text = game
     elif is_blueprint(path):
-        from kibitz.blueprints.saved import load_blueprint
+        from kibitz.solvers.saved_blueprints import load_blueprint
 
         player = load_blueprint(path, compact=True, game=game)
         text = player.machine.spec

@@ -13,7 +13,7 @@ from kibitz.cli.options import number
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
-    from kibitz.tournaments import Check, Solution, Tournament
+    from kibitz.poker.tournaments import Check, Solution, Tournament
 
 # Seconds of a core that a state takes until the tolerance is met, by players: aarch64, two cores. Of four, over a
 # sample of deals, until values move by some tenths of a percent of the first prize (x86_64, 84 states).
@@ -64,11 +64,11 @@ def tournament(
       kibitz tournament 'tournament(players=3, chips=4500)' --out three.tournament
       kibitz tournament --algorithm vi-fp --out slides.tournament
     """
+    from kibitz.poker.tournaments import check, solve
+    from kibitz.poker.tournaments import tournament as read
+    from kibitz.poker.tournaments.sampled import check_deals
+    from kibitz.poker.tournaments.saved import KIND, load, save
     from kibitz.report.text import duration
-    from kibitz.tournaments import check, solve
-    from kibitz.tournaments import tournament as read
-    from kibitz.tournaments.sampled import check_deals
-    from kibitz.tournaments.saved import KIND, load, save
 
     check_artefact(out, "--out", KIND)
     wanted = read(rules)
@@ -117,7 +117,7 @@ def _change(found: Solution, step: Any) -> str:
 
 
 def _announce(rules: Tournament, start: Solution | None) -> None:
-    from kibitz.host import cores
+    from kibitz.core.resources import cores
     from kibitz.report.text import duration
 
     counts = ", ".join(f"{count:,} states of {k} players" for k, count in enumerate(rules.states, 2))

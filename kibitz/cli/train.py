@@ -22,13 +22,13 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import checked, counted, number
 from kibitz.cli.watch import Watch, say
-from kibitz.errors import ArtefactError, SolverError
+from kibitz.core.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.blueprints.row_blueprint import RowBlueprint
-    from kibitz.blueprints.rows import Wanted
+    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
     from kibitz.solvers.blueprint import Blueprint, Progress
-    from kibitz.training import Saver
+    from kibitz.solvers.new_blueprints import Wanted
+    from kibitz.solvers.training import Saver
 
 MEMORY, FULL, EVERY = "1GB", "evict", 30.0
 TRIED = 500  # iterations that an estimate of the speed is taken from
@@ -210,7 +210,7 @@ def train(
       kibitz train holdem.limit.3p --base h3.blueprint --part f --limit 20M --seconds 300 --out f.blueprint
       kibitz train holdem.limit.3p --limit 162M --dynamic f,rf,rrf,rcf --seconds 1200 --out dynamic.blueprint
     """
-    from kibitz.blueprints.row_blueprint import RowBlueprint
+    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
 
     order = Order(iterations, seconds, _threads(threads), every, _out(out, resume))
     _check(order, resume)
@@ -261,13 +261,13 @@ def train(
 
 def bytes_of(text: str) -> int:
     """A size such as 500MB, 1.5 GB or 2GiB in bytes."""
-    from kibitz.training import bytes_of as sized
+    from kibitz.solvers.training import bytes_of as sized
 
     return int(checked("--memory", sized(text)))
 
 
 def _threads(threads: int | None) -> int:
-    from kibitz.host import cores
+    from kibitz.core.resources import cores
 
     return cores() if threads is None else threads
 
@@ -281,8 +281,8 @@ def _out(out: Path | None, resume: Path | None) -> Path:
 
 def _check(order: Order, resume: Path | None) -> None:
     """Refuse what would fail after the work is done."""
+    from kibitz.core.store import said_at
     from kibitz.solvers.blueprint import MOST_THREADS
-    from kibitz.store import said_at
 
     if order.iterations is None and order.seconds is None:
         raise SolverError("say when to stop: --seconds 600, or --iterations 100000")
@@ -302,7 +302,7 @@ def _wanted(
     abstraction: str | None, memory: str | None, full: str | None, seed: int | None, part: str | None,
     seats: str | None, limit: str | None, dynamic: str | None, sampling: str | None, prune: float | None,
 ) -> Wanted:  # fmt: skip
-    from kibitz.blueprints.rows import Wanted
+    from kibitz.solvers.new_blueprints import Wanted
 
     chosen = None if seats is None else tuple(_seat(each) for each in seats.split(","))
     most = None if limit is None else counted(limit)
@@ -342,9 +342,9 @@ def tried(blueprint: RowBlueprint, order: Order) -> str:
 
 
 def _new(game: str | None, wanted: Wanted, strength: Path | None, base: Path | None) -> Blueprint:
-    from kibitz.blueprints.rows import new_blueprint
-    from kibitz.blueprints.saved import load_blueprint
-    from kibitz.machine import machine_of
+    from kibitz.solvers.machines import machine_of
+    from kibitz.solvers.new_blueprints import new_blueprint
+    from kibitz.solvers.saved_blueprints import load_blueprint
 
     if game is None:
         raise SolverError("name the GAME to train for, such as leduc, or a blueprint to go on from with --resume")
@@ -363,11 +363,11 @@ def _resumed(
     base: Path | None,
 ) -> Blueprint:  # fmt: skip
     """The blueprint to go on from; what is said beside it has to agree."""
-    from kibitz.blueprints.row_blueprint import RowBlueprint
-    from kibitz.blueprints.saved import load_blueprint
-    from kibitz.machine import machine_of
+    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.solvers.machines import machine_of
+    from kibitz.solvers.saved_blueprints import load_blueprint
     from kibitz.solvers.tables import rows_in
-    from kibitz.training import resumed_with
+    from kibitz.solvers.training import resumed_with
 
     machine = None if game is None else machine_of(game)
     held = resumed_with(load_blueprint(path, game=machine), base)
@@ -388,7 +388,7 @@ def _resumed(
 
 def _run(order: Order, blueprint: Blueprint, watch: Watch, resume: Path | None) -> tuple[bool, Order]:
     """Train and save; returns whether Ctrl-C stopped it, and the order with the seconds that are left."""
-    from kibitz.training import Saver, continued
+    from kibitz.solvers.training import Saver, continued
 
     saver = Saver(blueprint, order.out, order.out == resume, order.every, note)
 

@@ -12,13 +12,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kibitz.kernels.compiling import announced_by, compiling
+from kibitz.core.compiling import announced_by, compiling
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-    from kibitz.run import Look, Report
+    from kibitz.solvers.run import Look, Report
 
 PATIENCE = 1.0  # seconds of work before the line appears
 FIRST, LONGEST = 5.0, 600.0  # seconds before the first plain line, and at most between two

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions.compact import form_of_profile
-from kibitz.blueprints.exact import laid_out
-from kibitz.errors import GameError
-from kibitz.form.choice import form_for
-from kibitz.form.protocol import Form, Measure
+from kibitz.core.errors import GameError
+from kibitz.evaluate.blueprints import laid_out
+from kibitz.forms.choice import form_for
+from kibitz.forms.problem import form_of_profile, probabilities_of
+from kibitz.forms.profile import Profile
+from kibitz.forms.protocol import Form, Measure
 from kibitz.games import Game
-from kibitz.profile import Profile
+from kibitz.games.tree import Tree
 from kibitz.solvers.blueprint import Blueprint
-from kibitz.tree import Tree
 
 __all__ = ["BestResponse", "Measure", "best_response", "exploitability", "measure", "nash_conv", "value"]
 
@@ -40,23 +40,9 @@ def on_form(game: Game | Tree | Form | str, strategy: Strategy) -> tuple[Form, P
         return laid_out(strategy, game)
     if not isinstance(strategy, Profile):
         raise GameError(f"give a profile or a blueprint (kibitz.load reads saved ones), not {type(strategy).__name__}")
-    within = form_of_profile(game, strategy)
+    within = form_of_profile(strategy, game)
     form = form_for(game, of_tree=strategy.infosets.compact is None) if within is None else within
     return form, strategy
-
-
-def probabilities_of(form: Form, profile: Profile) -> Floats:
-    """The profile's probabilities, after a check that it belongs to the game."""
-    same = profile.infosets is form.infosets or (
-        profile.meta.get("tree") == form.tree_digest
-        and profile.probabilities.shape == (form.columns,)
-        and form.infosets.same_shape(profile.infosets)
-    )
-    if not same:
-        raise GameError(
-            f"the profile was made for another game ({profile.game or 'without a name'}) than {form.spec or 'this one'}"
-        )
-    return profile.probabilities
 
 
 def measure(form: Form, probabilities: Floats) -> Measure:

@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import html
-from kibitz.abstractions.compact import on_tree
-from kibitz.blueprints.exact import laid_out
-from kibitz.errors import GameError
-from kibitz.evaluate import Strategy, measure, probabilities_of
-from kibitz.form.choice import compact_form, needs_tree
-from kibitz.form.protocol import Form
-from kibitz.form.sequence import form_of
+from kibitz.core import html
+from kibitz.core.errors import GameError
+from kibitz.evaluate import Strategy, measure
+from kibitz.evaluate.blueprints import laid_out
+from kibitz.forms.choice import compact_form, needs_tree
+from kibitz.forms.problem import on_tree, probabilities_of
+from kibitz.forms.profile import Profile
+from kibitz.forms.protocol import Form
+from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.profile import Profile
+from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers.blueprint import Blueprint
-from kibitz.tree import Tree, tree_of
 
 __all__ = ["Crosstable", "Seatings", "crosstable", "mix", "units"]
 

@@ -18,21 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions.compact import on_tree
-from kibitz.blueprints.saved import load_blueprint
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
+from kibitz.core.frame import Frame
+from kibitz.core.store import kind_at
 from kibitz.evaluate import report
 from kibitz.evaluate.infosets import infoset_values
-from kibitz.form.choice import compact_form, needs_tree
-from kibitz.form.protocol import CompactForm
-from kibitz.frame import Frame
+from kibitz.forms.choice import compact_form, needs_tree
+from kibitz.forms.problem import on_tree
+from kibitz.forms.profile import Profile
+from kibitz.forms.protocol import CompactForm
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.profile import Profile
-from kibitz.recall import recalled, same_game
+from kibitz.games.tree import Tree, tree_of
+from kibitz.games.trusted import recalled, same_game
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
-from kibitz.store import kind_at
-from kibitz.tree import Tree, tree_of
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 Floats = NDArray[np.float64]
 Strategy = Profile | Blueprint | str | os.PathLike[str]

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.blueprints.exact import laid_out
-from kibitz.errors import GameError
-from kibitz.evaluate import Strategy, probabilities_of
-from kibitz.form.choice import compact_form, needs_tree
-from kibitz.form.protocol import Form, InfosetValues, ProfileInfosets, over
-from kibitz.form.sequence import form_of
-from kibitz.frame import Frame
+from kibitz.core.errors import GameError
+from kibitz.core.frame import Frame
+from kibitz.evaluate import Strategy
+from kibitz.evaluate.blueprints import laid_out
+from kibitz.forms.choice import compact_form, needs_tree
+from kibitz.forms.problem import probabilities_of
+from kibitz.forms.protocol import Form, InfosetValues, ProfileInfosets, over
+from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.protocol import TERMINAL
+from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers.blueprint import Blueprint
-from kibitz.tree import Tree, tree_of
 
 Floats = NDArray[np.float64]
 

@@ -24,15 +24,15 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import GameError
+from kibitz.core.compiling import clock
+from kibitz.core.errors import GameError
+from kibitz.core.resources import cores
 from kibitz.evaluate.score import LEVEL, Score, Tally
 from kibitz.games.machine import GOLDEN, WORD, Hand, Machine, mix
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
+from kibitz.games.trusted import same_game
 from kibitz.games.views import View, view_of
-from kibitz.host import cores
-from kibitz.kernels.compiling import clock
-from kibitz.machine import machine_of
-from kibitz.recall import same_game
+from kibitz.solvers.machines import machine_of
 
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
 
@@ -197,7 +197,7 @@ def _alike(players: Sequence[Any]) -> tuple[Any, ...] | None:
     Players without rows (uniform, rule) take the types of those who have some. Hashed rows and rows by place do not
     meet in compiled code.
     """
-    from kibitz.kernels.walk.players import RULE
+    from kibitz.solvers.kernels.players import RULE
 
     if any(player is None for player in players):
         return None
@@ -224,7 +224,7 @@ def _compiled(
     machine: Machine, players: tuple[Any, ...], seatings: NDArray[np.int64], deals: int, seed: int, threads: int
 ) -> Chunks:
     """Results of chunks in order, from a few threads that work ahead."""
-    from kibitz.kernels.walk.random import SCRATCH
+    from kibitz.core.random import SCRATCH
 
     chunk, threads = (CHUNK, threads) if machine.compiled else (PLAIN_CHUNK, 1)
 

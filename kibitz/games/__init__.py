@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kibitz import spec as specs
-from kibitz.errors import GameError, SpecError
+from kibitz.core import spec as specs
+from kibitz.core.errors import GameError, SpecError
 from kibitz.games.own import METHODS, is_own, own_game
+from kibitz.games.plugins import all_plugins
 from kibitz.games.protocol import CHANCE, TERMINAL, Buckets, Game
 
 __all__ = ["CHANCE", "GAMES", "TERMINAL", "Buckets", "Game", "game"]
@@ -24,14 +25,14 @@ GAMES: dict[str, tuple[str, str]] = {
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
     "toepen": (
-        "kibitz.games.toepen.rules:Toepen",
+        "kibitz.toepen.rules:Toepen",
         "Toepen: a trick-taking game with betting; only the last trick counts",
     ),
     "rhode_island": (
-        "kibitz.games.poker.rules:rhode_island",
+        "kibitz.poker.rules.rules:rhode_island",
         "Rhode Island hold'em: three rounds, hands of three cards",
     ),
-    "poker": ("kibitz.games.poker.rules:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
+    "poker": ("kibitz.poker.rules.rules:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
     "matrix": (
         "kibitz.games.matrix:Matrix",
         "A normal-form game: "
@@ -69,12 +70,12 @@ def game(source: Any) -> Game:
         from kibitz.games.efg import read_efg
 
         return read_efg(Path(text))
-    if text.endswith(".game") or (text not in GAMES and text in _definitions()):
-        from kibitz.games.poker.rules import poker
-
-        return poker(text)
     if is_own(text):
         return game(own_game(text))
+    if text not in GAMES:
+        opened = (each.open(text) for each in all_plugins())
+        if (found := next((one for one in opened if one is not None), None)) is not None:
+            return found  # type: ignore[no-any-return]
     try:
         spec = specs.parse(text)
         if spec.name not in GAMES:
@@ -86,11 +87,6 @@ def game(source: Any) -> Game:
     module, name = GAMES[spec.name][0].split(":")
     built: Game = specs.call(getattr(importlib.import_module(module), name), spec)
     return built
-
-
-def _definitions() -> list[str]:
-    """Names of the poker definitions that come with kibitz."""
-    return [path.stem for path in (Path(__file__).parent / "poker" / "definitions").glob("*.game")]
 
 
 def _no_game(path: str) -> str:

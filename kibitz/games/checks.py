@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
 
 # Payoffs beyond these sizes overflow or vanish in products with probabilities, and in squares.

@@ -29,9 +29,9 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
+from kibitz.core.resources import free_memory
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
-from kibitz.host import free_memory
 
 _TOKEN = re.compile(r'\s*(?:"([^"\\]*(?:\\.[^"\\]*)*)"|([{},])|([^\s{}",]+))', re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)", re.ASCII)

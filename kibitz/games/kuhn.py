@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kibitz import spec as specs
-from kibitz.errors import SpecError
+from kibitz.core import spec as specs
+from kibitz.core.errors import SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
 ACTIONS = ("pass", "bet")

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kibitz import spec as specs
-from kibitz.errors import GameError, SpecError
+from kibitz.core import spec as specs
+from kibitz.core.errors import GameError, SpecError
 from kibitz.games.kuhn import rank_names
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
@@ -79,16 +79,6 @@ class Leduc:
             raise GameError(f"OpenSpiel has no {self.spec}; the nearest that it has is {same.spec}")
         isomorphism = str(self.suit_isomorphism).lower()
         return f"leduc_poker(players={self.players},suit_isomorphism={isomorphism})"
-
-    def as_poker(self) -> Any:
-        """The same game by the general rules of poker, which has the tools of poker; for two players."""
-        from kibitz.games.poker.acpc import Definition
-        from kibitz.games.poker.rules import Poker
-
-        if self.players != 2:
-            raise GameError(f"{self.spec} has {self.players} players, and tools of poker are for two")
-        twice = (self.ante, self.ante), self.bets, (0, 0), (self.cap, self.cap)
-        return Poker(Definition(True, 2, 2, None, *twice, self.suits, self.ranks, 1, (0, 1)), self.spec)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from kibitz import spec as specs
-from kibitz.errors import SpecError
+from kibitz.core import spec as specs
+from kibitz.core.errors import SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 
 LIAR = "liar"

@@ -1,8 +1,8 @@
 """A game as walks and matches take it: rules that can be run a million times a second, and the names of its rows.
 
-A game may have a method `machine()` that gives one of these (`kibitz.games.toepen.machine`); any other game is walked
-on its tree, or, where that does not fit, by its rules in plain Python (`kibitz.machine`). What kernels ask of a game is
-told in `kibitz/kernels/walk/machine.py`.
+A game may have a method `machine()` that gives one of these (`kibitz.toepen.machine`); any other game is walked
+on its tree, or, where that does not fit, by its rules in plain Python (`kibitz.solvers.machines`). What kernels ask of
+a game stands in `kibitz/games/kernels/machine.py`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import GameError, SolverError
+from kibitz.core.errors import GameError, SolverError
+from kibitz.core.spec import unknown
 from kibitz.games.protocol import Game
-from kibitz.spec import unknown
 
 Words = NDArray[np.uint64]
 WORD = (1 << 64) - 1
-GOLDEN, LUCK = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # as in kibitz.kernels.walk
+GOLDEN, LUCK = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # as in kibitz.solvers.kernels
 ALIKE = 1e-15  # probabilities of chance that differ by less are alike, as in trees
 
 
@@ -45,8 +45,8 @@ class Machine(ABC):
     words: int  # of a state; 0: states are objects of Python
     actions: int  # of a decision
     depth: int  # decisions of a history
-    train: Callable[..., None]  # kibitz.kernels.walk.walk.walk_all, compiled for this game
-    duel: Callable[..., None]  # kibitz.kernels.walk.players.play_deals, likewise
+    train: Callable[..., None]  # kibitz.solvers.kernels.walk.walk_all, compiled for this game
+    duel: Callable[..., None]  # kibitz.solvers.kernels.players.play_deals, likewise
     abstractions: Mapping[str, str] = {"null": "nothing is merged"}  # name -> what is merged, in a line
     default = "null"  # the abstraction to train with
     parts: Sequence[str] = ()  # names of the parts of a grafting partition, by number
@@ -187,7 +187,7 @@ def picked(rules: Game, state: Any, bits: int) -> Any:
 
 
 def mix(x: int) -> int:
-    """The finaliser of splitmix64, as kibitz.kernels.walk.random has it."""
+    """The finaliser of splitmix64, as kibitz.core.random has it."""
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & WORD
     x = (x ^ x >> 27) * 0x94D049BB133111EB & WORD
     return x ^ x >> 31

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from kibitz import spec as specs
-from kibitz.errors import SpecError
+from kibitz.core import spec as specs
+from kibitz.core.errors import SpecError
 from kibitz.games.protocol import TERMINAL, Action
 
 WAYS = (

@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kibitz import spec as specs
-from kibitz.errors import GameError, MissingExtra, SpecError
+from kibitz.core import spec as specs
+from kibitz.core.errors import GameError, MissingExtra, SpecError
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
 from kibitz.games.trial import try_first
 

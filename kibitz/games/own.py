@@ -17,9 +17,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kibitz import spec as specs
-from kibitz.errors import SpecError
-from kibitz.kernels import closure
+from kibitz.core import closure
+from kibitz.core import spec as specs
+from kibitz.core.errors import SpecError
 
 METHODS = ("root", "turn", "actions", "chance", "after", "infoset", "payoff")
 MOST_LISTED = 8  # names in a sentence

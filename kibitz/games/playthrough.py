@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 from kibitz.games import CHANCE, TERMINAL, Game, game
 from kibitz.games.protocol import Action, State
 

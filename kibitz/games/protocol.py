@@ -31,7 +31,7 @@ A game may also have
     machine()            compiled rules for walks and matches (kibitz.games.machine)
     agents()             players of its own by name: {name: (factory, one line of help)} (kibitz.play.agents)
     most_actions         the most actions of a decision, for games that are walked in plain Python
-    form                 the name of the form it is solved on (kibitz.form.choice); default: "tree"
+    plugin               the package that brings more for it, by name or as a Plugin (kibitz.games.plugins)
     buckets()            abstractions of its own: {name: Buckets}, for kibitz.abstraction(game, name)
 """
 

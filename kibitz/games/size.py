@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
+from kibitz.core.resources import MARGIN, free_memory, held_memory
 from kibitz.games.protocol import CHANCE, Game
-from kibitz.host import MARGIN, free_memory, held_memory
 
 MOST_HISTORIES = "KIBITZ_MOST_HISTORIES"  # in the environment: lay out so many, whatever the estimate says
 MOST_SECONDS = 120.0  # of a processor, for the layout alone: one that will take longer is not carried on
-# Bytes for each history that the sequence form and a solve take beside the laid out tree; see docs/architecture.md.
+# Bytes for each history that the sequence form and a solve take beside the laid out tree; see kibitz/games/README.md.
 BYTES_TO_SOLVE = 220
 BYTES_LAID_OUT = 40  # by history, at the least: what a tree's arrays take
 FIRST_SECONDS = 0.5  # until the first estimate

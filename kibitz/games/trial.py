@@ -13,8 +13,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from kibitz.errors import GameError, KibitzError, MissingExtra, SpecError
-from kibitz.host import free_memory
+from kibitz.core.errors import GameError, KibitzError, MissingExtra, SpecError
+from kibitz.core.resources import free_memory
 
 SECONDS = 2  # of a processor
 PATIENCE = 60.0  # seconds in all, of a busy machine

@@ -1,4 +1,4 @@
-"""A walk of the rules, depth first, that holds them to the Game protocol: what `kibitz.tree` makes a tree of.
+"""A walk of the rules, depth first, that holds them to the Game protocol: what `kibitz.games.tree` makes a tree of.
 
 Histories are numbered in preorder. What breaks the protocol is told with the history that shows it; a walk that has no
 end is stopped by its depth (`MAX_DEPTH`) or by the guard of `kibitz.games.size`.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 from kibitz.games.checks import MOST_ACTIONS, Recheck, action_list, changed, outcome_list, real_numbers, unsteady
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
 from kibitz.games.size import Guard

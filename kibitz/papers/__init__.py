@@ -2,7 +2,7 @@
 
 `recompute(name, plan)` does the runs of a paper and gives an Outcome: tables to read, claims with the number of starts
 in which they hold, figures to draw, and all numbers as plain data. Writing it as Markdown or HTML is
-`kibitz.report.paper`'s business.
+`kibitz.bench.paper`'s business.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from kibitz.errors import SpecError
+from kibitz.core.errors import SpecError
 from kibitz.papers.experiment import Experiment, Outcome, Plan
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ that are compared). A case is a comparison of two figures, or several that must 
 
 A verdict says how many random initialisations are behind it. With one of them it says "in the one run made".
 Every page prints verdicts by this rule, and keeps the figures of all comparisons in its data file (`Claim.data`), from
-which `claim_of` makes the claim again and tests/test_verdicts.py recomputes the verdict.
+which `claim_of` makes the claim again and tests/papers/test_verdicts.py recomputes the verdict.
 
     from kibitz.papers.claims import COMPARISON, FACT, RUN, Claim, Comparison, summary
 
@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from kibitz.papers.figures import Spread
+from kibitz.report.figures import Spread
 
 HOLDS, FAILS, UNDECIDED = VERDICTS = ("holds", "fails", "undecided")
 # The share of cases that must agree.

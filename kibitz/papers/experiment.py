@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeVar
 
-from kibitz.errors import SpecError
+from kibitz.core.errors import SpecError
 from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, summary, verdicts_of
-from kibitz.papers.figures import Picture, Sheet
 from kibitz.papers.runs import Answers, Run, Shelf, Told, carry_out
+from kibitz.report.figures import Picture, Sheet
 
 R = TypeVar("R")
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from kibitz.papers.claims import FUTURE, OURS, WEIGHT, Claim, across, compare
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Dot, Heat, Scatter, Sheet, Spread
 from kibitz.papers.gibson2011_runs import (
     ALL,
     ALL_COLD,
@@ -52,6 +51,7 @@ from kibitz.papers.gibson2011_sampled import (
 from kibitz.papers.gibson2011_sampled import published as published_table
 from kibitz.papers.runs import Answers
 from kibitz.papers.stitching import QUICK, met, weighing, weight_sheet
+from kibitz.report.figures import Dot, Heat, Scatter, Sheet, Spread
 
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: Leduc"
 SOURCE, TABLE = "Gibson & Szafron 2011, Sec. 6", "Gibson & Szafron 2011, Table 1"

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kibitz.form.bucket.device import best_device
 from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Heat, Sheet
 from kibitz.papers.gibson2011_strategies import (
     ALL,
     BASE,
@@ -41,6 +39,8 @@ from kibitz.papers.holdem_page import (
     measuring,
 )
 from kibitz.papers.runs import Answers, Run
+from kibitz.poker.bucketed.device import best_device
+from kibitz.report.figures import Heat, Sheet
 
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: limit hold'em for two"
 SOURCE = "Gibson & Szafron 2011, Sec. 6"

@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
 from kibitz.evaluate import exploitability
 from kibitz.evaluate.crosstable import Seatings, crosstable
-from kibitz.form.sequence import form_of
+from kibitz.forms.abstraction import AbstractGame, Abstraction, abstract_game, abstraction
+from kibitz.forms.profile import Profile
+from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
+from kibitz.games.tree import Tree, tree_of
 from kibitz.papers.claims import WEIGHT
 from kibitz.papers.experiment import Plan
-from kibitz.papers.figures import Spread
 from kibitz.papers.runs import Answers, Run, shared
 from kibitz.papers.stitching import Builder, SampledBuilder, by_weight, over_starts
-from kibitz.profile import Profile
+from kibitz.report.figures import Spread
 from kibitz.stitch.experts import dynamic_game, experts, join, mixed, seed_of, size_of_dynamic
 from kibitz.stitch.partition import Partition, partition
-from kibitz.tree import Tree, tree_of
 
 BASES = {"null": "null", "JQ-K": "JQ.K", "J-QK": "J.QK"}  # the paper's names -> ours
 COARSE = ("JQ-K", "J-QK")

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.abstractions import AbstractGame
 from kibitz.evaluate import exploitability
+from kibitz.forms.abstraction import AbstractGame
+from kibitz.forms.profile import Profile
+from kibitz.games.tree import Tree
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Plan
-from kibitz.papers.figures import Sheet, Spread
 from kibitz.papers.gibson2011_runs import (
     ALL,
     AS_THE_PAPER,
@@ -36,10 +37,9 @@ from kibitz.papers.gibson2011_runs import (
 )
 from kibitz.papers.runs import Answers
 from kibitz.papers.stitching import SampledBuilder
-from kibitz.profile import Profile
+from kibitz.report.figures import Sheet, Spread
 from kibitz.stitch.experts import columns_of, experts
 from kibitz.stitch.partition import Partition
-from kibitz.tree import Tree
 
 SHOWN = "JQ-K"  # the base abstraction of the paper's half of the table
 # A figure comes out if it is this near to the paper's, in milli-antes: five times what the paper says its solutions may

@@ -15,14 +15,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kibitz.blueprints.row_blueprint import RowBlueprint, stitched
-from kibitz.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
-from kibitz.blueprints.saved import load_blueprint
-from kibitz.games.poker.rows import Rows
-from kibitz.host import cores, free_memory
-from kibitz.machine import Machine, machine_of
-from kibitz.poker.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
-from kibitz.training import continued
+from kibitz.core.resources import cores, free_memory
+from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.poker.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
+from kibitz.poker.rules.rows import Rows
+from kibitz.poker.stitching.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
+from kibitz.solvers.machines import Machine, machine_of
+from kibitz.solvers.saved_blueprints import load_blueprint
+from kibitz.solvers.training import continued
 
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
 OLD, NEW = "like ACPC-09", "like ACPC-10"
@@ -239,7 +239,7 @@ def bounded(name: str, *given: Any) -> dict[str, Any]:
     """What a trained responder wins from two copies of a strategy: at most what a best response does."""
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
-    from kibitz.poker.local_response import local_bound
+    from kibitz.poker.whole.local_response import local_bound
 
     setting = Setting(*given)
     unit = unit_of(setting.machine)

@@ -12,7 +12,6 @@ from typing import Any
 
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, measured
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.gibson2011_three import (
     ALL,
     BASE,
@@ -40,6 +39,7 @@ from kibitz.papers.gibson2011_three import (
 )
 from kibitz.papers.holdem import arguments
 from kibitz.papers.runs import Answers, Run
+from kibitz.report.figures import Curves, Line, Panel, Sheet
 
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: hold'em for three"
 SOURCE = "Gibson & Szafron 2011, Sec. 6"

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.abstractions.buckets import hand_buckets
-from kibitz.errors import SolverError
-from kibitz.form.views.form import ViewForm
-from kibitz.poker.experts import ViewExpert, poker_of, solved
-from kibitz.profile import Profile
+from kibitz.core.errors import SolverError
+from kibitz.forms.profile import Profile
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.sampled.form import ViewForm
+from kibitz.poker.stitching.experts import ViewExpert, poker_of, solved
 
 Files = Mapping[str, str]  # name of a strategy -> name of its file, without an ending
 
@@ -117,8 +117,8 @@ def kept(name: str, file: str, setting: Setting, make: Callable[[], Profile]) ->
 def matched(files: Files, *given: Any) -> list[dict[str, Any]]:
     """All pairs of strategies: what the first wins, with the 95% interval."""
     from kibitz.evaluate.match import match
-    from kibitz.machine import machine_of
     from kibitz.play.agents import agent
+    from kibitz.solvers.machines import machine_of
 
     setting = Setting(*given)
     machine, unit = machine_of(setting.game), unit_of(setting.game)
@@ -136,7 +136,7 @@ def matched(files: Files, *given: Any) -> list[dict[str, Any]]:
 
 def earned(one: str, other: str, files: Files, device: str, *given: Any) -> dict[str, Any]:
     """What one strategy wins from another over all boards, the mean of both seats."""
-    from kibitz.sweep.profiles import against
+    from kibitz.poker.whole.profiles import against
 
     setting = Setting(*given)
     began = time.perf_counter()
@@ -148,7 +148,7 @@ def earned(one: str, other: str, files: Files, device: str, *given: Any) -> dict
 
 def is_earned(one: str, other: str, files: Files, setting: Setting) -> bool:
     """Whether what one strategy wins from another over all boards is in the cache, wherever it was found."""
-    from kibitz.sweep.profiles import sweeps_of
+    from kibitz.poker.whole.profiles import sweeps_of
 
     if not all((setting.path(files[name]) / "manifest.json").exists() for name in (one, other)):
         return False
@@ -158,7 +158,7 @@ def is_earned(one: str, other: str, files: Files, setting: Setting) -> bool:
 
 def exploited_within(name: str, file: str, buckets: str, device: str, *given: Any) -> dict[str, Any]:
     """The exploitability of a strategy in its abstract game (NashConv / 2): of one view that never forgets."""
-    from kibitz.form.bucket.build import bucket_form
+    from kibitz.poker.bucketed.build import bucket_form
 
     setting = Setting(*given)
     rules = poker_of(setting.game)
@@ -168,8 +168,8 @@ def exploited_within(name: str, file: str, buckets: str, device: str, *given: An
 
 
 def _sweep(file: str, device: str, setting: Setting) -> Any:
-    from kibitz.sweep.profiles import seats_of
-    from kibitz.sweep.walk import Sweep
+    from kibitz.poker.whole.profiles import seats_of
+    from kibitz.poker.whole.walk import Sweep
 
     rules = poker_of(setting.game)
     return Sweep(rules, seats_of(rules, setting.profile(file)), device=device)

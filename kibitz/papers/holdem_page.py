@@ -8,7 +8,6 @@ from typing import Any
 
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, measured
 from kibitz.papers.experiment import Plan
-from kibitz.papers.figures import Sheet
 from kibitz.papers.holdem import (
     Files,
     Setting,
@@ -20,8 +19,9 @@ from kibitz.papers.holdem import (
     is_exploited,
     matched,
     pairs,
-)  # fmt: skip
+)
 from kibitz.papers.runs import Answers, Run
+from kibitz.report.figures import Sheet
 
 SOLVING, MATCHES, EXPLOITED = "strategies of hold'em", "matches", "exploitability"
 WITHIN = "exploitability in the abstract game"

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from kibitz.papers import le2021_claims as claims_about
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Panel, Sheet, Spread, line
 from kibitz.papers.le2021_claims import DECKS, TABLES
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS
 from kibitz.papers.le2021_runs import (
@@ -35,6 +34,7 @@ from kibitz.papers.le2021_runs import (
     iterations_of,
     runs,
 )
+from kibitz.report.figures import Curves, Panel, Sheet, Spread, line
 
 TITLE = "A Game-theoretic Approach to the Card Game Toepen (Le 2021)"
 # The sizes of its abstractions that the thesis names or shows; the others follow from its rules.

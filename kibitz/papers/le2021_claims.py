@@ -148,7 +148,7 @@ def _below(r: Results, mode: bool, deck: str) -> NDArray[np.float64]:
 
 def _most(hand: int) -> float:
     """The largest payoff with betting, found in the smallest game of a hand size."""
-    from kibitz.tree import tree_of
+    from kibitz.games.tree import tree_of
 
     return float(tree_of(Setting(2, hand, hand, True).rules()).payoff.max())
 

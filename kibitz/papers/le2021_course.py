@@ -14,20 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import Abstraction, abstraction, numbered
 from kibitz.evaluate import measure
-from kibitz.form.rows import check_rows, row_map
-from kibitz.form.sequence import SequenceForm, form_of
-from kibitz.games.toepen.arrays import Labels, keys_of_states
-from kibitz.games.toepen.rules import Toepen
+from kibitz.forms.abstraction import Abstraction, abstraction, numbered
 
 # Modules with compiled code come before the threads that want it: importing and compiling have a lock each.
-from kibitz.kernels.sequence import evaluate, layout  # noqa: F401
-from kibitz.kernels.toepen import keys, lay, machine, rows  # noqa: F401
-from kibitz.kernels.walk import tree as walks  # noqa: F401
+from kibitz.forms.kernels import evaluate, layout  # noqa: F401
+from kibitz.forms.rows import check_rows, row_map
+from kibitz.forms.sequence import SequenceForm, form_of
+from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers import Task
+from kibitz.solvers.kernels import tree as walks  # noqa: F401
 from kibitz.solvers.mccfr import Mccfr, mccfr
-from kibitz.tree import Tree, tree_of
+from kibitz.toepen.arrays import Labels, keys_of_states
+from kibitz.toepen.kernels import keys, lay, machine, rows  # noqa: F401
+from kibitz.toepen.rules import Toepen
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -144,8 +144,8 @@ def worth(form: SequenceForm, plan: Floats) -> Floats:
 
 def strength_rows(tree: Tree, rules: Toepen, iterations: int, deals: int = STRENGTH_DEALS) -> dict[str, Ints]:
     """Rows of the abstractions by strength, after a blueprint of so many iterations; the same for all repetitions."""
-    from kibitz.games.toepen.strength import strength_buckets
     from kibitz.solvers.blueprint import Blueprint
+    from kibitz.toepen.strength import strength_buckets
 
     solved = Blueprint.empty(rules, "maximal", memory=40 << 20)
     solved.train(iterations=iterations)

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.abstractions import abstract_game, abstraction
-from kibitz.errors import SolverError
+from kibitz.core.errors import SolverError
 from kibitz.evaluate import measure
-from kibitz.form.sequence import form_of
-from kibitz.games.toepen.arrays import deals_of, rules_of
-from kibitz.games.toepen.rules import Toepen
+from kibitz.forms.abstraction import abstract_game, abstraction
+from kibitz.forms.sequence import form_of
+from kibitz.games.tree import tree_of
 from kibitz.papers.experiment import Plan
 from kibitz.papers.le2021_course import BASELINE, LARGEST, Course, Floats, Laid, gap_of, worth
 from kibitz.papers.runs import Answers, Run, go_on, shared
-from kibitz.tree import tree_of
+from kibitz.toepen.arrays import deals_of, rules_of
+from kibitz.toepen.rules import Toepen
 
 PLAN = Plan(starts=15, until=1e-2, iterations=100_000)
 QUICK = Plan(starts=3, until=0.2, iterations=2_000, quick=True)
@@ -71,8 +71,8 @@ def iterations_of(plan: Plan) -> tuple[int, int]:
 
 def count(rules: Toepen, kind: str) -> tuple[int, int]:
     """Infosets of each player, or rows under a lossless abstraction: by a walk of all deals."""
-    from kibitz.kernels.toepen.keys import NAMES, plain
-    from kibitz.kernels.toepen.lay import count_rows
+    from kibitz.toepen.kernels.keys import NAMES, plain
+    from kibitz.toepen.kernels.lay import count_rows
 
     found, stack = np.zeros(2, np.int64), np.zeros((512, 7), np.uint64)
     places = 1 << (22 if rules.hand > 2 and rules.betting else 16)
@@ -89,7 +89,7 @@ def counted(game: tuple[int, int, int, bool]) -> dict[str, list[tuple[int, int]]
 def exact_value(game: tuple[int, int, int, bool]) -> tuple[float, str]:
     """Player 1's value by the linear programme, and as a fraction where one with a small denominator is as close."""
     from kibitz.evaluate import value
-    from kibitz.run import solve
+    from kibitz.solvers.run import solve
 
     tree = tree_of(Setting(*game).rules())
     found = float(value(tree, solve(tree, "lp"))[0])
@@ -223,7 +223,7 @@ def laid(game: Setting, mode: bool, strength: int) -> Laid:
 
 def solved(game: tuple[int, int, int, bool], mode: bool, strength: int, until: float) -> dict[str, Any]:
     """What is known of the large game by solving it, and the sizes of its abstractions."""
-    from kibitz.run import solve
+    from kibitz.solvers.run import solve
 
     given = laid(Setting(*game), mode, strength)
     bound = measure(given.form, solve(given.tree, "pcfr+", until=until).probabilities)

@@ -28,9 +28,9 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 import kibitz
-from kibitz import store
-from kibitz.errors import ArtefactError, SolverError
-from kibitz.host import CORES, cores
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError, SolverError
+from kibitz.core.resources import CORES, cores
 
 T = TypeVar("T")
 Told: TypeAlias = Callable[[str, int, int], None]  # what goes on, pieces that are done, and of how many
@@ -38,7 +38,10 @@ Answers: TypeAlias = Mapping[str, list[Any]]  # by the name of a run, in the ord
 BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Sources that only print, or read what runs have answered: folders, and the pages of papers whose runs are elsewhere.
 PRINTING = (
-    "cli/", "report/", "papers/gibson2011.py", "papers/gibson2011_sampled.py", "papers/gibson2011_holdem.py",
+    "bench/", "cli/", "web/",
+    *(f"report/{name}.py" for name in ("axes", "charts", "curves", "hands", "heat", "page", "plot", "strategy")),
+    "report/tables.py", "report/text.py", "papers/gibson2011.py",
+    "papers/gibson2011_sampled.py", "papers/gibson2011_holdem.py",
     "papers/holdem_page.py", "papers/waugh2009_holdem.py",
     "papers/gibson2011_three_page.py",
 )  # fmt: skip

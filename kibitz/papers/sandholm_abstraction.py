@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions.buckets import hand_buckets
-from kibitz.abstractions.gameshrink import shrink
-from kibitz.abstractions.poker import shrunk_buckets
-from kibitz.abstractions.signals import Cards
 from kibitz.evaluate.crosstable import crosstable
-from kibitz.form.poker.form import poker_form
 from kibitz.games import game
 from kibitz.papers.claims import FACT, HOLDS, OURS, RUN, Claim, Comparison, compare, counts
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Picture, Sheet, Spread
 from kibitz.papers.runs import Answers, Run
 from kibitz.papers.sandholm_rhode_island import SLIDES, SMALL_BET
-from kibitz.run import solve_through
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.buckets.gameshrink import shrink
+from kibitz.poker.buckets.names import shrunk_buckets
+from kibitz.poker.buckets.signals import Cards
+from kibitz.poker.exact.form import poker_form
+from kibitz.report.figures import Curves, Line, Panel, Picture, Sheet, Spread
+from kibitz.solvers.run import solve_through
 
 GAME, SOLVER = "rhode_island", "dcfr+"
 EB, EB2, PA = "EB", "EB²", "PA"

@@ -12,22 +12,23 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kibitz.abstractions.buckets import hand_buckets
-from kibitz.errors import SolverError
-from kibitz.form.bucket import programme as bucket_programme
-from kibitz.form.bucket.build import bucket_form
-from kibitz.form.poker import programme as poker_programme
-from kibitz.form.poker.form import poker_form
+from kibitz.core.errors import SolverError
+from kibitz.core.resources import cores, peak_memory
+from kibitz.forms.choice import form_for
 from kibitz.games import game
-from kibitz.host import cores, peak_memory
 from kibitz.papers.claims import COMPARISON, FACT, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
 from kibitz.papers.sandholm_gs3 import CORES, GAME
 from kibitz.papers.sandholm_rhode_island import SLIDES, Solved, run_solver, solved
-from kibitz.run import Report, form_for, solve
+from kibitz.poker.bucketed import programme as bucket_programme
+from kibitz.poker.bucketed.build import bucket_form
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.exact import programme as poker_programme
+from kibitz.poker.exact.form import poker_form
+from kibitz.report.figures import Curves, Line, Panel, Sheet
 from kibitz.solvers import Task, make
+from kibitz.solvers.run import Report, solve
 
 # (name in tables, game, seconds a solver, buckets that it is solved within): add games here.
 GAMES: tuple[tuple[str, str, float, str], ...] = (

@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.abstractions.gameshrink import Shrunk, lp_size, shrink
-from kibitz.abstractions.poker import shrunk_buckets
-from kibitz.abstractions.signals import Cards
-from kibitz.form.poker.deal import deal
-from kibitz.form.poker.form import PokerForm, poker_form
-from kibitz.form.poker.programme import payoff_entries
 from kibitz.games import game
 from kibitz.papers.claims import FACT, OURS, RUN, Claim, Comparison, fact
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
-from kibitz.run import solve
+from kibitz.poker.buckets.gameshrink import Shrunk, lp_size, shrink
+from kibitz.poker.buckets.names import shrunk_buckets
+from kibitz.poker.buckets.signals import Cards
+from kibitz.poker.exact.deal import deal
+from kibitz.poker.exact.form import PokerForm, poker_form
+from kibitz.poker.exact.programme import payoff_entries
+from kibitz.report.figures import Curves, Line, Panel, Sheet
 from kibitz.solvers import Task, make
+from kibitz.solvers.run import solve
 
 SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
@@ -278,7 +278,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
         departs=(
             "The signals of a round are one step of the tree, not a level for each card. Strict classes are the "
             "coarsest that agree with the opponent's own classes; the proof that they lose nothing is in "
-            "`kibitz/abstractions/gameshrink.py`.",
+            "`kibitz/poker/buckets/gameshrink.py`.",
         ),
         sheets=(
             _classes_sheet(r),

@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kibitz.abstractions.buckets import hand_buckets
-from kibitz.form.bucket.build import bucket_form
-from kibitz.form.choice import compact_form
+from kibitz.forms.choice import compact_form
+from kibitz.forms.profile import Profile
 from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison, measured
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Sheet
 from kibitz.papers.runs import Answers, Run
-from kibitz.poker.experts import poker_of
-from kibitz.poker.phases import ROLLOUT, phase_one
-from kibitz.poker.refined import refined, with_all_hands
-from kibitz.profile import Profile
-from kibitz.run import solve_through
+from kibitz.poker.bucketed.build import bucket_form
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.endgames.phases import ROLLOUT, phase_one
+from kibitz.poker.endgames.refined import refined, with_all_hands
+from kibitz.poker.stitching.experts import poker_of
+from kibitz.report.figures import Sheet
+from kibitz.solvers.run import solve_through
 
 SLIDES, LEARNED, WHOLE = "slides", "learned", "no phases"
 # (name, game, buckets, whether endgames of the last round are solved too: Rhode Island with all its cards has 15,925)
@@ -75,9 +75,9 @@ def exactly(name: str, game: str, buckets: str, late: bool, until: float, iterat
 def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> list[dict[str, Any]]:
     """Phase I with endgames at the table, against all rounds solved at once within the same buckets."""
     from kibitz.evaluate.match import match
-    from kibitz.games.poker.search import PokerSearch
-    from kibitz.machine import machine_of
     from kibitz.play.agents import profile_agent
+    from kibitz.poker.endgames.agents import PokerSearch
+    from kibitz.solvers.machines import machine_of
 
     machine, found = machine_of(game), []
     unit = 1000.0 / float(max(poker_of(game).definition.blinds))
@@ -98,9 +98,9 @@ def full_size(game: str, buckets: str, trained: int, deals: int, weighed: int, f
     """A strategy of hold'em by sampled boards, against itself with its river solved at the table."""
     import kibitz
     from kibitz.evaluate.match import match
-    from kibitz.games.poker.search import PokerSearch, gain
-    from kibitz.machine import machine_of
     from kibitz.play.agents import profile_agent
+    from kibitz.poker.endgames.agents import PokerSearch, gain
+    from kibitz.solvers.machines import machine_of
 
     path = Path(folder) / f"gs2-{trained}.profile"
     if not (path / "manifest.json").exists():

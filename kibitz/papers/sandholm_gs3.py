@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kibitz.abstractions.buckets import hand_buckets, is_kept
 from kibitz.cards.tables import made_in, state
-from kibitz.form.bucket.build import bucket_form, layout_of
-from kibitz.form.bucket.device import Device, best_device
-from kibitz.form.bucket.weights import recipe_of
 from kibitz.games import game
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, within
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
 from kibitz.papers.sandholm_rhode_island import first_at
+from kibitz.poker.bucketed.build import bucket_form, layout_of
+from kibitz.poker.bucketed.device import Device, best_device
+from kibitz.poker.bucketed.weights import recipe_of
+from kibitz.poker.buckets.buckets import hand_buckets, is_kept
+from kibitz.report.figures import Curves, Line, Panel, Sheet
 
 GAME = "poker(file=holdem.limit.2p)"
 SMALL_BET = 10
@@ -71,8 +71,8 @@ class Model:
 
 def solved(name: str, abstraction: str, device: str, until: float, seconds: float) -> dict[str, Any]:
     """Make the buckets, count their joint weights, and solve; each timed."""
-    from kibitz.host import peak_memory
-    from kibitz.run import Report, solve
+    from kibitz.core.resources import peak_memory
+    from kibitz.solvers.run import Report, solve
 
     rules: Any = game(name)
     kept = is_kept(rules.definition, abstraction)

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kibitz.abstractions.buckets import hand_buckets
-from kibitz.form.bucket.build import bucket_form
+from kibitz.forms.profile import Profile
 from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run
-from kibitz.poker.experts import poker_of
-from kibitz.poker.phases import ROLLOUT, phase_one, phase_two
-from kibitz.profile import Profile
-from kibitz.run import solve_through
+from kibitz.poker.bucketed.build import bucket_form
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.endgames.phases import ROLLOUT, phase_one, phase_two
+from kibitz.poker.stitching.experts import poker_of
+from kibitz.report.figures import Curves, Line, Panel, Sheet
+from kibitz.solvers.run import solve_through
 
 SLIDES = "slides"
 # (game, buckets, gap to which all is solved, in chips)

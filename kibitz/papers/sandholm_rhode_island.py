@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kibitz.errors import SolverError
-from kibitz.form.poker.form import poker_form
+from kibitz.core.errors import SolverError
 from kibitz.games import game
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, fact, within
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run, tuples
+from kibitz.poker.exact.form import poker_form
+from kibitz.report.figures import Curves, Line, Panel, Sheet
 
 SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"

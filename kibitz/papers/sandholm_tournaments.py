@@ -15,13 +15,13 @@ import numpy as np
 
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Curves, Line, Panel, Sheet
 from kibitz.papers.runs import Answers, Run
-from kibitz.tournaments import check, pushfold, solve, tournament
-from kibitz.tournaments.equilibrium import ALGORITHMS, engine_of
-from kibitz.tournaments.fictitious import FictitiousPlay
-from kibitz.tournaments.hand import Hand
-from kibitz.tournaments.saved import load, save
+from kibitz.poker.tournaments import check, pushfold, solve, tournament
+from kibitz.poker.tournaments.equilibrium import ALGORITHMS, engine_of
+from kibitz.poker.tournaments.fictitious import FictitiousPlay
+from kibitz.poker.tournaments.hand import Hand
+from kibitz.poker.tournaments.saved import load, save
+from kibitz.report.figures import Curves, Line, Panel, Sheet
 
 SLIDES, SINGLE = "slides", "published chart"
 RULES, TINY = "tournament", "tournament(players=3, chips=1800)"

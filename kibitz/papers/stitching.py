@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import AbstractGame, Abstraction, abstract_game
-from kibitz.form.sequence import form_of, normalise
+from kibitz.forms.abstraction import AbstractGame, Abstraction, abstract_game
+from kibitz.forms.profile import Profile
+from kibitz.forms.sequence import form_of, normalise
 from kibitz.games.protocol import CHANCE
+from kibitz.games.tree import Tree
 from kibitz.papers.claims import MOST, WEIGHT
 from kibitz.papers.experiment import Plan
-from kibitz.papers.figures import Sheet, Spread
 from kibitz.papers.runs import Run
-from kibitz.profile import Profile
-from kibitz.run import Report, train
+from kibitz.report.figures import Sheet, Spread
 from kibitz.solvers import Task, make
 from kibitz.solvers.deals import DealCfr
+from kibitz.solvers.run import Report, train
 from kibitz.stitch.experts import columns_of, experts, lifted, seed_of
 from kibitz.stitch.partition import Partition
-from kibitz.tree import Tree
 
 Floats = NDArray[np.float64]
 SOLVER = "cfr+"

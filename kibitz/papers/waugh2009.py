@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
 from kibitz.evaluate.crosstable import crosstable
-from kibitz.form.sequence import form_of
+from kibitz.forms.abstraction import AbstractGame, Abstraction, abstract_game, abstraction
+from kibitz.forms.profile import Profile
+from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
+from kibitz.games.tree import Tree, tree_of
 from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across, compare
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Dot, Heat, Scatter, Sheet, Spread
 from kibitz.papers.runs import Answers, Run, shared
 from kibitz.papers.stitching import QUICK, Builder, by_weight, over_starts, weighing, weight_sheet
-from kibitz.profile import Profile
+from kibitz.report.figures import Dot, Heat, Scatter, Sheet, Spread
 from kibitz.stitch.experts import experts
 from kibitz.stitch.partition import Partition, partition
-from kibitz.tree import Tree, tree_of
 
 TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: the Leduc tournament"
 SOURCE = "Waugh et al. 2009, Sec. 4.1"

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kibitz.form.bucket.device import best_device
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.figures import Heat, Sheet
 from kibitz.papers.holdem import Setting, arguments, said
 from kibitz.papers.holdem_page import (
     SOLVING,
@@ -46,6 +44,8 @@ from kibitz.papers.waugh2009_strategies import (
     made,
     sizes_of,
 )
+from kibitz.poker.bucketed.device import best_device
+from kibitz.report.figures import Heat, Sheet
 
 TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: limit hold'em"
 SOURCE = "Waugh et al. 2009, Sec. 4.2"

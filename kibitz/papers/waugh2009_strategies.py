@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import kibitz
-from kibitz.abstractions.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import Setting, kept, solved_expert, solved_within, unit_of
-from kibitz.poker.experts import betting_parts, poker_of, static_views, view_experts
-from kibitz.profile import Profile
+from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.poker.stitching.experts import betting_parts, poker_of, static_views, view_experts
 
 GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = "20x8 grafted", "20x8", "20x7", "20x32", "14", "12"
 NAMES = (GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE)
@@ -84,7 +84,7 @@ def grafted(number: int, *given: Any) -> dict[str, Any]:
 def by_iterations(iterations: int, game: str, *limits: int) -> dict[str, Any]:
     """What the grafted strategy wins from its base and from the largest single one after so many iterations of each
     computation, over all boards: for games that are small enough."""
-    from kibitz.sweep.profiles import against
+    from kibitz.poker.whole.profiles import against
 
     sizes, rules = sizes_of(game, *limits), poker_of(game)
     base, largest = (

@@ -4,9 +4,9 @@
     rule             the game's rule of thumb, where it has one
     always-call      and always-fold, always-raise: the same action in every hand of poker
     PATH             a saved strategy: a blueprint or a profile, by its path; one of poker with fewer bets plays with
-                     all of them too (`kibitz.poker.translation`)
+                     all of them too (`kibitz.poker.nolimit.translation`)
     search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
-    ...              players that a game brings itself (`kibitz.games.toepen.agents`)
+    ...              players that a game brings itself (`kibitz.toepen.agents`)
 
 What an agent is (`Agent`) is told in kibitz.evaluate.match, what it gets to see (`View`) in kibitz.games.views.
 """
@@ -22,22 +22,21 @@ from typing import Any
 
 import numpy as np
 
-from kibitz import spec as specs
-from kibitz import store
-from kibitz.blueprints.row_blueprint import RowBlueprint
-from kibitz.blueprints.saved import load_blueprint
-from kibitz.errors import ArtefactError, GameError, SpecError
+from kibitz.core import spec as specs
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
+from kibitz.forms.profile import Profile
 from kibitz.games.machine import Machine, RowKeys
-from kibitz.machine import machine_of
-from kibitz.play.always import Always
+from kibitz.games.plugins import plugin_of
+from kibitz.games.trusted import recalled, same_game
+from kibitz.play.always import PLAIN, Always
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
-from kibitz.profile import Profile
-from kibitz.recall import recalled, same_game
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, player
-from kibitz.sweep.profiles import PLAIN
+from kibitz.solvers.machines import machine_of
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 WITHOUT_PATH = ("uniform", "rule", *PLAIN)  # names of players that need no saved strategy
 # name -> one line of help
@@ -64,7 +63,7 @@ def agent(source: Any, game: Any) -> Agent:
     own = agents_of(machine)
     name, path, options = parsed(str(source), own)
     if name in ("uniform", "rule") and path is None:
-        from kibitz.kernels.walk.players import RULE, UNIFORM
+        from kibitz.solvers.kernels.players import RULE, UNIFORM
 
         specs.call(lambda: None, specs.Spec(name, options))
         if name == "rule" and not machine.advises:
@@ -169,9 +168,8 @@ def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) ->
     few = fewer(said) if fewer is not None and isinstance(said, str) and not same_game(said, machine.spec) else None
     if few is None:
         return seat(machine)
-    from kibitz.poker.translation import Translated
-
-    return Translated(seat(_machine_of(few, few.spec)), few, machine)
+    found: Agent = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
+    return found
 
 
 @lru_cache(8)
@@ -196,15 +194,14 @@ def _compiled_of(
 def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
     if not same_game(held.machine.spec, machine.spec):
         raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
-    if isinstance(held, RowBlueprint):
-        held = held.played()
+    held = held.played()
     base = None if held.base is None else held.base.view
     return _compiled_of(held.machine, held.player(), name, held.view, base)
 
 
 def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
     """One who plays a profile: its rows go into a hash table."""
-    from kibitz.kernels.walk.players import AVERAGE
+    from kibitz.solvers.kernels.players import AVERAGE
 
     compact = profile.infosets.compact
     if compact is not None and machine.compiled:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 from kibitz.games.views import View
-from kibitz.sweep.profiles import PLAIN
+
+# name -> the first of these actions that is offered
+PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-raise": ("raise", "call")}
 
 
 class Always:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.views import View
 from kibitz.solvers.tables import is_blank, looked_up
@@ -50,7 +50,7 @@ class Compiled:
 
     def strategies(self, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> NDArray[np.float64]:
         """[n, actions]  what it does in some infosets of a seat that offer the same actions."""
-        from kibitz.kernels.walk.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
+        from kibitz.solvers.kernels.players import ALL_PARTS, AVERAGE, RULE, UNIFORM
 
         kind, width, count = int(self.player.kind), len(actions), len(infosets)
         if kind == UNIFORM:
@@ -90,13 +90,13 @@ class Compiled:
 
     def _counts(self) -> bool:
         """Whether it plays from hashed rows, of which some may not be there."""
-        from kibitz.kernels.walk.players import AVERAGE
+        from kibitz.solvers.kernels.players import AVERAGE
 
         return self.view is not None and int(self.player.kind) == AVERAGE and hasattr(self.player.store, "key")
 
     def _row(self, seat: int, infoset: str, width: int) -> tuple[Any, NDArray[np.uint64]]:
         """(the store that an infoset's row is in, its key); the last one is kept, as it is asked for twice."""
-        from kibitz.kernels.walk.players import ALL_PARTS
+        from kibitz.solvers.kernels.players import ALL_PARTS
 
         asked, last = (seat, infoset, width), self._last
         if last is not None and last[0] == asked:

@@ -4,10 +4,10 @@ A strategy is *silent* in an infoset for which it has no row, or a row that noth
 came there, or a table was full. The rules:
 
     rows (`Compiled`)     every action is as likely as the others. `act` and compiled matches do the same
-    fewer bets            a strategy of a game of fewer bets checks or calls (`kibitz.poker.translation`): in the game
+    fewer bets            a strategy of a game of fewer bets checks or calls (`kibitz.poker.nolimit`): in the game
                           with all bets nothing compiled plays it, and a random bet of all chips is no fallback
     the ACPC protocol     an agent that raises an error in place of an answer calls, or folds where it cannot
-                          (`kibitz.play.acpc.seats.choose`)
+                          (`kibitz.poker.acpc.seats.choose`)
 
 How often that happened is counted by the agents (`asked`, `unanswered`), where they are asked in Python. Rows by place
 (`RowBlueprint`) are played from bytes, in which a row without anything is uniform: there it is not counted.

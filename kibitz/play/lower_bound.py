@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.blueprints.row_blueprint import RowBlueprint
-from kibitz.blueprints.rows import Wanted, new_blueprint
-from kibitz.errors import SolverError
+from kibitz.core.compiling import clock
+from kibitz.core.errors import SolverError
+from kibitz.core.resources import cores
 from kibitz.evaluate.match import Result, match
-from kibitz.host import cores
-from kibitz.kernels.compiling import clock
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.compiled import Compiled
 from kibitz.solvers.blueprint import Blueprint, walked
+from kibitz.solvers.new_blueprints import Wanted, new_blueprint
 
 BLOCK = 500  # iterations between looks at the clock
 
@@ -59,7 +58,7 @@ def respond(
     Walks try all actions of the responder and sample the target's, so the regrets of an action add up to what it gains
     over the responder's own play: the largest one is played.
     """
-    from kibitz.kernels.walk.players import RESPOND, UNIFORM, Mask
+    from kibitz.solvers.kernels.players import RESPOND, UNIFORM, Mask
 
     if seconds is None and iterations is None:
         raise SolverError("say how long the responder learns: iterations, or seconds")
@@ -68,7 +67,7 @@ def respond(
     name = target.machine.default if abstraction is None else abstraction
     made = new_blueprint(target.machine, Wanted(name, memory, seed))
     began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
-    threads = cores() if isinstance(made, RowBlueprint) else 1
+    threads = cores() if made.parallel else 1
     made.warm_up()
     with ThreadPoolExecutor(threads) as pool:
         while iterations is None or made.iteration < iterations:
@@ -96,7 +95,7 @@ def lower_bound(
 ) -> LowerBound:
     """Train a responder, then let it play deals that it has not learned from, against the target in all other seats."""
     made = respond(target, abstraction, seconds=seconds, iterations=iterations, seed=seed, on_block=on_block)
-    if isinstance(made, RowBlueprint):
+    if made.parallel:
         responder = blueprint_agent(made.played(greedy=True), made.machine, f"responder({made.abstraction})")
     else:
         responder = blueprint_agent(made, target.machine, f"responder({made.abstraction})")

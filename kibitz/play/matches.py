@@ -6,8 +6,8 @@ from typing import Any
 
 from kibitz.evaluate.match import Result
 from kibitz.evaluate.match import match as play
-from kibitz.machine import playable
 from kibitz.play.agents import agent
+from kibitz.solvers.machines import playable
 
 
 def match(game: Any, *players: Any, deals: int = 10_000, seed: int = 0, **options: Any) -> Result:

@@ -10,7 +10,7 @@ leads to, whatever the seat really holds, and then played from its solution.
 
 Games that are laid out have `TreeSubgames`: the rows of the subgame move, and outside it the strategy is frozen, as in
 a static expert [Gibson & Szafron 2011, Def. 3.2] whose part is the subgame. Toepen brings its own, which solves its
-last tricks for all hands at once (`kibitz.games.toepen.search`).
+last tricks for all hands at once (`kibitz.toepen.search`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SpecError
-from kibitz.form.rows import row_map
-from kibitz.form.sequence import form_of
+from kibitz.core.errors import SpecError
+from kibitz.forms.rows import row_map
+from kibitz.forms.sequence import form_of
 from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
-from kibitz.machine.trees import TreeMachine
 from kibitz.play.compiled import Compiled
-from kibitz.run import solve_through
+from kibitz.solvers.machines.trees import TreeMachine
+from kibitz.solvers.run import solve_through
 
 FLOOR = 0.02  # share of uniform play in the strategy that leads to a subgame, so that nothing in it is unreachable
 MOST_HISTORIES = 300_000  # of a game whose public histories are read off its rules

@@ -12,16 +12,16 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from kibitz.errors import KibitzError, SpecError
+from kibitz.core.errors import KibitzError, SpecError
 from kibitz.evaluate.match import Agent, play
 from kibitz.games import game as make_game
 from kibitz.games.machine import Hand, Machine
 from kibitz.games.protocol import CHANCE, Action, Game
 from kibitz.games.views import View, view_of
-from kibitz.machine import playable
 from kibitz.play.agents import agent as agent_of
 from kibitz.play.teller import Heard, Opponent, Teller, teller_of, who_of, wrapped
 from kibitz.play.transcript import heading, number, written
+from kibitz.solvers.machines import playable
 
 PERSON = "you"
 LEAVING = ("q", "quit", "exit")

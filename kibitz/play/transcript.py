@@ -25,10 +25,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kibitz.errors import ArtefactError, GameError
+from kibitz.core.errors import ArtefactError, GameError
 from kibitz.games import game as make_game
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
-from kibitz.recall import recalled
+from kibitz.games.trusted import recalled
 
 NAME = "kibitz transcript"
 VERSION = 2

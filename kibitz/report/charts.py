@@ -6,12 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kibitz.errors import ArtefactError
+from kibitz.core.errors import ArtefactError
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from kibitz.tournaments.single import Chart, PushFold
+    from kibitz.poker.tournaments.single import Chart, PushFold
 
 FOLD, JAM = (0xEC, 0xEC, 0xEC), (0x00, 0x9E, 0x73)  # Okabe & Ito's green
 SURE = 0.995
@@ -50,7 +50,7 @@ def lines(chart: Chart, plain: bool) -> list[Text]:
     from rich.text import Text
 
     from kibitz.cards.holdem import classes
-    from kibitz.tournaments.ranges import grid
+    from kibitz.poker.tournaments.ranges import grid
 
     names, found = classes().names, []
     for row in grid():
@@ -66,7 +66,7 @@ def lines(chart: Chart, plain: bool) -> list[Text]:
 def value_lines(chart: Chart) -> list[str]:
     """What jamming brings more than folding, in the places of the chart."""
     from kibitz.cards.holdem import classes
-    from kibitz.tournaments.ranges import grid
+    from kibitz.poker.tournaments.ranges import grid
 
     names = classes().names
     return ["  " + " ".join(f"{names[k]:<3}{chart.gain[k]:+6.2f}" for k in row) for row in grid()]
@@ -80,7 +80,7 @@ def legend(found: PushFold) -> str:
 
 def draw(found: PushFold, path: Path, every: bool = False) -> None:
     """Charts as a picture, or as a page if the name ends in .html."""
-    from kibitz import store
+    from kibitz.core import store
 
     if path.suffix.lower() == ".html":
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +96,8 @@ def draw(found: PushFold, path: Path, every: bool = False) -> None:
 
 def picture(found: PushFold, every: bool = False) -> Any:
     from kibitz.cards.holdem import classes
+    from kibitz.poker.tournaments.ranges import grid
     from kibitz.report.plot import empty_figure
-    from kibitz.tournaments.ranges import grid
 
     charts, names = shown(found, every), classes().names
     across = min(ACROSS, len(charts))
@@ -160,7 +160,7 @@ def heading(found: PushFold) -> str:
 def page(found: PushFold, every: bool = False) -> str:
     """A page of its own: no scripts, nothing from elsewhere."""
     from kibitz.cards.holdem import classes
-    from kibitz.tournaments.ranges import grid
+    from kibitz.poker.tournaments.ranges import grid
 
     names, body = classes().names, []
     for chart in shown(found, every):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
-from kibitz.papers.figures import Curves, Line, Panel
 from kibitz.report.axes import End, name_ends, set_log_ticks, short
+from kibitz.report.figures import Curves, Line, Panel
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.

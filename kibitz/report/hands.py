@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.cards.buckets import HandBuckets
 from kibitz.cards.deck import RANKS
 from kibitz.cards.strengths import HandStrengths
-from kibitz.errors import ArtefactError
+from kibitz.core.errors import ArtefactError
+from kibitz.poker.buckets.hand_buckets import HandBuckets
 from kibitz.report.plot import GREY, empty_figure
 
 MOST_DOTS = 6000
@@ -30,7 +30,7 @@ def draw_buckets(made: HandBuckets, path: Path) -> None:
 
 def buckets_plot(made: HandBuckets) -> Any:
     """The figure itself. The last round is cut by strength alone, so it is shown only if there is no other."""
-    from kibitz.games.poker.rules import strength
+    from kibitz.poker.rules.rules import strength
 
     levels = range(max(1, len(made.rounds) - 1))
     width = len(levels) * SIDE + (len(levels) - 1) * BETWEEN + 2 * EDGE

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.errors import ArtefactError
-from kibitz.papers.figures import Curves, Dot, Heat, Scatter
+from kibitz.core.errors import ArtefactError
+from kibitz.report.figures import Curves, Dot, Heat, Scatter
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kibitz.errors import ArtefactError
+from kibitz.core.errors import ArtefactError
 
 if TYPE_CHECKING:
-    from kibitz.run import Look
+    from kibitz.solvers.run import Look
 
 ENDINGS = (".png", ".svg", ".pdf")
 # Okabe & Ito's palette, which colour-blind readers can tell apart.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
 SELDOM = 0.0005  # a probability below this prints as <0.1%
 BAR = 8  # characters of a bar of 100%

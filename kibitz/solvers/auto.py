@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kibitz.errors import SolverError
+from kibitz.core.errors import SolverError
 from kibitz.solvers import Solver, Task
 
 # HiGHS solves a form of this many payoff entries in a second or two (Leduc 13 thousand, Goofspiel-5 39, Leduc with ten

@@ -25,25 +25,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SolverError
+from kibitz.core.compiling import aside
+from kibitz.core.errors import SolverError
+from kibitz.core.loop import check_stops, in_blocks
 from kibitz.games.machine import Machine, RowKeys
-from kibitz.kernels.compiling import aside
-from kibitz.loop import check_stops, in_blocks
-from kibitz.machine import machine_of
-from kibitz.recall import same_game
+from kibitz.games.trusted import same_game
 from kibitz.solvers import tables
+from kibitz.solvers.machines import machine_of
 
 if TYPE_CHECKING:
+    from kibitz.forms.profile import Profile
     from kibitz.games.protocol import Game
-    from kibitz.profile import Profile
-    from kibitz.tree import Tree
+    from kibitz.games.tree import Tree
 
 BLOCK_SECONDS = 0.2  # between looks at the clock: so Ctrl-C and progress are prompt
 FIRST_BLOCK = 20  # iterations of one thread
 FIRST_HALVING = 1000  # iterations before regrets are halved for the first time
 FULL = ("evict", "refuse")
 MOST_THREADS = 64
-REFUSED = 3  # as in kibitz.kernels.walk.hash
+REFUSED = 3  # as in kibitz.solvers.kernels.hash
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Blueprint:
 
     machine: Machine
     view: RowKeys
-    table: Any  # kibitz.kernels.walk.hash.HashStore
+    table: Any  # kibitz.solvers.kernels.hash.HashStore
     seed: int = 0
     full: str = "evict"
     iteration: int = 0
@@ -199,7 +199,7 @@ class Blueprint:
 
     def warm_up(self) -> None:
         """Compile what training runs, so that its clock measures the training."""
-        from kibitz.kernels.walk.hash import scale
+        from kibitz.solvers.kernels.hash import scale
 
         table = tables.table_of(tables.LEAST_ROWS, self.machine.actions)
         tiny = Blueprint(self.machine, self.view, table, base=self.base, part=self.part, seats=self.seats)
@@ -217,14 +217,14 @@ class Blueprint:
 
     def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
         """Halve regrets and averages."""
-        from kibitz.kernels.walk.hash import scale
+        from kibitz.solvers.kernels.hash import scale
 
         places = np.linspace(0, len(self.table.key), threads + 1).astype(np.int64)
         list(pool.map(lambda k: scale(self.table, places[k], places[k + 1], np.float32(0.5)), range(threads)))
 
     def order(self) -> Any:
         """How to walk: external sampling, all seats."""
-        from kibitz.kernels.walk.walk import EXTERNAL, Order
+        from kibitz.solvers.kernels.walk import EXTERNAL, Order
 
         players = self.machine.players
         return Order(
@@ -234,14 +234,14 @@ class Blueprint:
 
     def mask(self) -> Any:
         """Which rows may move."""
-        from kibitz.kernels.walk.players import FREE, GRAFT, Mask
+        from kibitz.solvers.kernels.players import FREE, GRAFT, Mask
 
         if self.base is None:
             return Mask(np.int64(FREE), np.uint64(0), np.int64(0))
         return Mask(np.int64(GRAFT), np.uint64(self.seats & ((1 << 63) - 1)), np.int64(self.part))
 
     def base_player(self) -> Any:
-        from kibitz.kernels.walk.players import UNIFORM
+        from kibitz.solvers.kernels.players import UNIFORM
 
         return player(self.machine, UNIFORM, self.view) if self.base is None else self.base.player()
 
@@ -249,9 +249,25 @@ class Blueprint:
         visited, rows, evicted, refused = (int(n) for n in self.counts)
         return Progress(self.iteration, self.seconds, visited, rows, evicted, refused)
 
+    # What a plug-in's kind of blueprint does otherwise
+
+    parallel = False  # whether a responder is trained on all cores: only where rows are not hashed
+    wants_base = False  # whether it was loaded without the base that training needs
+
+    def played(self, greedy: bool = False) -> Blueprint:
+        """The same strategy, as it is quickest to play; greedy: always the action that is regretted most."""
+        return self
+
+    def rebased(self, base: Blueprint) -> Blueprint:
+        """The same with the base that it was trained onto."""
+        raise SolverError("what goes on has its base already: leave it out")
+
+    def check_whole(self) -> None:
+        """Refuse what plays only a part of its game."""
+
     def player(self, greedy: bool = False) -> Any:
         """One who plays the average strategy, or always the action that is regretted most, in kibitz.evaluate.match."""
-        from kibitz.kernels.walk.players import AVERAGE, GREEDY
+        from kibitz.solvers.kernels.players import AVERAGE, GREEDY
 
         return player(self.machine, GREEDY if greedy else AVERAGE, self.view, self.table, self.base, self.part)
 
@@ -329,7 +345,7 @@ def _walked(
     pool: ThreadPoolExecutor | None,
 ) -> tuple[list[int], NDArray[np.int64]]:  # fmt: skip
     """(iteration before which each span of iterations stopped, what happened)."""
-    from kibitz.kernels.walk.walk import workspace
+    from kibitz.solvers.kernels.walk import workspace
 
     machine, order = blueprint.machine, blueprint.order()
 
@@ -354,7 +370,7 @@ def player(
     part: int = -1,
 ) -> Any:
     """A player as kernels take one; view and table for kinds that read rows."""
-    from kibitz.kernels.walk.players import Player
+    from kibitz.solvers.kernels.players import Player
 
     keys = (machine.view() if view is None else view).keys
     store = tables.table_of(tables.LEAST_ROWS, machine.actions) if table is None else table
@@ -370,7 +386,7 @@ def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
     """
     if tree.spec and not same_game(tree.spec, blueprint.machine.spec):
         raise SolverError(f"the tree is of {tree.spec}, the blueprint of {blueprint.machine.spec}")
-    from kibitz.profile import Profile
+    from kibitz.forms.profile import Profile
 
     width, actions, machine = tree.infosets.width.astype(np.int64), blueprint.machine.actions, blueprint.machine
     rows = tables.looked_up(blueprint.table, machine.keys_at(blueprint.view, tree.infosets), width, actions)

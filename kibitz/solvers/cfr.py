@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SpecError
+from kibitz.core.errors import SpecError
 from kibitz.solvers import Task
 
 if TYPE_CHECKING:
-    from kibitz.form.protocol import Measure
-    from kibitz.kernels.sequence.cfr import Rule
+    from kibitz.forms.kernels.cfr import Rule
+    from kibitz.forms.protocol import Measure
 
 Floats = NDArray[np.float64]
 Make = Callable[[Task, str], "Cfr"]
@@ -36,7 +36,7 @@ def _rule(updates: str, averaging: str, delay: int, **rule: float) -> Make:
     }  # fmt: skip
 
     def make(task: Task, spec: str) -> Cfr:
-        from kibitz.kernels.sequence.cfr import Rule
+        from kibitz.forms.kernels.cfr import Rule
 
         return Cfr(task, spec, Rule(alternating=updates == "alternating", **settings))
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SolverError
-from kibitz.form.sequence import normalise
+from kibitz.core.errors import SolverError
+from kibitz.forms.sequence import normalise
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.tree import Tree
+from kibitz.games.tree import Tree
 
 Floats = NDArray[np.float64]
 ALIKE = 1e-12  # by how much probabilities of an outcome may differ where it is drawn in several histories
@@ -35,7 +35,7 @@ class DealCfr:
         self, tree: Tree, seed: int = 0, frozen: NDArray[np.bool_] | None = None, sample: bool = False,
         alternating: bool = False, linear: bool = False,
     ) -> None:  # fmt: skip
-        from kibitz.kernels.walk.deals import Manner, room_for
+        from kibitz.solvers.kernels.deals import Manner, room_for
 
         if tree.players != 2 or not tree.zero_sum:
             raise SolverError("chance-sampled CFR by deals is for two players and zero-sum games")
@@ -48,7 +48,7 @@ class DealCfr:
         self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64)
 
     def step(self, count: int) -> None:
-        from kibitz.kernels.walk.deals import walk_deals
+        from kibitz.solvers.kernels.deals import walk_deals
 
         until = self.iteration + count
         walk_deals(self.deals, self.regret, self.average, self._manner, self.iteration, until, self._random, self._room)
@@ -60,8 +60,8 @@ class DealCfr:
 
 
 def lay_deals(tree: Tree, frozen: NDArray[np.bool_] | None = None) -> Any:
-    """The decisions of each deal in preorder, as `kibitz.kernels.walk.deals.Deals`."""
-    from kibitz.kernels.walk.deals import CHILD, END, FROZEN, Deals
+    """The decisions of each deal in preorder, as `kibitz.solvers.kernels.deals.Deals`."""
+    from kibitz.solvers.kernels.deals import CHILD, END, FROZEN, Deals
 
     base = np.zeros(tree.histories, bool) if frozen is None else frozen
     start, child = tree.children

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SolverError
+from kibitz.core.errors import SolverError
 from kibitz.solvers import Task
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SolverError, SpecError
+from kibitz.core.errors import SolverError, SpecError
 from kibitz.solvers import Task
 
 Floats = NDArray[np.float64]

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SolverError, SpecError
-from kibitz.form.rows import RowMap
-from kibitz.form.sequence import normalise
-from kibitz.machine.trees import most_decisions, tree_game
+from kibitz.core.errors import SolverError, SpecError
+from kibitz.forms.rows import RowMap
+from kibitz.forms.sequence import normalise
+from kibitz.games.tree import Tree
 from kibitz.solvers import Task
-from kibitz.tree import Tree
+from kibitz.solvers.machines.trees import most_decisions, tree_game
 
 Floats = NDArray[np.float64]
-MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.kernels.walk.walk
+MODES = {"external": 0, "outcome": 1, "chance": 2}  # as in kibitz.solvers.kernels.walk
 LEAST = 128  # iterations of a piece of work
 PIECES = 8  # of a block for each thread: one whose core has a busy neighbour does fewer
 
@@ -98,7 +98,7 @@ class Mccfr:
 
     def _marked(self, game: Any, frozen: NDArray[np.bool_]) -> Any:
         """The tree with a mark at the decisions that may move, which are part 1; the base plays the others."""
-        from kibitz.kernels.walk.tree import MOVES
+        from kibitz.solvers.kernels.tree import MOVES
 
         if frozen.any():
             deciding = np.flatnonzero(self.tree.turn >= 0)
@@ -108,7 +108,7 @@ class Mccfr:
     @cached_property
     def _space(self) -> tuple[int, int, int]:
         """(decisions on a history, actions, entries of a log): a walk opens some of the decisions of a tree."""
-        from kibitz.kernels.sequence.layout import most_opened
+        from kibitz.forms.kernels.layout import most_opened
 
         tree = self.tree
         _, edges = most_opened(tree.parent, tree.turn, tree.players if self.mode == MODES["chance"] else 1)
@@ -142,7 +142,7 @@ class Mccfr:
     def regrouped(self, row: NDArray[np.int64]) -> Mccfr:
         """The same with other rows, all of which may move, from a uniform start; it shares the rest of the tree.
 
-        row: infoset -> row. The caller vouches for rows that `kibitz.form.rows.check_rows` lets pass.
+        row: infoset -> row. The caller vouches for rows that `kibitz.forms.rows.check_rows` lets pass.
         """
         made = self.fresh(self.task.seed)
         made.task = replace(self.task, rows=None, start=None)
@@ -152,10 +152,10 @@ class Mccfr:
         return made
 
     def step(self, count: int) -> None:
-        from kibitz.kernels.walk.dense import dense_store
-        from kibitz.kernels.walk.players import ALL_PARTS, FREE, GRAFT, MATCHED, Mask, Player
-        from kibitz.kernels.walk.tree import TreeView, train
-        from kibitz.kernels.walk.walk import Order, workspace
+        from kibitz.solvers.kernels.dense import dense_store
+        from kibitz.solvers.kernels.players import ALL_PARTS, FREE, GRAFT, MATCHED, Mask, Player
+        from kibitz.solvers.kernels.tree import TreeView, train
+        from kibitz.solvers.kernels.walk import Order, workspace
 
         threads, players = self.task.threads, self.tree.players
         depth, actions, log = self._space

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import SolverError, SpecError
-from kibitz.form.treeplex import Treeplex
+from kibitz.core.errors import SolverError, SpecError
+from kibitz.core.threads import Crew
+from kibitz.forms.treeplex import Treeplex
 from kibitz.solvers import Task
-from kibitz.threads import Crew
 
 Floats = NDArray[np.float64]
 PROX = ("entropy", "euclidean")
@@ -54,7 +54,7 @@ class Prox:
     """
 
     def __init__(self, task: Task, prox: str, weights: str) -> None:
-        from kibitz.kernels.sequence import prox as kernels
+        from kibitz.forms.kernels import prox as kernels
 
         self.kernels, self.form, self._crew = kernels, task.form, Crew()
         self.kind = kernels.ENTROPY if prox == "entropy" else kernels.EUCLIDEAN
@@ -138,7 +138,7 @@ class Prox:
     # What theory asks for
 
     def modulus(self, seat: int) -> float:
-        """A modulus of strong convexity in the norm sum r h^2 (kernels/sequence/prox.py)."""
+        """A modulus of strong convexity in the norm sum r h^2 (forms/kernels/prox.py)."""
         if self.kind == self.kernels.ENTROPY or not len(self.weights[seat]):
             return 1.0
         found = 0.0

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import store
-from kibitz.errors import ArtefactError, KibitzError, SolverError
-from kibitz.host import free_memory
-from kibitz.machine import Machine, machine_of
-from kibitz.recall import recalled, same_game
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError, KibitzError, SolverError
+from kibitz.core.resources import free_memory
+from kibitz.games.trusted import recalled, same_game
+from kibitz.solvers.machines import Machine, machine_of
 
 Arrays = dict[str, NDArray[Any]]
 KIND = "blueprint"
@@ -70,7 +70,7 @@ def check_memory(memory: int) -> None:
 
 
 def table_of(rows: int, actions: int, grows: bool = False) -> Any:
-    from kibitz.kernels.walk.hash import hash_store
+    from kibitz.solvers.kernels.hash import hash_store
 
     return hash_store(rows, actions, grows)
 
@@ -89,7 +89,7 @@ def size_for(rows: int, most: int) -> int:
 
 def grows(table: Any) -> bool:
     """Whether a table will be laid out in a larger one when it is crowded."""
-    from kibitz.kernels.walk.hash import NEVER
+    from kibitz.solvers.kernels.hash import NEVER
 
     return int(getattr(table, "limit", NEVER)) < NEVER
 
@@ -106,7 +106,7 @@ def laid(
 ) -> Any:
     """A table of a size with some rows, given in the order of their keys. counts: of rows that were lost (evicted and
     refused), which only a table of its full size does, and hardly ever."""
-    from kibitz.kernels.walk.hash import move_in
+    from kibitz.solvers.kernels.hash import move_in
 
     table = table_of(size, value.shape[1] // 2, size < most)
     happened = np.zeros(4, np.int64)
@@ -122,11 +122,11 @@ def looked_up(table: Any, keys: NDArray[np.uint64], widths: NDArray[np.int64], a
     """[n, actions]  average strategies of rows by key, whatever keeps them."""
     found = np.zeros((len(keys), actions))
     if hasattr(table, "key"):
-        from kibitz.kernels.walk.hash import look_up
+        from kibitz.solvers.kernels.hash import look_up
 
         look_up(table, keys, widths, found)
     else:
-        from kibitz.kernels.walk.columns import read
+        from kibitz.solvers.kernels.columns import read
 
         read(table, keys, widths, found)
     return found
@@ -145,7 +145,7 @@ def is_blank(table: Any, key: int, width: int, actions: int) -> bool:
 
 def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     """A table that holds some rows and little more."""
-    from kibitz.kernels.walk.hash import fill
+    from kibitz.solvers.kernels.hash import fill
 
     rows = max(LEAST_ROWS, 2 * len(key))
     key = np.require(key, None, ["C", "W"])  # copied only if it is mapped
@@ -169,7 +169,7 @@ def _places(key: NDArray[np.uint64], rows: int) -> tuple[NDArray[np.int64], NDAr
     In this order nobody is pushed further than he must, so that tables of a hundred million rows need be no emptier
     than small ones.
     """
-    from kibitz.kernels.walk.hash import HALF, WINDOW
+    from kibitz.solvers.kernels.hash import HALF, WINDOW
 
     home = (((key >> HALF) * np.uint64(rows - int(WINDOW))) >> HALF).astype(np.int64)
     order = np.argsort(home, kind="stable")
@@ -281,7 +281,7 @@ def _read(cls: type[Any], machine: Machine, meta: dict[str, Any], arrays: Arrays
 
 def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int, actions: int) -> bool:
     """Whether rows could have been written by `save`: each in the window of its key, with finite numbers."""
-    from kibitz.kernels.walk.hash import WINDOW
+    from kibitz.solvers.kernels.hash import WINDOW
 
     by_key = place is None and 2 * rows <= capacity
     whole = place is None and not by_key  # the table as it lies
@@ -315,7 +315,7 @@ def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int, action
 
 def _by_key_fit(key: Any, value: Any, capacity: int, actions: int) -> bool:
     """Whether keys increase, none is 0, they do not crowd in a few places, and numbers are finite."""
-    from kibitz.kernels.walk.hash import HALF, WINDOW
+    from kibitz.solvers.kernels.hash import HALF, WINDOW
 
     before, ahead = 0, 0
     for a in range(0, len(key), CHUNK):

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import GameError, SolverError
-from kibitz.form.choice import compact_form, needs_tree
-from kibitz.form.protocol import CompactForm, Form, FrozenRows
-from kibitz.profile import Profile
-from kibitz.run import solve_through
+from kibitz.core.errors import GameError, SolverError
+from kibitz.forms.choice import compact_form, needs_tree
+from kibitz.forms.profile import Profile
+from kibitz.forms.protocol import Form, FreezableForm, FrozenRows
+from kibitz.solvers.run import solve_through
 
 Floats = NDArray[np.float64]
 WHOLE = ("null", "suits")  # names for the game as it is: such a form never looks at the names of suits
@@ -30,12 +30,13 @@ def whole(*views: Any) -> bool:
     return all(isinstance(view, str) and view.strip() in WHOLE for view in views)
 
 
-def form_given(game: Any) -> CompactForm | None:
+def form_given(game: Any) -> FreezableForm | None:
     """The form without a tree that was given in place of a game, if it was."""
-    return game.compact if isinstance(game, Form) else None
+    form = game.compact if isinstance(game, Form) else None
+    return form if isinstance(form, FreezableForm) else None
 
 
-def form_for(game: Any, base: Any, views: tuple[Any, ...]) -> CompactForm | None:
+def form_for(game: Any, base: Any, views: tuple[Any, ...]) -> FreezableForm | None:
     """The form to stitch on; None if the tree is needed: by the game, the base or an abstraction."""
     given = form_given(game)
     if given is not None:
@@ -44,7 +45,8 @@ def form_for(game: Any, base: Any, views: tuple[Any, ...]) -> CompactForm | None
         return given
     if needs_tree(game) or not isinstance(base, Profile) or base.infosets.compact is None or not whole(*views):
         return None
-    return compact_form(game)
+    form = compact_form(game)
+    return form if isinstance(form, FreezableForm) else None
 
 
 def solve_rows(
@@ -64,7 +66,7 @@ def lifted_rows(rows: FrozenRows, answer: Floats) -> Floats:
     return np.where(np.repeat(reached, rows.form.infosets.width), answer, rows.base)
 
 
-def checked_base(form: CompactForm, base: Profile) -> Profile:
+def checked_base(form: FreezableForm, base: Profile) -> Profile:
     """The base, if it is a profile of the form."""
     infosets = base.infosets
     if not form.infosets.same(infosets):

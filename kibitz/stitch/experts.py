@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.abstractions import AbstractGame, Abstraction, abstract_game, abstraction
-from kibitz.errors import GameError, SolverError
+from kibitz.core.errors import GameError, SolverError
+from kibitz.core.resources import cores
 from kibitz.evaluate import nash_conv
-from kibitz.form.protocol import CompactForm, FrozenRows
-from kibitz.form.sequence import normalise
+from kibitz.forms.abstraction import AbstractGame, Abstraction, abstract_game, abstraction
+from kibitz.forms.profile import SUM_TOLERANCE, Profile
+from kibitz.forms.protocol import FreezableForm, FrozenRows
+from kibitz.forms.sequence import normalise
 from kibitz.games.protocol import CHANCE
-from kibitz.host import cores
-from kibitz.profile import SUM_TOLERANCE, Profile
-from kibitz.run import solve_through, whole
+from kibitz.games.tree import Tree
+from kibitz.solvers.run import solve_through, whole
 from kibitz.stitch.compact import lifted_rows, solve_rows
 from kibitz.stitch.ground import AnyGame, begin, checked, ground_of, parts_of, rules_of, seen, tree_for
 from kibitz.stitch.partition import Partition
-from kibitz.tree import Tree
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -133,7 +133,7 @@ def _outside(
 
 
 def _expert_game(
-    tree: Tree | CompactForm, base: Profile, parts: Partition, part: int, group: tuple[int, ...], views: Views | None
+    tree: Tree | FreezableForm, base: Profile, parts: Partition, part: int, group: tuple[int, ...], views: Views | None
 ) -> AbstractGame | FrozenRows:
     infosets = tree.infosets
     seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
@@ -254,7 +254,7 @@ def lifted(game: AbstractGame, answer: Floats, base: Profile) -> Floats:
 
 def _never_reached(tree: Tree) -> NDArray[np.bool_]:
     """[I] infosets all of whose histories have a move of chance of probability zero on the way."""
-    from kibitz.kernels.sequence.layout import drop_below
+    from kibitz.forms.kernels.layout import drop_below
 
     never = np.zeros(len(tree.infosets.labels), bool)
     barred = (tree.parent >= 0) & (tree.turn[np.maximum(tree.parent, 0)] == CHANCE) & (tree.chance == 0.0)
@@ -273,7 +273,7 @@ def _solving(solver: str, iterations: int | None, until: float | None, seed: int
 
 
 def _stitched(
-    ground: Tree | CompactForm, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]
+    ground: Tree | FreezableForm, base: Profile | None, probabilities: NDArray[np.float64], how: Mapping[str, Any]
 ) -> Profile:
     """A profile of the real game that remembers what it was stitched from."""
     digest = ground.digest if isinstance(ground, Tree) else ground.tree_digest

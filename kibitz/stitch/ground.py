@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.abstractions.compact import on_tree
-from kibitz.errors import GameError, SolverError
-from kibitz.form.choice import needs_tree
-from kibitz.form.protocol import CompactForm, Form
+from kibitz.core.errors import GameError, SolverError
+from kibitz.forms.choice import needs_tree
+from kibitz.forms.problem import on_tree
+from kibitz.forms.profile import SUM_TOLERANCE, Profile
+from kibitz.forms.protocol import Form, FreezableForm
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.profile import SUM_TOLERANCE, Profile
+from kibitz.games.tree import Tree, tree_of
 from kibitz.stitch.compact import HINT, checked_base, form_for, form_given
 from kibitz.stitch.partition import Partition
 from kibitz.stitch.partition import partition as make_partition
-from kibitz.tree import Tree, tree_of
 
 AnyGame = Any  # a Game, its name, its Tree, or its form without a tree
 
 
-def rules_of(game: AnyGame) -> Game | Tree | CompactForm:
+def rules_of(game: AnyGame) -> Game | Tree | FreezableForm:
     """The game as an object: as long as it lives its tree is laid out once."""
     if isinstance(game, Tree):
         return game
@@ -30,6 +30,8 @@ def rules_of(game: AnyGame) -> Game | Tree | CompactForm:
         return make_game(game)
     if game.compact is None:
         raise GameError("a sequence form does not know its tree: give the game itself, or its tree")
+    if not isinstance(game.compact, FreezableForm):
+        raise GameError("experts cannot be stitched on this form: give the game itself, or its tree")
     return game.compact
 
 
@@ -48,7 +50,7 @@ def tree_for(game: AnyGame) -> Tree:
         raise GameError(f"{error}{HINT}") from None
 
 
-def ground_of(game: Game | Tree | CompactForm, base: Profile, given: Any, *views: Any) -> Tree | CompactForm:
+def ground_of(game: Game | Tree | FreezableForm, base: Profile, given: Any, *views: Any) -> Tree | FreezableForm:
     """What is stitched on: a form without a tree where base, partition and abstractions allow it, else the tree."""
     if isinstance(given, Partition) and given.infosets.compact is None:
         return tree_for(game)
@@ -65,7 +67,7 @@ def seen(base: Profile, inside: Any, outside: Any, opponents: Any, everybody: bo
 
 
 def parts_of(
-    game: Game | Tree | CompactForm, ground: Tree | CompactForm, given: Partition | str | Callable[[int, str], int]
+    game: Game | Tree | FreezableForm, ground: Tree | FreezableForm, given: Partition | str | Callable[[int, str], int]
 ) -> Partition:
     if not isinstance(given, Partition):
         return make_partition(game if isinstance(ground, Tree) else ground, given)
@@ -100,14 +102,14 @@ def seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int,
 
 
 def begin(
-    game: Game | Tree | CompactForm,
+    game: Game | Tree | FreezableForm,
     base: Profile,
     partition: Any,
     seats: Any,
     inside: Any,
     outside: Any,
     opponents: Any,
-) -> tuple[Tree | CompactForm, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
+) -> tuple[Tree | FreezableForm, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
     """What is stitched on, and the families of experts."""
     players = game.players
     sets = seat_sets(seats, players)
@@ -115,7 +117,7 @@ def begin(
     return ground_of(game, base, partition, *seen(base, inside, outside, opponents, everybody)), sets
 
 
-def checked(game: Game | Tree | CompactForm, ground: Tree | CompactForm, base: Profile) -> Profile:
+def checked(game: Game | Tree | FreezableForm, ground: Tree | FreezableForm, base: Profile) -> Profile:
     """The base, as a profile of what is stitched on, if it is one of the game."""
     if not isinstance(base, Profile):
         raise GameError(f"the base must be a profile of the game, not {base!r}: solve for one or load it")
@@ -131,7 +133,7 @@ def checked(game: Game | Tree | CompactForm, ground: Tree | CompactForm, base: P
     return base
 
 
-def _of_tree(game: Game | Tree | CompactForm, tree: Tree, base: Profile) -> Profile:
+def _of_tree(game: Game | Tree | FreezableForm, tree: Tree, base: Profile) -> Profile:
     given = form_given(game)
     rules: Any = None if isinstance(game, Tree) else game if given is None else given.game
     base = on_tree(tree, base, rules)

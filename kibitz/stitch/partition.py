@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import html
-from kibitz.errors import GameError, SpecError
-from kibitz.form.protocol import CompactForm, Form
-from kibitz.form.sequence import SequenceForm, form_of
+from kibitz.core import html
+from kibitz.core.errors import GameError, SpecError
+from kibitz.forms.protocol import Form, FreezableForm
+from kibitz.forms.sequence import SequenceForm, form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.tree import Infosets, Tree, tree_of
+from kibitz.games.tree import Infosets, Tree, tree_of
 
 Ints = NDArray[np.int64]
 _CALL = re.compile(r"\s*(prefix|private)\s*\(([^()]*)\)\s*")
@@ -54,7 +54,7 @@ class Partition:
         return [s for s in range(self.infosets.seats) if (self.part[start[s] : start[s + 1]] == part).any()]
 
 
-def partition(game: Game | Tree | CompactForm | str, source: str | Callable[[int, str], int]) -> Partition:
+def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str], int]) -> Partition:
     """A grafting partition of a game, of the infosets of its tree or of its form without one.
 
     "prefix(r, cr, ccr)"      part j: the players' actions, chance left out, begin with the j-th list. Letters that
@@ -63,7 +63,7 @@ def partition(game: Game | Tree | CompactForm | str, source: str | Callable[[int
                               part for each; private(J, Q, K, round=2) only from the second round on.
     a function                (seat, infoset) -> number of the part
     """
-    if not isinstance(game, Tree | str) and isinstance(game, Form) and game.compact is not None:
+    if not isinstance(game, Tree | str) and isinstance(game, Form) and isinstance(game.compact, FreezableForm):
         return _of_form(game.compact, source)
     rules = None if isinstance(game, Tree) else make_game(game)
     tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
@@ -93,7 +93,7 @@ def read(source: str) -> tuple[str, list[str]]:
     return found[1], [w.strip() for w in found[2].split(",") if w.strip()]
 
 
-def _of_form(form: CompactForm, source: str | Callable[[int, str], int]) -> Partition:
+def _of_form(form: FreezableForm, source: str | Callable[[int, str], int]) -> Partition:
     """The same of the infosets of a form without a tree."""
     name = source if isinstance(source, str) else getattr(source, "__name__", "function")
     if isinstance(source, str):
@@ -192,7 +192,7 @@ def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
         for k, step in enumerate(steps):
             for name in fitting(step, set(distinct)):
                 fits[j, k, code_of[name]] = True
-    from kibitz.kernels.sequence.layout import follow
+    from kibitz.forms.kernels.layout import follow
 
     lengths = np.array([len(s) for s in lists], np.int64)
     result: Ints = follow(tree.parent, tree.turn, tree.infoset, tree.action, infosets.first, code, fits, lengths)

@@ -30,7 +30,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from kibitz import __version__
-from kibitz.errors import KibitzError
+from kibitz.core.errors import KibitzError
 from kibitz.web import look, runs
 from kibitz.web.guard import MOST_BODY, Guard, TooLong
 from kibitz.web.library import Library, Missing

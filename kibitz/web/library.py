@@ -17,19 +17,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kibitz import store
-from kibitz.errors import KibitzError, SpecError
+from kibitz.core import store
+from kibitz.core.errors import KibitzError, SpecError
 from kibitz.evaluate.match import Agent
-from kibitz.form.protocol import InfosetValues
+from kibitz.forms.profile import Profile
+from kibitz.forms.protocol import InfosetValues
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.machine import Machine
-from kibitz.machine import machine_of
+from kibitz.games.trusted import recalled
 from kibitz.play.agents import agent as agent_of
 from kibitz.play.agents import agents_of
 from kibitz.play.table import Uniform, compiled
-from kibitz.profile import Profile
-from kibitz.recall import recalled
+from kibitz.solvers.machines import machine_of
 
 STRATEGIES = ("profile", "blueprint")
 RUNS = ("checkpoint", "tournament")
@@ -270,7 +270,7 @@ class Library:
                 return Strategy(entry, rules, None, Uniform())
             if entry.player != "solved":
                 return Strategy(entry, rules, machine, agent_of(entry.player, machine))
-            from kibitz.run import solve_through
+            from kibitz.solvers.run import solve_through
 
             profile = solve_through(rules, "cfr+", until=1e-3)
             return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.errors import GameError
+from kibitz.core.errors import GameError
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of

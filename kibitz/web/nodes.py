@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import GameError, KibitzError
-from kibitz.form.protocol import InfosetValues
+from kibitz.core.errors import GameError, KibitzError
+from kibitz.forms.protocol import InfosetValues
 from kibitz.games.views import View
 from kibitz.stitch.partition import fitting, read
 from kibitz.web.library import Strategy

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards import NAMES, NUMBERS
-from kibitz.errors import GameError
-from kibitz.games.poker import betting
-from kibitz.games.poker.betting import Bets
-from kibitz.games.poker.cards import text_of
-from kibitz.games.poker.rules import Poker
+from kibitz.core.errors import GameError
 from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.poker.rules import betting
+from kibitz.poker.rules.betting import Bets
+from kibitz.poker.rules.cards import text_of
+from kibitz.poker.rules.rules import Poker
 from kibitz.web.library import Strategy
 from kibitz.web.nodes import MOST_ACTIONS, MOST_STEPS, Experts, Valued, finish, mean_value, rows_of
 

@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from kibitz import store
-from kibitz.errors import ArtefactError, GameError, KibitzError
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError, GameError, KibitzError
 from kibitz.evaluate.score import scored
 from kibitz.web.library import FILES, STRATEGIES, Entry, Library
 

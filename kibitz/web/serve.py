@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.errors import ArtefactError
+from kibitz.core.errors import ArtefactError
 from kibitz.web.app import app_of
 from kibitz.web.library import Library
 

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kibitz.errors import GameError, KibitzError
+from kibitz.core.errors import GameError, KibitzError
 from kibitz.evaluate.match import Agent, checked, chosen, draws
 from kibitz.evaluate.score import scored
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
-from kibitz.games.toepen.rules import NUMBERS, Toepen
-from kibitz.games.toepen.teller import VERBS
-from kibitz.games.toepen.teller import events as moves_of
 from kibitz.games.views import View, view_of
 from kibitz.play.teller import teller_of
+from kibitz.toepen.rules import NUMBERS, Toepen
+from kibitz.toepen.teller import VERBS
+from kibitz.toepen.teller import events as moves_of
 from kibitz.web import look
 from kibitz.web.library import Library, Missing, Strategy
 from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of

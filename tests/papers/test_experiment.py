@@ -20,13 +20,13 @@ import pytest
 import kibitz
 from kibitz import papers
 from kibitz.cli import app
-from kibitz.errors import SolverError, SpecError
+from kibitz.core.errors import SolverError, SpecError
 from kibitz.papers import PAPERS, Plan, experiment, plan_of, recompute, waugh2009
 from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across
 from kibitz.papers.experiment import Experiment, Outcome, Page
-from kibitz.papers.figures import Sheet, Spread
 from kibitz.papers.runs import PRINTING, Run, Shelf, Stopped, carry_out, go_on, plain, shared
 from kibitz.papers.stitching import by_weight, over_starts
+from kibitz.report.figures import Sheet, Spread
 
 FEW = (0.0, WEIGHT)
 

@@ -16,10 +16,11 @@ import pytest
 import kibitz
 from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
+from kibitz.forms.profile import Profile
+from kibitz.games.tree import tree_of
 from kibitz.papers import Plan, gibson2011, gibson2011_sampled, recompute, stitching
 from kibitz.papers import gibson2011_runs as leduc
 from kibitz.papers.claims import WEIGHT
-from kibitz.papers.figures import Spread
 from kibitz.papers.gibson2011_runs import (
     ALL,
     ALL_COLD,
@@ -39,8 +40,7 @@ from kibitz.papers.gibson2011_runs import (
 from kibitz.papers.gibson2011_sampled import EARNS, EXPLOIT
 from kibitz.papers.runs import carry_out
 from kibitz.papers.stitching import Builder, SampledBuilder, by_weight, over_starts, weight_sheet
-from kibitz.profile import Profile
-from kibitz.tree import tree_of
+from kibitz.report.figures import Spread
 
 FEW = (0.0, 0.01, WEIGHT)  # without the weight that takes longest
 

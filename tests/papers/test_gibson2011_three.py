@@ -7,12 +7,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from kibitz.bench.paper import write
 from kibitz.cli import app
 from kibitz.papers import Plan
 from kibitz.papers import gibson2011_three as three
 from kibitz.papers import gibson2011_three_page as page
 from kibitz.papers.gibson2011_three import ALL, BASE, DYNAMIC, EACH, FILES, NAMES, NEW, OLD, ONTO, PAIRS, SEATS, SHARES
-from kibitz.report.paper import write
 
 
 def test_time_and_sizes():

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 import kibitz
-from kibitz.abstractions import abstraction
+from kibitz.bench.paper import write
 from kibitz.cli import app
-from kibitz.errors import SolverError
+from kibitz.core.errors import SolverError
 from kibitz.evaluate import measure
-from kibitz.form.rows import row_map
+from kibitz.forms.abstraction import abstraction
+from kibitz.forms.profile import Profile
+from kibitz.forms.rows import row_map
+from kibitz.games.tree import tree_of
 from kibitz.papers import Plan, le2021, le2021_runs, plan_of
 from kibitz.papers.claims import FACT, REPETITION, Claim
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, THESIS, Course, worth
 from kibitz.papers.le2021_runs import OTHER, REAL, Setting, looks_at
 from kibitz.papers.runs import Run, carry_out
-from kibitz.profile import Profile
 from kibitz.report.axes import spaced
-from kibitz.report.paper import write
 from kibitz.solvers import Task, make
-from kibitz.tree import tree_of
 
 # Infosets by enumeration in other programs: game -> (all, with the thesis' isomorphism, with the largest one), each for
 # (thesis mode, real rules).

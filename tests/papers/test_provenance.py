@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kibitz
-from kibitz.abstractions import buckets
+from kibitz.bench.provenance import command_of, outdated, portable, remarks, renewed
 from kibitz.cards import tables
 from kibitz.cli import app
 from kibitz.papers import PAPERS, experiment, gibson2011_three_page, table_alone
@@ -21,7 +21,7 @@ from kibitz.papers import sandholm_gs3 as gs3
 from kibitz.papers import waugh2009_holdem as waugh
 from kibitz.papers.experiment import Plan
 from kibitz.papers.runs import tuples
-from kibitz.report.provenance import command_of, outdated, portable, remarks, renewed
+from kibitz.poker.buckets import buckets
 
 DOCS = Path(kibitz.__file__).parents[1] / "docs"
 

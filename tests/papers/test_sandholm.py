@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import kibitz
-from kibitz.abstractions.gameshrink import shrink
-from kibitz.abstractions.poker import shrunk_buckets
-from kibitz.abstractions.signals import Cards
-from kibitz.form.poker.form import poker_form
+from kibitz.bench.paper import write
 from kibitz.papers import sandholm, sandholm_abstraction, sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
 from kibitz.papers.experiment import Plan
 from kibitz.papers.runs import tuples
-from kibitz.report.paper import write
+from kibitz.poker.buckets.gameshrink import shrink
+from kibitz.poker.buckets.names import shrunk_buckets
+from kibitz.poker.buckets.signals import Cards
+from kibitz.poker.exact.form import poker_form
 
 LEDUC = "poker(file=leduc)"
 SMALL = "rhode_island(ranks=3, suits=2)"

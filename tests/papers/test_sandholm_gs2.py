@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kibitz
-from kibitz.form.choice import compact_form
+from kibitz.forms.choice import compact_form
 from kibitz.papers import sandholm
 from kibitz.papers.claims import FAILS, HOLDS, UNDECIDED
 from kibitz.papers.experiment import Plan
@@ -27,8 +27,8 @@ from kibitz.papers.sandholm_gs2 import (
     page,
     runs,
 )
-from kibitz.poker.experts import poker_of
-from kibitz.poker.refined import with_all_hands
+from kibitz.poker.endgames.refined import with_all_hands
+from kibitz.poker.stitching.experts import poker_of
 
 DOCS = Path(kibitz.__file__).parents[1] / "docs"
 DECK = "poker(file=holdem.limit.2p, ranks=4)"

@@ -1,0 +1,1 @@
+"""Benchmarks, peers, and builders of generated documents."""

@@ -1,0 +1,328 @@
+"""kibitz bench: our figures and the peers', side by side in one run, on one thread each.
+
+Every figure is a ratio of two things measured within the same minutes on the same machine. A peer that is not
+installed is named as skipped. `--peers-python` names another interpreter that has the peers (NoRegret needs 3.12).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from kibitz.bench import peers, results
+from kibitz.bench.bench_cards import cards_figure, cards_markdown
+from kibitz.bench.bench_endgames import endgames_figure, endgames_markdown
+from kibitz.bench.bench_holdem import holdem_figure, holdem_markdown
+from kibitz.bench.bench_jam import jam_figure, jam_markdown
+from kibitz.bench.bench_poker import poker_figure, poker_markdown
+from kibitz.bench.bench_serve import serve_figure, serve_markdown
+from kibitz.bench.bench_threads import threads_figure
+from kibitz.bench.bench_three import three_figure, three_markdown
+from kibitz.bench.peers import Work
+from kibitz.bench.provenance import machine
+from kibitz.bench.results import Row, number, times
+from kibitz.bench.toepen import toepen_figure, toepen_markdown
+from kibitz.core import store
+from kibitz.core.errors import KibitzError
+
+# Our spec of each game that the peers are measured on.
+SPECS = {
+    "kuhn": "kuhn",
+    "leduc": "leduc",
+    "goofspiel5": "goofspiel(num_cards=5, imp_info=true, points_order=descending)",
+    "liars_dice5": "liars_dice(dice_sides=5)",
+    "liars_dice6": "liars_dice",
+    "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
+}
+ALONE = (
+    "threads",
+    "large",
+    "start",
+    "toepen",
+    "cards",
+    "poker",
+    "pcs",
+    "three",
+    "jam",
+    "serve",
+    "endgames",
+)  # figures without peers, or with peers of their own
+FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
+OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
+LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
+GAMES_OF = {
+    "cfr+": tuple(SPECS),
+    "nash_conv": OTHERS,
+    "kept": OTHERS,
+    "mccfr": ("kuhn", "leduc", "liars_dice6"),
+    "target": ("leduc",),
+    "regret": ("leduc", "goofspiel5"),
+    "lp": ("leduc",),
+}
+THREADED = (  # figure, solver, games
+    ("threads", "cfr+", ("leduc", "goofspiel5", "liars_dice5", "liars_dice6", "leduc3", LARGE)),
+    ("sampling", "mccfr", ("leduc", "liars_dice6", "leduc3")),
+)
+# figure, game, peer -> the ratio that we set out to reach
+GOALS: dict[tuple[str, str, str], float] = {
+    **{("cfr+", g, "OpenSpiel"): 200 for g in ("leduc", "goofspiel5", "liars_dice5", "liars_dice6", "leduc3")},
+    **{("cfr+", g, "LiteEFG"): 100 for g in ("leduc", "goofspiel5", "liars_dice6")},
+    ("cfr+", "liars_dice6", "NoRegret"): 10,
+    ("cfr+", "leduc", "NoRegret"): 50,
+    **{("nash_conv", g, "OpenSpiel"): 2000 for g in ("leduc", "goofspiel5", "liars_dice6", "leduc3")},
+    **{("nash_conv", g, "LiteEFG"): 20 for g in ("leduc", "goofspiel5", "liars_dice6", "leduc3")},
+    ("mccfr", "leduc", "OpenSpiel"): 20,
+    **{("target", "leduc", p): 100 for p in ("OpenSpiel", "LiteEFG", "NoRegret", "Gambit")},
+    **{("regret", "leduc", p): 100 for p in ("OpenSpiel", "LiteEFG", "NoRegret")},
+}
+
+
+# Ours, as the same kind of Work that the peers are measured by.
+
+
+@cache
+def _tree(game: str) -> Any:
+    import kibitz
+    from kibitz.games.tree import lay_out
+
+    return lay_out(kibitz.game(SPECS.get(game, game)))
+
+
+def _solver(spec: str, game: str, threads: int = 1) -> tuple[Any, Callable[[], float]]:
+    from kibitz.evaluate import measure
+    from kibitz.forms.sequence import form_of
+    from kibitz.solvers import Task, make
+
+    tree = _tree(game)
+    form = form_of(tree)
+    solver = make(spec, Task(tree, form, threads=threads))
+
+    return solver, lambda: measure(form, solver.probabilities()).nash_conv
+
+
+def stepping(spec: str, game: str, threads: int = 1) -> Work:
+    solver, nash_conv = _solver(spec, game, threads)
+    return Work(spec, solver.step, nash_conv)
+
+
+def nash_conv_calls(game: str) -> Work:
+    """kibitz.nash_conv(game, profile) as a user calls it, on the uniform profile."""
+    import kibitz
+
+    rules = kibitz.game(SPECS[game])
+    uniform = kibitz.solve(rules, "cfr+", iterations=0)
+    return Work("nash_conv", peers.repeat(lambda: kibitz.nash_conv(rules, uniform)), lambda: 0.0)
+
+
+def exact(game: str) -> Work:
+    """The programme from scratch at each step; laying out the game is off the clock, as it is for the peers."""
+    answers: list[float] = []
+
+    def step(n: int) -> None:
+        for _ in range(n):
+            solver, nash_conv = _solver("lp", game)
+            solver.step(1)
+            answers.append(nash_conv())
+
+    return Work("lp", step, lambda: answers[-1], anew=True)
+
+
+# Of our solvers, the fastest to 1e-4 on the game; `kibitz solve --until 1e-4` shows the others.
+FASTEST = {"leduc": "cfr+(averaging=quadratic)", "goofspiel5": "pcfr+"}
+OURS: dict[str, Callable[[str], Work]] = {
+    "cfr+": lambda game: stepping("cfr+", game),
+    "nash_conv": nash_conv_calls,
+    "kept": nash_conv_calls,
+    "mccfr": lambda game: stepping("mccfr", game),
+    "target": lambda game: stepping(FASTEST[game], game),
+    "regret": lambda game: stepping(FASTEST[game], game),
+    "lp": exact,
+}
+
+
+def ours(figure: str, game: str, seconds: float) -> tuple[float | None, str]:
+    """(our figure, the solver); a race is run three times anew and the best taken, as for a peer's exact solvers."""
+    prepare = OURS[figure]
+    if figure not in peers.TARGETS:
+        work = prepare(game)
+        value = peers.rate(work, seconds)["value"]
+        return (1.0 / value if figure in ("nash_conv", "kept") else value), work.solver
+    best: float | None = None
+    for _ in range(3):
+        work = prepare(game)
+        work.step(1)  # compiled code is loaded off the clock
+        work = prepare(game)
+        found = peers.race(work, peers.TARGETS[figure], 60.0, seconds)["value"]
+        best = found if best is None else min(best, found or best)
+    return best, work.solver
+
+
+def compare(
+    figures: list[str], seconds: float, limit: float, python: str, say: Callable[[str], None]
+) -> tuple[list[Row], dict[str, str]]:
+    """All rows, and the versions of the peers."""
+    rows: list[Row] = []
+    versions: dict[str, str] = {}
+    for figure in figures:
+        for game in GAMES_OF[figure]:
+            mine, solver = ours(figure, game, seconds)
+            say(f"{figure:10} {game:12} kibitz {number(mine)} ({solver})")
+            for peer in peers.PEERS.values():
+                if not peer.measures(figure, game):
+                    continue
+                found = peers.measure(peer.name, figure, game, seconds, limit, python)
+                if found.version or peer.name not in versions:  # one that failed at one figure did others
+                    versions[peer.name] = found.version or "not installed"
+                ratio = _ratio(figure, mine, found.value)
+                goal = GOALS.get((figure, game, peer.name))
+                if ratio is None and found.note.startswith(">") and mine:
+                    ratio = limit / mine  # at least
+                row = Row(figure, game, mine, peer.name, found.value, ratio, goal, found.note, found.solver)
+                rows.append(row)
+                say(f"{'':10} {'':12} {peer.name} {number(found.value)} {found.note} -> {times(row)} {row.verdict}")
+    return rows, versions
+
+
+def _ratio(figure: str, mine: float | None, theirs: float | None) -> float | None:
+    if not mine or not theirs:
+        return None
+    return mine / theirs if figure in ("cfr+", "mccfr") else theirs / mine
+
+
+# What has no peer: threads, size, start-up.
+
+
+_LARGE_RUN = """
+import json, resource, sys, time
+import kibitz
+from kibitz.forms.sequence import form_of
+from kibitz.solvers.run import Report
+from kibitz.games.tree import tree_of
+began = time.perf_counter()
+tree = tree_of(kibitz.game(sys.argv[1]))
+laid = time.perf_counter()
+form = form_of(tree)
+formed = time.perf_counter()
+report = Report()
+profile = kibitz.solve(tree, "cfr+", iterations=int(sys.argv[2]), report=report)
+done = time.perf_counter()
+print(json.dumps({
+    "game": sys.argv[1], "histories": tree.histories, "infosets": len(tree.infosets.labels),
+    "layout_seconds": laid - began, "histories_per_second": tree.histories / (laid - began),
+    "form_seconds": formed - laid, "solve_seconds": done - formed, "iterations": profile.meta["iterations"],
+    "nash_conv": report.looks[-1].gap,
+    "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform != "darwin" else 1e9),
+}))
+"""
+
+
+def large_figure(game: str, iterations: int) -> dict[str, Any]:
+    """Lay out, form and solve a large game in a process of its own: times and peak memory."""
+    child = subprocess.run(
+        [sys.executable, "-c", _LARGE_RUN, game, str(iterations)], capture_output=True, text=True, check=True
+    )
+    return dict(json.loads(child.stdout))
+
+
+def start_figure() -> dict[str, float]:
+    """Seconds of `kibitz --help`, and of CFR+ on Leduc with an empty and with a filled cache of compiled code."""
+    solve = ["-c", "import kibitz; kibitz.solve(kibitz.game('leduc'), 'cfr+', iterations=100)"]
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"KIBITZ_CACHE": cache}
+
+        def timed(*arguments: str) -> float:
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], check=True, capture_output=True, env=environment)
+            return time.perf_counter() - began
+
+        first = timed(*solve)
+        later = min(timed(*solve) for _ in range(3))
+        helped = min(timed("-m", "kibitz.cli", "--help") for _ in range(5))
+    return {"first_use": first, "later_use": later, "help": helped}
+
+
+# Reports
+
+
+def bench(
+    seconds: float = 2.0,
+    quick: bool = False,
+    json_path: str | Path | None = None,
+    markdown_path: str | Path | None = None,
+    only: str | None = None,
+    peers_python: str | None = None,
+    say: Callable[[str], None] | None = None,
+    show: Callable[[list[str]], None] | None = None,
+) -> dict[str, Any]:
+    """Run the benchmark; returns what the JSON file holds.
+
+    say: prints a line. show: prints lines of Markdown; as they are unless given.
+    """
+    say = say or partial(print, flush=True)
+    tell = show or (lambda lines: say("\n".join(lines)))
+    figures = [f for f in peers.FIGURES if only is None or only == f]
+    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL):
+        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL))}")
+    if only == FULL:
+        from kibitz.bench.toepen_full import bench_full
+
+        told = say
+        return bench_full(quick, json_path, markdown_path, lambda what, done, of: told(f"{what} {done}/{of}"))
+    seconds = 0.3 if quick else seconds
+    python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
+    result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}
+    rows, versions = compare(figures, seconds, 5.0 if quick else 60.0, python, say)
+    result["peers"] = versions
+    result["rows"] = [asdict(row) | {"verdict": row.verdict} for row in rows]
+    if only in (None, "start"):
+        result["start"] = start_figure()
+        tell(results.start_markdown(result["start"]))
+    if only in (None, "large"):
+        result["large"] = large_figure("leduc(ranks=6, suits=3)" if quick else LARGE, 20 if quick else 200)
+        tell(results.large_markdown(result["large"]))
+    if only in (None, "threads"):
+        for figure, solver, games in THREADED:
+            result[figure] = [
+                threads_figure(partial(stepping, solver, game), game, max(4 * seconds, 2.0))
+                for game in (games[-3:-1] if quick else games)
+            ]
+            tell(results.threads_markdown(figure, result[figure]))
+    if only in (None, "toepen"):
+        result["toepen"] = toepen_figure(quick)
+        tell(toepen_markdown(result["toepen"]))
+    if only in (None, "cards"):
+        result["cards"] = cards_figure(seconds, quick, python)
+        tell(cards_markdown(result["cards"]))
+    if only in (None, "poker"):
+        result["poker"] = poker_figure(quick)
+        tell(poker_markdown(result["poker"]))
+    if only in (None, "pcs"):
+        result["pcs"] = holdem_figure(seconds, quick, python)
+        tell(holdem_markdown(result["pcs"]))
+    if only in (None, "three"):
+        result["three"] = three_figure(seconds, quick)
+        tell(three_markdown(result["three"]))
+    if only in (None, "jam"):
+        result["jam"] = jam_figure(seconds, quick)
+        tell(jam_markdown(result["jam"]))
+    if only in (None, "serve"):
+        result["serve"] = serve_figure(quick)
+        tell(serve_markdown(result["serve"]))
+    if only in (None, "endgames"):
+        result["endgames"] = endgames_figure(quick)
+        tell(endgames_markdown(result["endgames"]))
+    held = results.joined(results.read(json_path) if json_path else {}, result, only)
+    if json_path is not None:
+        results.write(json_path, held)
+    if markdown_path is not None:
+        store.write_text(markdown_path, results.markdown(held))
+    return held[results.section(result)]

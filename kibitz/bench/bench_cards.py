@@ -1,0 +1,252 @@
+"""Cards in figures of speed, for `kibitz bench --only cards`: us and other evaluators of poker hands, on one thread.
+
+    python bench_cards.py eval7 evaluate        in this process, which may be a Python without kibitz: a line of JSON
+
+The peers evaluate a hand a call; eval7 also has loops in C, over random boards and over the hands of a range. All are
+given the same hands; what a peer ranks otherwise than we do is reported and not compared. As in `peers.py`, a peer is
+measured in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module, metadata
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+try:
+    from kibitz.bench.peers import THREADS, Work, rate
+except ImportError:  # in a peer's Python, beside peers.py
+    sys.path.insert(0, str(Path(__file__).parent))
+    from peers import THREADS, Work, rate  # type: ignore[import-not-found,no-redef]
+
+FIGURES: Mapping[str, str] = {
+    "evaluate": "hands, from Python",
+    "random": "a hand against all others on random boards",
+    "range": "a hand against all others on a board of five",
+}
+# figure, our way, peer -> the ratio that we set out to reach; "best" is the fastest peer
+GOALS: dict[tuple[str, str, str], float] = {
+    ("evaluate", "a batch", "best"): 20,
+    ("random", "equity", "eval7"): 1,
+    ("range", "equity", "eval7"): 1,
+}
+HANDS, BOARDS = 100_000, 1_000_000
+HAND, BOARD = ("Ah", "Kd"), ("Qs", "7c", "2d", "3h", "9s")
+RANKS, SUITS = "23456789TJQKA", "cdhs"
+NAMES = [rank + suit for rank in RANKS for suit in SUITS]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A figure of one evaluator, or, in `note`, why there is none. `judged`: what has to agree between evaluators."""
+
+    who: str
+    figure: str
+    value: float | None = None
+    judged: float | None = None
+    version: str | None = None
+    cpu_share: float | None = None
+    note: str = ""
+
+
+def hands() -> list[list[int]]:
+    """The same hands of seven cards for all, numbered 0 (2c) to 51 (As)."""
+    drawn = random.Random(1)
+    return [drawn.sample(range(52), 7) for _ in range(HANDS)]
+
+
+def in_order(values: list[int], larger_is_better: bool) -> float:
+    """Of each hand and the next: how often the first is better, and half of how often they are even."""
+    sign = 1 if larger_is_better else -1
+    return sum((sign * a > sign * b) + (a == b) / 2 for a, b in pairwise(values))
+
+
+def timed(who: str, figure: str, work: Work, units: int, judged: float, seconds: float) -> Found:
+    """Units per second of a work of which a step has `units`."""
+    found = rate(work, seconds)
+    return Found(who, figure, found["value"] * units, judged, cpu_share=found["cpu_share"])
+
+
+# --- peers -------------------------------------------------------------------------------------------------
+def phevaluator_calls(figure: str, seconds: float) -> Found:
+    evaluate_cards = import_module("phevaluator").evaluate_cards
+    given = hands()
+
+    def once() -> list[int]:
+        return [evaluate_cards(*hand) for hand in given]
+
+    return timed("phevaluator", figure, _work(once), HANDS, in_order(once(), False), seconds)
+
+
+def treys_calls(figure: str, seconds: float) -> Found:
+    treys = import_module("treys")
+    card = [treys.Card.new(name) for name in NAMES]
+    given = [([card[c] for c in hand[:5]], [card[c] for c in hand[5:]]) for hand in hands()]
+    evaluate = treys.Evaluator().evaluate
+
+    def once() -> list[int]:
+        return [evaluate(board, hand) for board, hand in given]
+
+    return timed("treys", figure, _work(once), HANDS, in_order(once(), False), seconds)
+
+
+def eval7_calls(figure: str, seconds: float) -> Found:
+    eval7 = import_module("eval7")
+    card = [eval7.Card(name) for name in NAMES]
+    held, board = [eval7.Card(name) for name in HAND], [eval7.Card(name) for name in BOARD]
+    others = [((card[a], card[b]), 1.0) for b in range(52) for a in range(b)]
+    if figure == "random":
+        loop = partial(eval7.py_hand_vs_range_monte_carlo, held, others, [], BOARDS)
+        return timed("eval7", figure, _work(loop), 2 * BOARDS, loop(), seconds)
+    if figure == "range":
+        exact = partial(eval7.py_hand_vs_range_exact, held, others, board)
+        return timed("eval7", figure, _work(exact), 991, exact(), seconds)
+    given = [[card[c] for c in hand] for hand in hands()]
+
+    def once() -> list[int]:
+        return [eval7.evaluate(hand) for hand in given]
+
+    return timed("eval7", figure, _work(once), HANDS, in_order(once(), True), seconds)
+
+
+PEERS: Mapping[str, tuple[Callable[[str, float], Found], tuple[str, ...]]] = {
+    "phevaluator": (phevaluator_calls, ("evaluate",)),
+    "eval7": (eval7_calls, ("evaluate", "random", "range")),
+    "treys": (treys_calls, ("evaluate",)),
+}
+
+
+def _work(once: Callable[[], Any]) -> Work:
+    def step(n: int) -> None:
+        for _ in range(n):
+            once()
+
+    return Work("", step, lambda: 0.0)
+
+
+def measure(peer: str, figure: str, seconds: float, python: str) -> Found:
+    """One figure of a peer, in a fresh process of `python`. Nothing a peer does raises here: see `note`."""
+    order = [python, "-P", __file__, peer, figure, f"--seconds={seconds}"]
+    env = os.environ | dict.fromkeys(THREADS, "1")
+    try:
+        child = subprocess.run(order, env=env, capture_output=True, text=True, timeout=300 + 20 * seconds)
+        return Found(**json.loads(child.stdout.splitlines()[-1]))
+    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError, TypeError) as error:
+        said = child.stderr.strip().splitlines()[-1:] if isinstance(error, IndexError) else [str(error)]
+        return Found(peer, figure, note=f"failed: {said[0] if said else error}")
+
+
+# --- ours --------------------------------------------------------------------------------------------------
+def ours(seconds: float, whole: bool) -> list[Found]:
+    """Our figures: the ways a user has, and the loop inside."""
+    import numpy as np
+
+    from kibitz import cards
+    from kibitz.cards.kernels.ranking import categories
+
+    given = hands()
+    judged = in_order(cards.evaluate(given).tolist(), True)
+    batch = np.array(given, np.uint8)
+    found = [timed("a batch", "evaluate", _work(lambda: cards.evaluate(batch)), HANDS, judged, seconds)]
+    one = given[0]
+    found.append(timed("a hand a call", "evaluate", _work(lambda: cards.evaluate(one)), 1, judged, seconds))
+    deck, count = np.arange(52, dtype=np.uint8), np.zeros(9, np.int64)
+    last = 46 if whole else 1  # lowest cards that hands are enumerated for
+    categories(0, last, deck, 7, count)
+    inner = partial(categories, 0, last, deck, 7, np.zeros(9, np.int64))
+    found.append(timed("one after another", "inner", _work(inner), int(count.sum()), float(count.sum()), seconds))
+    held, shown = cards.parse(" ".join(HAND)), cards.parse(" ".join(BOARD))
+    others = np.array([(a, b) for b in range(52) for a in range(b)])
+    others = others[~np.isin(others, held).any(axis=1)]
+    sample = partial(cards.equity, held, others, samples=BOARDS)
+    found.append(timed("equity", "random", _work(sample), 2 * BOARDS, sample().equity, seconds))
+    left = others[~np.isin(others, shown).any(axis=1)]
+    exact = partial(cards.equity, held, left, shown)
+    found.append(timed("equity", "range", _work(exact), 991, exact().equity, seconds))
+    return found
+
+
+def cards_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
+    """All figures and all comparisons, as plain data."""
+    mine = ours(seconds, not quick)
+    asked = [(peer, figure) for figure in FIGURES for peer, (_, figures) in PEERS.items() if figure in figures]
+    theirs = [_agreeing(measure(peer, figure, seconds, python), mine) for peer, figure in asked]
+    rows = []
+    for our in mine:
+        peers = [peer for peer in theirs if peer.figure == our.figure]
+        best = max((peer for peer in peers if peer.value), key=lambda peer: peer.value or 0.0, default=None)
+        for peer in peers:
+            goal = GOALS.get((our.figure, our.who, peer.who))
+            if peer is best and goal is None:
+                goal = GOALS.get((our.figure, our.who, "best"))
+            ratio = our.value / peer.value if our.value and peer.value else None
+            verdict = "" if goal is None or ratio is None else "met" if ratio >= goal else "not met"
+            rows.append({
+                "figure": our.figure, "way": our.who, "ours": our.value, "peer": peer.who, "theirs": peer.value,
+                "ratio": ratio, "goal": goal, "verdict": verdict, "note": peer.note,
+            })  # fmt: skip
+    versions = {peer.who: peer.version or "not installed" for peer in theirs}
+    return {"ours": [asdict(our) for our in mine], "peers": versions, "rows": rows}
+
+
+def _agreeing(peer: Found, mine: list[Found]) -> Found:
+    """A peer's figure, if it judges hands as we do; random boards may differ by their noise."""
+    our = next(found for found in mine if found.figure == peer.figure)
+    if peer.judged is None or our.judged is None:
+        return peer
+    noise = {"evaluate": 0.0, "random": 5 * 0.5 / BOARDS**0.5, "range": 1e-6}[peer.figure]
+    if abs(peer.judged - our.judged) <= noise:
+        return peer
+    return Found(peer.who, peer.figure, version=peer.version, note=f"it says {peer.judged}, not {our.judged}")
+
+
+def cards_markdown(figure: dict[str, Any]) -> list[str]:
+    """The figures as a section of docs/results.md."""
+    lines = ["## Cards: evaluations of hands of seven cards a second", ""]
+    inner = next(our["value"] for our in figure["ours"] if our["figure"] == "inner")
+    lines += [
+        "Peers: " + ", ".join(f"{k} {v}" for k, v in figure["peers"].items()) + ". "
+        f"Our loop over hands one after another, without a batch in memory: {inner:,.0f} a second.",
+        "",
+    ]
+    lines += ["| what | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
+    for row in figure["rows"]:
+        theirs = f"{row['theirs']:,.0f}" if row["theirs"] else row["note"]
+        ratio = f"{row['ratio']:,.2f}x" if row["ratio"] else "-"
+        goal = f"{row['goal']:g}x" if row["goal"] else ""
+        what = f"{FIGURES[row['figure']]}: {row['way']}"
+        lines.append(
+            f"| {what} | {row['ours']:,.0f} | {row['peer']} | {theirs} | {ratio} | {goal} | {row['verdict']} |"
+        )
+    return [*lines, ""]
+
+
+def main() -> None:
+    """Measure one peer in this process; a line of JSON on stdout."""
+    parser = argparse.ArgumentParser(description="Measure one evaluator of poker hands.")
+    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("figure", choices=FIGURES)
+    parser.add_argument("--seconds", type=float, default=2.0, help="about how long it is timed")
+    asked = parser.parse_args()
+    try:
+        version = metadata.version(asked.peer)
+    except metadata.PackageNotFoundError:
+        found = Found(asked.peer, asked.figure, note="skipped: not installed")
+    else:
+        found = PEERS[asked.peer][0](asked.figure, asked.seconds)
+        found = Found(**asdict(found) | {"version": version})
+    print(json.dumps(asdict(found)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""docs/cli.md, made from what the command says of itself, and docs/api.md, from docstrings (`api.py`); the verdicts of
+pages, from the data beside them (`verdicts.py`).
+
+    python -m kibitz.bench.docs            write the pages
+    python -m kibitz.bench.docs --check    exit with 1 if a page is not what would be written
+
+Each text of cli.md is taken from the command itself, in another process (whose environment is set before anything is
+imported) and at a fixed width.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from kibitz.bench import api, verdicts
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+API = PAGE.with_name("api.md")
+WIDTH = 100
+# Runs the commands that stdin has as JSON, and prints what they print.
+_CHILD = """
+import contextlib, io, json, sys
+from typer.main import get_command
+from kibitz.cli import app
+command = get_command(app)
+texts = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        try:
+            command(words, prog_name="kibitz")
+        except SystemExit as end:
+            assert not end.code, words
+    texts.append(text.getvalue())
+json.dump(texts, sys.stdout)
+"""
+HEAD = """# The command line
+
+This page is made from `kibitz --help` by `python -m kibitz.bench.docs`. Tests hold it against the program, and run its
+examples.
+
+- Games and solvers are named by *specs*: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
+- `--json` prints one JSON object on stdout and nothing else.
+- Long work shows its progress and the time left on stderr. Where that is a file or a pipe, it is a plain line after 5
+  seconds and then at growing distances; `KIBITZ_PROGRESS=SECONDS` says when the first comes, 0 for none. With `--json`
+  or `--quiet` there is none.
+- Work is shared among all cores that the process has; `KIBITZ_CORES=N` leaves the others to somebody else.
+- Tables are as wide as the terminal, or `COLUMNS`; 80 characters in a file. A table that is wider comes in pieces.
+- Exit codes: 0 for success; 2 for an error that you can correct, with one sentence on stderr; 130 after Ctrl-C; 70 for
+  an internal error (`KIBITZ_DEBUG=1 kibitz ...` prints the traceback).
+- `kibitz --install-completion` makes the Tab key complete commands, options, and the names of games, solvers and
+  abstractions, in bash, zsh, fish and PowerShell. It takes effect in a new terminal.
+"""
+
+
+def said(calls: Iterable[tuple[str, ...]]) -> list[str]:
+    """What `kibitz` prints for each of some lists of arguments, all in one process."""
+    plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
+    kept = {name: text for name, text in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    run = subprocess.run(
+        [sys.executable, "-c", _CHILD], input=json.dumps(list(calls)), env={**kept, **plain}, stdout=subprocess.PIPE,
+        encoding="utf-8", check=True,
+    )  # fmt: skip
+    texts: list[str] = json.loads(run.stdout)
+    return ["\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in texts]
+
+
+def commands(top: str) -> list[str]:
+    """The names of all commands, from the help of the whole."""
+    return re.findall(r"^  ([a-z-]+) ", top.partition("Commands:")[2], re.MULTILINE)
+
+
+def page() -> str:
+    """The whole page."""
+    (top,) = said([("--help",)])
+    names = commands(top)
+    helps = dict(zip(names, said((name, "--help") for name in names), strict=True))
+    # What a group's commands say, and what some commands print.
+    more: dict[str, list[tuple[str, ...]]] = {
+        name: [(name, each, "--help") for each in commands(text)] for name, text in helps.items()
+    }
+    more |= {name: [(name,)] for name in ("games", "solvers")}
+    rest = [call for each in more.values() for call in each]
+    texts = dict(zip(rest, said(rest), strict=True))
+    parts = [HEAD, _block("kibitz --help", top)]
+    for name, text in helps.items():
+        parts.append(f"## kibitz {name}\n\n{_block(f'kibitz {name} --help', text)}")
+        parts += [_block(" ".join(("kibitz", *call)), texts[call]) for call in more[name]]
+    return "\n".join(parts)
+
+
+def _block(command: str, text: str) -> str:
+    return f"```console\n$ {command}\n{text}\n```\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the pages; returns the exit code."""
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m kibitz.bench.docs [--check]", file=sys.stderr)
+        return 2
+    code = 0
+    for path, text in ((PAGE, page()), (API, api.page()), *verdicts.pages(PAGE.parent)):
+        if arguments:
+            same = path.is_file() and path.read_text(encoding="utf-8") == text
+            print(f"{path} is up to date" if same else f"{path} is stale: run python -m kibitz.bench.docs")
+            code = code if same else 1
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,167 @@
+"""Pictures of the page of `kibitz serve`, for docs/serve.md: python -m kibitz.bench.screens [FOLDER [MADE]]
+
+A server is started as a process of its own, on strategies that are made for this, and a browser (Chromium, through
+Playwright) is led through all views, wide and on a phone, light and dark. Both are needed:
+pip install -e '.[test]'. What is in a folder MADE already is not made again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kibitz.core.errors import KibitzError
+
+FOLDER = Path("docs/serve")
+# Of all pictures, those that docs/serve.md shows.
+SHOWN = ("look", "grid", "compare", "review", "three-phone", "runs-dark", "crosstable")
+WIDE, PHONE = (1440, 900), (390, 844)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# The commands that make what is shown.
+MADE = (
+    "solve leduc --solver cfr+ --until 1e-3 --out leduc.profile --checkpoint leduc.checkpoint",
+    "solve leduc --solver dcfr --until 1e-3 --out dcfr.profile --checkpoint dcfr.checkpoint",
+    "solve leduc --abstraction J.QK --until 1e-2 --out coarse.profile",
+    "stitch leduc --base J.QK --partition prefix(r,cr) --inside null --iterations 300 --out stitched.profile",
+    "crosstable leduc.profile coarse.profile stitched.profile --json",
+    "match leduc.profile coarse.profile --deals 3000 --json",
+    "train poker(file=holdem.limit.2p) --abstraction isomorphic --memory 200MB --iterations 20000 "
+    "--out holdem.blueprint",
+)
+
+
+def browser() -> str | None:
+    """The path of a browser that Playwright can lead, if there is one."""
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def served(folder: Path, more: Sequence[str] = ()) -> Iterator[str]:
+    """A server as a process; gives the address with its token."""
+    command = [sys.executable, "-m", "kibitz.cli", "serve", str(folder), "--no-open", "--port", "0", *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+    try:
+        assert process.stdout is not None
+        found = None
+        while found is None:
+            line = process.stdout.readline()
+            if not line:
+                raise KibitzError("the server did not start: try `kibitz serve --no-open`")
+            found = re.search(r"http://\S+", line)
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def make(folder: Path) -> None:
+    """What is shown."""
+    for text in MADE:
+        words = text.split(" ")
+        made = folder / (f"{words[0]}.json" if "--json" in words else words[words.index("--out") + 1])
+        if made.exists():
+            continue
+        done = subprocess.run([sys.executable, "-m", "kibitz.cli", *words], cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            raise KibitzError(f"kibitz {text}: {done.stderr.strip()[-300:]}")
+        if "--json" in words:
+            made.write_text(done.stdout, encoding="utf-8")
+
+
+def shots(page: Any, address: str, out: Path, suffix: str) -> None:
+    """Go through all views."""
+    base = address.partition("/?")[0]
+
+    def shot(name: str) -> None:
+        if out == FOLDER and f"{name}{suffix}" not in SHOWN:
+            return
+        page.wait_for_timeout(300)  # bars grow
+        page.screenshot(path=str(out / f"{name}{suffix}.png"))
+
+    def ids() -> dict[str, str]:
+        found = page.evaluate("fetch('/api/library').then(r => r.json())")
+        return {each["name"]: each["id"] for each in found["strategies"]}
+
+    page.goto(address)
+    page.wait_for_selector(".look")
+    known = ids()
+    page.goto(f"{base}/look/{known['leduc']}/raise/call/Qs")
+    page.wait_for_selector(".cell")
+    page.locator(".strategy .cell").nth(2).hover()
+    shot("look")
+    page.goto(f"{base}/look/{known['stitched']}?with={known['coarse']}")
+    page.wait_for_selector(".apart .cell")
+    page.locator(".apart .cell").nth(2).hover()
+    shot("compare")
+    page.goto(f"{base}/look/{known['holdem']}/raise")
+    page.wait_for_selector(".cells.grid .cell")
+    page.locator(".strategy .cell").nth(8).hover()
+    shot("grid")
+    page.goto(f"{base}/play?game=leduc")
+    page.wait_for_selector(".sit")
+    shot("lobby")
+    page.get_by_label("Opponent").select_option(known["leduc"])
+    page.get_by_role("button", name="Sit down").click()
+    page.wait_for_selector(".felt")
+    shot("table")
+    while page.locator("#next").count() == 0:
+        before = page.locator(".log li").count()
+        page.keyboard.press("c")
+        page.locator(".log li").nth(before).wait_for()
+    page.wait_for_selector(".review .cell")
+    shot("review")
+    page.goto(f"{base}/play?game={'poker(file=holdem.limit.3p)'}")
+    page.wait_for_selector(".sit")
+    page.get_by_role("button", name="Sit down").click()
+    page.wait_for_selector(".felt", timeout=120_000)
+    shot("three")
+    runs = page.evaluate("fetch('/api/runs').then(r => r.json())")["runs"]
+    curves = ",".join(run["id"] for run in runs if run["kind"] == "curve")
+    page.goto(f"{base}/runs/{curves}")
+    page.wait_for_selector(".chart")
+    shot("runs")
+    table = next(run["id"] for run in runs if run["kind"] == "crosstable")
+    page.goto(f"{base}/runs/{table}")
+    page.wait_for_selector(".cross")
+    shot("crosstable")
+
+
+def main(arguments: Sequence[str]) -> int:
+    from playwright.sync_api import sync_playwright
+
+    found = browser()
+    if found is None:
+        raise KibitzError(f"no browser is installed: one of {', '.join(BROWSERS)} is needed")
+    out = Path(arguments[0]) if arguments else FOLDER
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(arguments[1] if len(arguments) > 1 else temporary)
+        make(folder)
+        with served(folder) as address, sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            for suffix, size, scheme in (
+                ("", WIDE, "light"),
+                ("-dark", WIDE, "dark"),
+                ("-phone", PHONE, "light"),
+                ("-phone-dark", PHONE, "dark"),
+            ):
+                context = chromium.new_context(
+                    viewport={"width": size[0], "height": size[1]},
+                    color_scheme=scheme,  # type: ignore[arg-type]
+                )
+                shots(context.new_page(), address, out, suffix)
+                context.close()
+            chromium.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

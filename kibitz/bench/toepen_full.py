@@ -1,0 +1,183 @@
+"""The full game of Toepen, 4 suits, 8 ranks, 4 cards, with betting: `kibitz bench --only toepen-full`.
+
+[Le 2021] leaves it open. A blueprint is trained under the abstraction `outlook`, then one under each of the thesis'
+abstractions and of ours, for a tenth of the iterations; they meet in duplicate matches, with a player by rule of thumb
+and one who plays anything. A responder trained against each shows how much it can lose at least. Search and
+exploitation stand on the blueprint. This takes a quarter of an hour, so a benchmark of everything leaves it out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kibitz.bench.paper import as_data, write_page
+from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Results, Searched, Trained, measured
+from kibitz.core import store
+from kibitz.evaluate.match import Result
+from kibitz.evaluate.score import Score
+from kibitz.papers.claims import OURS, RUN, Claim, Comparison
+from kibitz.papers.experiment import Outcome, Plan
+from kibitz.papers.runs import Told
+from kibitz.report.figures import Heat, Sheet
+from kibitz.toepen.search import Gain
+
+TITLE = "Toepen, the full game: blueprint, search and exploitation, measured"
+PLAN = Plan(starts=1, iterations=1_000_000)
+QUICK = Plan(starts=1, iterations=20_000)
+
+
+def bench_full(
+    quick: bool, json_path: str | Path | None, markdown_path: str | Path | None, told: Told
+) -> dict[str, Any]:
+    """Measure, and write a page of its own; returns what the JSON file holds."""
+    outcome = full_toepen(QUICK if quick else PLAN, told)
+    data = as_data([outcome])
+    if json_path is not None:
+        store.write_text(json_path, json.dumps(data, indent=1, allow_nan=False) + "\n")
+    if markdown_path is not None:
+        write_page([outcome], Path(markdown_path))
+    return data
+
+
+def full_toepen(plan: Plan, told: Told) -> Outcome:
+    began = time.perf_counter()
+    r = measured(plan, told)
+    return Outcome(
+        name="toepen",
+        title=TITLE,
+        about=(
+            f"The deck has 32 cards, a deal 8 of them: 736,281,000 deals, about 5.5e12 infosets. A blueprint of "
+            f"{plan.iterations:,} iterations under `outlook`, others of a tenth of that, on {THREADS} threads, in "
+            f"tables of {MEMORY / 2**30:g} GB. Matches are of {r.sizes.deals:,} deals, each played twice with seats "
+            "changed; points are per hand, intervals hold the truth with probability 95%."
+        ),
+        limits="What to know of these figures",
+        departs=(
+            "No exact best response exists for a game of this size: the lower bounds are what a responder trained for "
+            f"{r.sizes.responder:,} iterations wins in a match. They show what a strategy loses at least.",
+            f"Search thinks for {STEPS} iterations in matches, so that they can be repeated; the default is a second.",
+        ),
+        plan=plan,
+        sheets=(blueprint_sheet(r), training_sheet(r.trained), search_sheet(r.searched)),
+        claims=tuple(_claims(r)),
+        pictures=(Heat("crosstable", "Points a hand of the row against the column", r.names, r.table, "points"),),
+        figures=_figures(r),
+        seconds=time.perf_counter() - began,
+        unit="run",
+        summary=_summary(r.trained, r.searched),
+    )
+
+
+def points(result: Result | Gain | Score) -> str:
+    """A mean with its interval."""
+    return f"{result.mean:+.3f} [{result.interval[0]:+.3f}, {result.interval[1]:+.3f}]"
+
+
+def blueprint_sheet(r: Results) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for each in r.trained:
+        met = each.against
+        cells = [points(met[name]) if name in met else "" for name in ("blueprint", "rule", "uniform")]
+        bound = "" if each.bound is None else points(each.bound.result)
+        label = "outlook: the blueprint" if each.name == "outlook" else each.name
+        rows.append((label, *cells, bound))
+    rows.append(("rule of thumb", "", "", points(r.rule), points(r.rule_bound.result)))
+    return Sheet(
+        "Points a hand of each strategy, and what it loses at least",
+        ("strategy", "against the blueprint", "against the rule of thumb", "against uniform", "loses at least"),
+        rows,
+        "Mean and 95% interval over duplicate deals. Loses at least: what a trained responder wins from it.",
+    )
+
+
+def training_sheet(trained: list[Trained]) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for each in trained:
+        made = each.blueprint
+        _, kept, evicted, _ = (int(n) for n in made.counts)
+        rows.append((each.name, f"{made.iteration:,}", f"{kept:,}", f"{evicted:,}", f"{made.seconds:.0f}",
+                     f"{each.rate / 1e6:.2f}"))  # fmt: skip
+    return Sheet(
+        "Training",
+        ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions a second"),
+        rows,
+        f"On {THREADS} threads, in tables of {MEMORY // 40:,} rows.",
+    )
+
+
+def search_sheet(found: Searched) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        ("best responses in endgames against the blueprint: exact in each endgame", f"{found.gain.deals:,}",
+         points(found.endgames)),
+        ("search, gain over its blueprint: exact in each endgame", f"{found.gain.deals:,}", points(found.gain)),
+        ("search against its blueprint: match", f"{found.base.deals:,}", points(found.base)),
+    ]  # fmt: skip
+    rows += [
+        (f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in each "
+         "endgame", f"{each.deals:,}", points(each.gain))
+        for each in found.leaned
+    ]  # fmt: skip
+    return Sheet(
+        "Search and exploitation, points a hand",
+        ("players", "deals", "points"),
+        rows,
+        f"In the endgames met the blueprint is {found.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
+        f"solutions {found.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
+        "player like it until the endgame, who then plays a best response to it.",
+    )
+
+
+def _claims(r: Results) -> Iterator[Claim]:
+    main, found = r.trained[0], r.searched
+
+    def wins(text: str, result: Result | Gain | Score, relation: str = ">") -> Claim:
+        error = result.interval[1] - result.mean
+        return Claim(text, OURS, [Comparison(result.mean, relation, 0.0, error)], unit=RUN, detail=points(result))
+
+    yield wins("the rule of thumb beats uniform", r.rule)
+    yield wins("the blueprint beats the rule of thumb", main.against["rule"])
+    yield wins("search gains over its blueprint, exactly in each endgame", found.gain)
+    yield wins("search beats its blueprint in a match", found.base)
+    for each in found.leaned:
+        yield wins(f"exploit(bound={each.bound:g}, over={each.over}) gains over search from the rule", each.gain)
+    for other in r.trained[1:]:
+        result = other.against["blueprint"]
+        yield wins(f"{other.name} loses to the blueprint", result, "<")
+
+
+def _summary(trained: list[Trained], found: Searched) -> str:
+    return (
+        f"The blueprint wins {points(trained[0].against['rule'])} points a hand from the rule of thumb; search wins "
+        f"{points(found.gain)} more than the blueprint against it."
+    )
+
+
+def _figures(r: Results) -> dict[str, Any]:
+    found = r.searched
+    return {
+        "unit": "points a hand",
+        "strategies": {
+            each.name: {
+                "iterations": each.blueprint.iteration, "rows": each.blueprint.rows, "decisions_per_second": each.rate,
+                "seconds": each.blueprint.seconds, "against": {name: met.data() for name, met in each.against.items()},
+                "loses_at_least": None if each.bound is None else each.bound.result.data(),
+            }
+            for each in r.trained
+        },
+        "rule": {"uniform": r.rule.data(), "loses_at_least": r.rule_bound.result.data()},
+        "search": {
+            "gain": {"mean": found.gain.mean, "interval": list(found.gain.interval), "deals": found.gain.deals,
+                     "nash_conv": found.gain.nash_conv, "base_nash_conv": found.gain.base_nash_conv},
+            "blueprint": found.base.data(),
+        },
+        "endgame_bound": {"mean": found.endgames.mean, "interval": list(found.endgames.interval)},
+        "exploit": [
+            {"over": each.over, "bound": each.bound, "gain": each.gain.mean, "interval": list(each.gain.interval),
+             "weight": each.weight}
+            for each in found.leaned
+        ],
+    }  # fmt: skip

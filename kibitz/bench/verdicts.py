@@ -1,0 +1,77 @@
+"""The verdicts of pages, from the data beside them: docs/NAME.md has docs/NAME/data.json.
+
+A page is made by hours of computing, and its verdicts by a rule that takes no time. So a page's data hold the figures
+that each claim is judged by (`kibitz.papers.claims`), and `python -m kibitz.bench.docs` judges all of them again: what
+a page says is what the present rule says of its figures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kibitz.bench.provenance import renewed
+from kibitz.core.errors import ArtefactError
+from kibitz.papers.claims import Claim, claim_of, summary, verdicts_of
+
+HEAD = "Claims and verdicts"
+INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # a newline is never in a string of JSON
+SECTION = re.compile(r"^### Claims\b.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def data_of(page: Path) -> Path:
+    """Where the data of a page are."""
+    return page.parent / page.stem / "data.json"
+
+
+def text_of(data: dict[str, Any]) -> str:
+    """A page's data as they are written: what has nothing nested in it, such as a comparison, is one line."""
+    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return INNERMOST.sub(lambda found: re.sub(r"\s*\n\s*", " ", found[0]), text)
+
+
+def section(claims: Sequence[Claim], *about: str) -> list[str]:
+    """What a page says of its claims, as lines of Markdown. about: paragraphs that stand before them."""
+    heads, counts = tried(claims)
+    lines = [f"### {HEAD}", ""] + [line for text in about if text for line in (text, "")]
+    if not claims:
+        return lines
+    lines += [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
+    for claim, cells in zip(claims, counts, strict=True):
+        text, told = (each.replace("|", "\\|") for each in (claim.text, claim.told))
+        lines.append(f"| {text} | {' | '.join(cells)} | {told} | {claim.source} |")
+    return [*lines, ""]
+
+
+def tried(claims: Sequence[Claim]) -> tuple[list[str], list[list[str]]]:
+    """In how many cases each claim is true: heads and cells of a column for each variant in which any was tried."""
+    heads = {name: f"{claim.across} {name}".strip() for claim in claims for name in claim.variants}
+    if not heads or not all(claim.variants for claim in claims):
+        return ["true"], [["; ".join(map(claim.cell, claim.tried.values()))] for claim in claims]
+    return list(heads.values()), [[claim.cell(claim.tried.get(name, ())) for name in heads] for claim in claims]
+
+
+def judged_again(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A page and its data, with all claims judged by the present rule."""
+    papers, sections = [], iter(SECTION.findall(text))
+    for paper in data["papers"]:
+        claims = [claim_of(each) for each in paper["claims"]]
+        papers.append({**paper, "claims": [claim.data() for claim in claims], "verdicts": verdicts_of(claims)})
+        lines = section(claims, summary(claims, paper["summary"]), paper.get("provenance", ""))
+        old = next(sections, None)
+        if old is None:
+            raise ArtefactError(f"{data['page']} has fewer sections of claims than its data have papers: make it again")
+        text = text.replace(old, "\n".join(lines) + ("\n" if not text.endswith(old) else ""), 1)
+    return renewed(text, data), {**data, "papers": papers}
+
+
+def pages(folder: Path) -> Iterator[tuple[Path, str]]:
+    """All pages that have data, and the data, as they should be."""
+    for path in sorted(folder.glob("*.md")):
+        if data_of(path).is_file():
+            text, data = judged_again(path.read_text(encoding="utf-8"), json.loads(data_of(path).read_text("utf-8")))
+            yield path, text
+            yield data_of(path), text_of(data)

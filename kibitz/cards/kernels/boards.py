@@ -1,0 +1,148 @@
+"""Boards up to the names of suits, round after round, and where a hand on any board is found among them."""
+
+from __future__ import annotations
+
+from kibitz.core.jit import kernel, part
+
+MOST_NEW = 7  # cards of one round, at six bits each
+
+
+@part
+def packed(cards, count, scratch):
+    """A set of cards as one number that compares as the sorted cards do."""
+    for i in range(count):
+        card = cards[i]
+        j = i
+        while j > 0 and scratch[j - 1] > card:
+            scratch[j] = scratch[j - 1]
+            j -= 1
+        scratch[j] = card
+    key = 0
+    for i in range(count):
+        key = key * 64 + scratch[i]
+    return key
+
+
+@kernel
+def continue_boards(boards, group, rename, deck, new, scratch, out_cards, out_above, out_group, out_copies):
+    """The boards that continue boards by `new` cards, one of each kind. Returns how many; writes as many as fit.
+
+    boards [B, k], group [B] bits of the renamings that leave a board alone, rename [renamings, 52], deck sorted.
+    Of all sets of new cards that those renamings turn into one another the first is kept, with the number of them and
+    the renamings that leave it alone too. scratch [4, at least new and the deck].
+    """
+    live, pick, image, sorting = scratch[0], scratch[1], scratch[2], scratch[3]
+    found = 0
+    most = out_cards.shape[0]
+    length = boards.shape[1]
+    for b in range(boards.shape[0]):
+        left = 0
+        for d in range(deck.shape[0]):
+            card = deck[d]
+            free = True
+            for k in range(length):
+                if boards[b, k] == card:
+                    free = False
+            if free:
+                live[left] = card
+                left += 1
+        members = 0
+        for p in range(rename.shape[0]):
+            members += (group[b] >> p) & 1
+        for i in range(new):
+            pick[i] = i
+        while new <= left:
+            for i in range(new):
+                image[i] = live[pick[i]]
+            key = packed(image, new, sorting)
+            keeps, kept, first = 0, 0, True
+            for p in range(rename.shape[0]):
+                if (group[b] >> p) & 1:
+                    for i in range(new):
+                        image[i] = rename[p, live[pick[i]]]
+                    other = packed(image, new, sorting)
+                    if other < key:
+                        first = False
+                        break
+                    if other == key:
+                        keeps |= 1 << p
+                        kept += 1
+            if first:
+                if found < most:
+                    for k in range(length):
+                        out_cards[found, k] = boards[b, k]
+                    for i in range(new):
+                        out_cards[found, length + i] = live[pick[i]]
+                    out_above[found] = b
+                    out_group[found] = keeps
+                    out_copies[found] = members // kept
+                found += 1
+            # The next choice of cards, in order.
+            i = new - 1
+            while i >= 0 and pick[i] == left - new + i:
+                i -= 1
+            if i < 0:
+                break
+            pick[i] += 1
+            for j in range(i + 1, new):
+                pick[j] = pick[j - 1] + 1
+    return found
+
+
+@part
+def place_of(low, high, live):
+    """The number of a pair among all pairs i < j of so many cards, in order."""
+    return low * (2 * live - low - 1) // 2 + high - low - 1
+
+
+@part
+def _below(keys, low, high, key):
+    """Where a key stands among sorted ones."""
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def find(cards, hole, starts, keys, below, rename, place, deck, scratch, board, hand):
+    """The numbers of boards and of hands on them, by whatever names of suits. cards [n, hole + board so far].
+
+    Round by round, of the renamings that lead to the board so far those are left that make the new cards least.
+    starts [rounds + 1] in board cards; keys, below: by round, as of `Boards`; hole is 1 or 2.
+    """
+    image, sorting, mine = scratch[0], scratch[1], scratch[2]
+    for n in range(cards.shape[0]):
+        left, at = (1 << rename.shape[0]) - 1, 0
+        for r in range(len(keys)):
+            new = starts[r + 1] - starts[r]
+            if new == 0:
+                continue
+            least, keeps = -1, 0
+            for p in range(rename.shape[0]):
+                if (left >> p) & 1:
+                    for i in range(new):
+                        image[i] = rename[p, cards[n, hole + starts[r] + i]]
+                    key = packed(image, new, sorting)
+                    if least < 0 or key < least:
+                        least, keeps = key, 1 << p
+                    elif key == least:
+                        keeps |= 1 << p
+            left = keeps
+            at = _below(keys[r], below[r][at], below[r][at + 1], least)
+        p = 0
+        while not (left >> p) & 1:
+            p += 1
+        for i in range(hole):
+            rank = place[rename[p, cards[n, i]]]
+            for k in range(hole, cards.shape[1]):
+                rank -= place[rename[p, cards[n, k]]] < place[rename[p, cards[n, i]]]
+            mine[i] = rank
+        board[n] = at
+        if hole == 1:
+            hand[n] = mine[0]
+        else:
+            hand[n] = place_of(min(mine[0], mine[1]), max(mine[0], mine[1]), deck - (cards.shape[1] - hole))

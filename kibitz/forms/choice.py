@@ -1,0 +1,57 @@
+"""Which form a game is solved on, and which infosets a file holds.
+
+Most games are solved on their trees. A plug-in may bring a form that needs none (`kibitz.games.plugins`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from kibitz.core.errors import GameError
+from kibitz.forms.protocol import CompactForm, Form, ProfileInfosets
+from kibitz.forms.sequence import form_of
+from kibitz.games import Game
+from kibitz.games import game as make_game
+from kibitz.games.plugins import all_plugins, plugin_of
+from kibitz.games.tree import Infosets, Tree, tree_of
+
+
+def needs_tree(game: Game | None) -> bool:
+    """Whether a game is solved on its tree; quick, as nothing is built."""
+    return not plugin_of(game).has_form(game)
+
+
+def compact_form(game: Game, columns: int | None = None) -> CompactForm:
+    """The form without a tree that a game has, built on first use and kept as long as the game lives.
+
+    columns: of the file that it is made for, if there is one; a game with more is refused before it is built.
+    """
+    if needs_tree(game):
+        raise GameError(f"{getattr(game, 'spec', '') or type(game).__name__} has no form but that of its tree")
+    form: CompactForm = plugin_of(game).form(game, columns)
+    return form
+
+
+def form_for(game: Game | Tree | Form | str, of_tree: bool = False) -> Form:
+    """The form to solve a game on: the one that its plug-in brings, or with `of_tree` the sequence form of its tree."""
+    if isinstance(game, Tree):
+        return form_of(game)
+    if not isinstance(game, str) and isinstance(game, Form):
+        return game
+    rules = make_game(game)
+    return form_of(tree_of(rules)) if of_tree or needs_tree(rules) else compact_form(rules)
+
+
+def stored_infosets(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], columns: int) -> ProfileInfosets:
+    """The infosets that a file holds by `stored_arrays` and `stored_meta`; what is theirs is taken out of `meta`.
+
+    What is wrong with them is a ValueError, KeyError or TypeError. columns: how many the file has probabilities for.
+    """
+    actions = meta.pop("actions")
+    owner = next((each for each in all_plugins() if each.name in meta), None)
+    if owner is None:
+        return Infosets.from_stored(arrays, actions)
+    found: ProfileInfosets = owner.infosets(arrays, meta, columns)
+    return found

@@ -1,0 +1,1 @@
+"""The functions that compiled rules offer."""

@@ -1,0 +1,123 @@
+"""The machine: what a game brings so that it can be walked and played, compiled or not.
+
+`game` is a NamedTuple of numbers and arrays, `state` a NamedTuple of uint64 words; or both are objects of plain
+Python (`kibitz.solvers.machines.plain`). A game registers its functions for its class (`games/kernels/dispatch.py`):
+
+    register(MyGame, deal, turn, width, after, key, payoff)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from kibitz.core.jit import U64
+from kibitz.games.kernels.dispatch import COMPILED, optional, stub
+
+CHANCE, END = -1, -2  # of `turn`
+
+
+@stub
+def deal(game, random):
+    """The state that a hand begins in. random: uint64 words, of which the first is the generator's state."""
+
+
+@stub
+def turn(game, state):
+    """The seat that moves, or CHANCE, or END."""
+
+
+@optional
+def draw(game, state, random):
+    """At CHANCE: the state after an outcome, by its probability."""
+    return state
+
+
+@stub
+def width(game, state):
+    """At a seat's turn: how many actions there are."""
+
+
+@stub
+def after(game, state, action):
+    """The state after an action, by its number."""
+
+
+@stub
+def key(game, view, state):
+    """Which row the seat to move reads, under the abstraction `view`: a word that is not 0."""
+
+
+@stub
+def payoff(game, state, seat):
+    """At END: what a seat wins."""
+
+
+@optional
+def level(game, view, state, values):
+    """Give the same value to actions that are the same to the seat (ties); a game without ties leaves it out."""
+    return None
+
+
+@optional
+def part(game, state):
+    """Which part of a grafting partition a decision is in; a game without parts leaves it out."""
+    return 0
+
+
+@optional
+def advise(game, state):
+    """The action that a rule of thumb takes, by its number; a game without one leaves it out."""
+    return U64(0)
+
+
+# States that wait
+
+
+def keep(states, at, state):
+    """Put a state into a row of `states`."""
+    states[at] = state
+
+
+def kept(states, at, like):
+    """The state of a row; `like` is any state of the same game."""
+    return states[at]
+
+
+@overload(keep, jit_options=COMPILED)
+def _keep(states, at, state):
+    def words(states, at, state):
+        for k in range(len(state)):
+            states[at, k] = state[k]
+
+    return words
+
+
+@overload(kept, jit_options=COMPILED)
+def _kept(states, at, like):
+    return _BUILD[len(like)](like.instance_class)
+
+
+# One function for each number of words: Numba does not build a NamedTuple from a loop.
+_BUILD: dict[int, Callable[[Any], Callable[..., Any]]] = {
+    1: lambda kind: lambda states, at, like: kind(states[at, 0]),
+    2: lambda kind: lambda states, at, like: kind(states[at, 0], states[at, 1]),
+    3: lambda kind: lambda states, at, like: kind(states[at, 0], states[at, 1], states[at, 2]),
+    4: lambda kind: lambda states, at, like: kind(states[at, 0], states[at, 1], states[at, 2], states[at, 3]),
+    5: lambda kind: lambda states, at, like: kind(
+        states[at, 0], states[at, 1], states[at, 2], states[at, 3], states[at, 4]
+    ),
+    6: lambda kind: lambda states, at, like: kind(
+        states[at, 0], states[at, 1], states[at, 2], states[at, 3], states[at, 4], states[at, 5]
+    ),
+    7: lambda kind: lambda states, at, like: kind(
+        states[at, 0], states[at, 1], states[at, 2], states[at, 3], states[at, 4], states[at, 5], states[at, 6]
+    ),
+    8: lambda kind: lambda states, at, like: kind(
+        states[at, 0], states[at, 1], states[at, 2], states[at, 3], states[at, 4], states[at, 5], states[at, 6],
+        states[at, 7],
+    ),
+}  # fmt: skip
+MOST_WORDS = max(_BUILD)

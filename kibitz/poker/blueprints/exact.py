@@ -1,0 +1,171 @@
+"""What a blueprint of poker plays at every infoset of a poker form, or bucket by bucket at a node of the betting.
+
+Hands are merged in a poker form only if names of suits are all that differs: a blueprint may play others apart. A game
+too large for a form is measured board by board (`kibitz.poker.whole`), by the same `BettingRows`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.core.errors import GameError
+from kibitz.evaluate.blueprints import too_large
+from kibitz.forms.choice import needs_tree
+from kibitz.forms.profile import Profile
+from kibitz.forms.protocol import Form
+from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name
+from kibitz.poker.buckets.hand_buckets import HandBuckets
+from kibitz.poker.exact.deal import deal
+from kibitz.poker.exact.form import PokerForm, poker_form
+from kibitz.poker.rules import acpc
+from kibitz.poker.rules.betting import BettingTree
+from kibitz.poker.rules.rounds import HALF
+from kibitz.solvers import tables
+from kibitz.solvers.blueprint import Blueprint
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
+STRIDE, OFFSET = 4, 5  # columns of a poker machine's nodes, as in kibitz.poker.rules.kernels.machine
+
+
+def on_form_of(blueprint: Blueprint, game: Any) -> tuple[Form, Profile] | None:
+    """(poker form, what the blueprint plays there) of a game, or of a form that was given; None if there is none."""
+    if isinstance(game, Form):
+        return (game, on_form(blueprint, game)) if isinstance(game, PokerForm) and game.buckets is None else None
+    if needs_tree(game):
+        return None
+    try:
+        form = by_suits(game)
+    except GameError as error:
+        whole = blueprint.machine.players == 2 and is_bucket_name(blueprint.abstraction)
+        said = too_large(blueprint, "goes through all its boards with --whole" if whole else "samples it")
+        raise GameError(f"{said} ({error})") from None
+    return form, on_form(blueprint, form)
+
+
+def by_suits(rules: Any) -> PokerForm:
+    """The poker form whose classes of hands differ by names of suits alone, kept as long as the game lives."""
+    if rules.definition.hole != 1:
+        return poker_form(rules)  # only hands of one card are alike by more
+    held: PokerForm | None = rules.__dict__.get("_form_by_suits")
+    if held is None:
+        held = PokerForm(rules, cards=deal(rules.definition, alike=False))
+        rules.__dict__["_form_by_suits"] = held
+    return held
+
+
+class Voice(NamedTuple):
+    """A blueprint that plays at some nodes of the betting, and the buckets that it sees hands through there."""
+
+    blueprint: Blueprint
+    buckets: HandBuckets | None  # None: hands are known by what is seen of the cards
+
+
+class BettingRows:
+    """The rows of a blueprint of poker, by node of the betting tree."""
+
+    def __init__(self, blueprint: Blueprint, betting: BettingTree) -> None:
+        blueprint.check_whole()
+        machine: Any = blueprint.machine
+        if acpc.write(machine.definition) != acpc.write(betting.definition):
+            raise GameError(f"the blueprint is of {machine.spec}, another game than this one")
+        self.betting, self.machine = betting, machine
+        self.deciding = np.flatnonzero(betting.turn >= 0)
+        self.of_node = np.zeros(len(betting), np.int64)  # [betting nodes]  which voice plays there
+        self.voices: list[Voice] = []
+        if isinstance(blueprint, RowBlueprint):
+            layout = blueprint.layout
+            for name in layout.rows.buckets:
+                self.voices.append(Voice(blueprint, hand_buckets(machine.definition, name) if name else None))
+            for node in self.deciding.tolist():
+                self.of_node[node] = layout.part[self._place(node)]
+            return
+        for each in (blueprint, blueprint.base):
+            if each is not None:
+                named = is_bucket_name(each.abstraction)
+                self.voices.append(Voice(each, hand_buckets(machine.definition, each.abstraction) if named else None))
+        if blueprint.base is not None:
+            self.of_node[:] = betting.round != blueprint.part
+
+    def _word(self, node: int) -> int:
+        """A node as the machine numbers it."""
+        if not self.machine.by_rounds:
+            return node
+        return int(self.machine.node_of(int(self.betting.turn[node]), self.betting.text[node]))
+
+    def _place(self, node: int) -> int:
+        """The place of a node where rows lie by place."""
+        word = self._word(node)
+        instance, local = word >> HALF, word & ((1 << HALF) - 1)
+        return int(self.machine.betting.early) + instance - 1 if instance else local
+
+    def keys(self, node: int, seen: Ints | Words) -> Words:
+        """The keys of rows at a node. seen: buckets, or what is seen of the cards where there are none."""
+        from kibitz.poker.rules.kernels.machine import join, join_buckets
+
+        voice, word = self.voices[self.of_node[node]], self._word(node)
+        local = word & ((1 << HALF) - 1)
+        table = self.machine.game.node
+        if isinstance(voice.blueprint, RowBlueprint):
+            column = int(voice.blueprint.layout.column[self._place(node), int(self.betting.turn[node])])
+            begin = column + int(table[local, OFFSET])
+            return (begin + seen.astype(np.int64) * int(table[local, STRIDE]) + 1).astype(np.uint64)
+        found = np.zeros(len(seen), np.uint64)
+        spots = np.full(len(seen), (word >> HALF) * len(table) + local, np.uint64)
+        (join if voice.buckets is None else join_buckets)(seen.astype(np.uint64), spots, found)
+        return found
+
+    def played(self, node: int, seen: Ints | Words) -> Floats:
+        """[n, actions]  probabilities at a node. seen: as of `keys`."""
+        width = len(self.betting.actions[int(self.betting.actions_of[node])])
+        table = self.voices[self.of_node[node]].blueprint.table
+        widths = np.full(len(seen), width, np.int64)
+        return tables.looked_up(table, self.keys(node, seen), widths, self.machine.actions)[:, :width]
+
+
+def on_form(blueprint: Blueprint, form: PokerForm) -> Profile:
+    """What a blueprint plays at each infoset of a poker form."""
+    rows = BettingRows(blueprint, form.betting)
+    infosets: Any = form.infosets
+    node, of_class = infosets.order()
+    seen = [[_seen(rows.machine, voice, level, cards) for level, cards in enumerate(form.cards.rounds)]
+            for voice in rows.voices]  # fmt: skip
+    probabilities = np.zeros(int(infosets.first[-1]))
+    order = np.argsort(node, kind="stable")
+    starts = np.searchsorted(node[order], rows.deciding)
+    for at, end, one in zip(starts, np.append(starts[1:], len(order)), rows.deciding.tolist(), strict=True):
+        here = order[at:end]
+        known = seen[rows.of_node[one]][int(form.betting.round[one])]
+        played = rows.played(one, known[of_class[here]])
+        probabilities[infosets.first[here][:, None] + np.arange(played.shape[1])] = played
+    meta = {
+        "game": form.spec, "tree": form.tree_digest, "solver": "blueprint", "abstraction": blueprint.abstraction,
+        "iterations": blueprint.iteration, "seed": blueprint.seed,
+    }  # fmt: skip
+    return Profile(infosets, probabilities, meta)
+
+
+def _seen(machine: Any, voice: Voice, level: int, cards: Any) -> Ints | Words:
+    """[classes]  what a voice knows of the hands of a class in a round, by which it finds rows."""
+    board = np.repeat(cards.boards, np.diff(cards.board_hand), axis=0)
+    every: Ints | Words
+    if voice.buckets is not None:
+        every = voice.buckets.of(level, np.concatenate((cards.hands, board), axis=1)).astype(np.int64)
+    else:
+        from kibitz.poker.rules.kernels.machine import sights
+
+        every = np.zeros(len(cards.hands), np.uint64)
+        sights(machine.game, voice.blueprint.keys, machine.states(board, cards.hands), level, every)
+    found = np.zeros(cards.classes, every.dtype)
+    found[cards.hand_class] = every
+    if (found[cards.hand_class] != every).any():
+        raise GameError(
+            f"the blueprint tells hands apart ({voice.blueprint.abstraction}) that the poker form of "
+            f"{machine.spec} holds as one, so it is not measured exactly: `kibitz evaluate` samples it"
+        )
+    return found

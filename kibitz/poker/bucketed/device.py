@@ -1,0 +1,120 @@
+"""Where the arrays of a bucket form are: in memory with NumPy, or on a GPU with CuPy. The code is the same."""
+
+from __future__ import annotations
+
+import platform
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kibitz.core.errors import SolverError
+from kibitz.core.resources import MARGIN, cores, free_memory
+
+DEVICES = ("cpu", "gpu")
+CACHED = 1 << 16  # numbers of one array that a core works on at a time: its second-level cache holds several
+
+_SUMS = """
+extern "C" __global__ void sums(const {kind}* in, const long long* first, {kind}* out, long long lanes,
+                                long long wide, long long parents) {{
+  long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (at >= lanes * parents) return;
+  long long lane = at / parents, parent = at % parents;
+  {kind} total = 0;
+  for (long long c = first[parent]; c < first[parent + 1]; c++) total += in[lane * wide + c];
+  out[at] = total;
+}}
+"""
+
+
+class Device:
+    """An array module, and the few things that NumPy and CuPy do differently."""
+
+    def __init__(self, name: str = "cpu") -> None:
+        if name not in DEVICES:
+            raise SolverError(f"device {name!r}: choose {' or '.join(DEVICES)}")
+        self.name = name
+        self.xp: Any = np if name == "cpu" else _cupy()
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.name == "gpu"
+
+    @property
+    def label(self) -> str:
+        """As "2 cores of aarch64", or the name of the GPU."""
+        if not self.on_gpu:
+            return f"{cores()} cores of {platform.machine()}"
+        found = self.xp.cuda.runtime.getDeviceProperties(0)["name"]
+        return found.decode() if isinstance(found, bytes) else str(found)
+
+    def free(self) -> int:
+        """Bytes that may be used there."""
+        if self.on_gpu:
+            free, _ = self.xp.cuda.runtime.memGetInfo()
+            return int(free) + int(self.xp.get_default_memory_pool().free_bytes())
+        return max(0, free_memory() - MARGIN)
+
+    def to_host(self, array: Any) -> Any:
+        return self.xp.asnumpy(array) if self.on_gpu else np.asarray(array)
+
+    def sum_children(self, values: Any, first: Any) -> Any:
+        """[lanes, buckets] -> [lanes, parents]: the buckets of each parent, summed."""
+        if not self.on_gpu:
+            return np.add.reduceat(np.ascontiguousarray(values), first[:-1], axis=1)
+        lanes, wide = values.shape
+        parents = len(first) - 1
+        found = self.xp.empty((lanes, parents), values.dtype)
+        kernel = _sums("float" if values.dtype == np.float32 else "double")
+        size = lanes * parents
+        kernel((-(-size // 256),), (256,), (self.xp.ascontiguousarray(values), first, found, lanes, wide, parents))
+        return found
+
+    def in_pieces(self, work: Any, lanes: int, rows: int) -> None:
+        """work(slice of lanes) for all lanes: on a GPU at once, else in pieces that fit a cache, on all cores."""
+        if self.on_gpu:
+            work(slice(0, lanes))
+            return
+        step = max(1, CACHED // max(1, rows))
+        pieces = [slice(at, min(at + step, lanes)) for at in range(0, lanes, step)]
+        if len(pieces) == 1 or cores() == 1:
+            for piece in pieces:
+                work(piece)
+        else:
+            list(_pool().map(work, pieces))
+
+
+def best_device() -> str:
+    """gpu where there is one."""
+    try:
+        Device("gpu")
+    except SolverError:
+        return "cpu"
+    return "gpu"
+
+
+@lru_cache(1)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores())
+
+
+@lru_cache(2)
+def _sums(kind: str) -> Any:
+    return _cupy().RawKernel(_SUMS.format(kind=kind), "sums")
+
+
+@lru_cache(1)
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError:
+        raise SolverError(
+            "device gpu needs CuPy: pip install 'kibitz[gpu]' (for CUDA 12), or leave out --device"
+        ) from None
+    try:
+        if cupy.cuda.runtime.getDeviceCount() < 1:
+            raise SolverError("CuPy finds no GPU here: leave out --device")
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise SolverError(f"the GPU cannot be used ({error}): check the driver, or leave out --device") from None
+    return cupy

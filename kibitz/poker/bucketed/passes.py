@@ -1,0 +1,213 @@
+"""Plans, gradients and values over betting tree times buckets: matrix products and a few operations on whole arrays.
+
+    plan       strategy -> probability that a seat plays each sequence, from the root down
+    gradient   the other's plan -> what each sequence is worth where play ends after it: all folds of a round are one
+               product with its `meets`, all showdowns one with its `wins`
+    ascend     worth of sequences -> values of all actions, from the ends up
+
+Arrays are by sequence, as `BucketLayout` numbers them, of NumPy or CuPy, in single or double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kibitz.poker.bucketed.device import Device
+from kibitz.poker.bucketed.layout import BucketLayout, End, Group, Node
+from kibitz.poker.bucketed.weights import JointWeights
+
+LEAST_ROWS, LEAST_LINES = 256, 384  # a product with fewer buckets or lines is done at once
+
+Choose = Callable[[int, Node, Any], Any]  # (group, node, values of all its seat's actions there) -> values of the node
+
+
+class Passes:
+    """The passes over a layout, on one device and in one precision."""
+
+    def __init__(self, layout: BucketLayout, weights: JointWeights, device: Device, dtype: Any) -> None:
+        self.layout, self.device, self.dtype = layout, device, np.dtype(dtype)
+        xp = device.xp
+        self.xp = xp
+        self.meets = [xp.asarray(of, dtype) for of in weights.meets]
+        self.wins = [xp.asarray(of, dtype) for of in weights.wins]
+        self.up = [xp.asarray(of) for of in layout.parents]
+        self.first = [xp.asarray(of) for of in layout.firsts]
+        self._stakes: dict[tuple[int, str], Any] = {}
+        self.hands = [self._of_first(level) for level in range(len(self.up))]
+
+    def _of_first(self, level: int) -> Any:
+        """[buckets, buckets of the first round]  1 where a bucket comes of one of the first round."""
+        layout = self.layout
+        above = np.arange(int(layout.rows[level]))
+        for at in range(level, 0, -1):
+            above = layout.parents[at][above]
+        return (above[:, None] == np.arange(int(layout.rows[0]))).astype(self.dtype)
+
+    def zeros(self) -> Any:
+        """An array by sequence."""
+        return self.xp.zeros(self.layout.sequences, self.dtype)
+
+    def _rows(self, group: Group) -> int:
+        return int(self.layout.rows[group.level])
+
+    def _handed_on(self, g: int, seat: int, here: Any, roots: list[Any]) -> None:
+        """The reach of a seat at the ends of a round's betting, at the roots of the next round."""
+        layout = self.layout
+        for link in layout.groups[g].links:
+            after = layout.groups[link.group]
+            if roots[link.group] is None:
+                roots[link.group] = self.xp.empty((after.lanes, self._rows(after)), self.dtype)
+            before = link.before[seat]
+            source = (roots[g] if before < 0 else here[before])[link.lanes]
+            roots[link.group][link.onto] = self.xp.take(source, self.up[after.level], axis=1)
+
+    def _first_root(self) -> list[Any]:
+        first = self.layout.groups[0]
+        return [self.xp.ones((first.lanes, self._rows(first)), self.dtype)] + [None] * (len(self.layout.groups) - 1)
+
+    def plan(self, seat: int, strategy: Any, out: Any) -> list[Any]:
+        """Fill a seat's part of `out` with the plan that a strategy makes; returns its reach at the roots of groups."""
+        layout = self.layout
+        roots = self._first_root()
+        out[int(layout.seat_sequence[seat])] = 1.0
+        for g, group in enumerate(layout.groups):
+            chosen, found, root = layout.view(strategy, seat, g), layout.view(out, seat, g), roots[g]
+
+            def work(
+                lanes: slice, group: Group = group, chosen: Any = chosen, found: Any = found, root: Any = root
+            ) -> None:
+                for node in group.nodes:
+                    if node.seat == seat:
+                        before = root[lanes] if node.before < 0 else found[node.before, lanes]
+                        for a in range(node.first, node.first + node.count):
+                            self.xp.multiply(chosen[a, lanes], before, out=found[a, lanes])
+
+            self.device.in_pieces(work, group.lanes, self._rows(group))
+            self._handed_on(g, seat, found, roots)
+        return roots
+
+    def roots(self, seat: int, plan: Any) -> list[Any]:
+        """The reach of a seat at the roots of groups, from its plan."""
+        found = self._first_root()
+        for g in range(len(self.layout.groups)):
+            self._handed_on(g, seat, self.layout.view(plan, seat, g), found)
+        return found
+
+    def before(self, g: int, node: Node, plan: Any, roots: list[list[Any]]) -> tuple[Any, Any]:
+        """[lanes, buckets]  the reach at a node, of the seat that acts there and of the other."""
+        seat, other = node.seat, 1 - node.seat
+        mine = roots[seat][g] if node.before < 0 else self.layout.view(plan, seat, g)[node.before]
+        his = roots[other][g] if node.other < 0 else self.layout.view(plan, other, g)[node.other]
+        return mine, his
+
+    def gradient(self, seat: int, plan: Any, roots: list[Any], out: Any) -> None:
+        """Fill a seat's part of `out` with what its sequences are worth. plan, roots: of the other seat."""
+        layout, xp = self.layout, self.xp
+        other = 1 - seat
+        at_root: list[Any] = [None] * len(layout.groups)
+        for g in range(len(layout.groups) - 1, -1, -1):
+            group = layout.groups[g]
+            found, reach = layout.view(out, seat, g), layout.view(plan, other, g)
+            found[...] = 0.0
+            root = at_root[g] = xp.zeros((group.lanes, self._rows(group)), self.dtype)
+            for kind, ends, matrix in (("fold", group.folds, self.meets), ("show", group.showdowns, self.wins)):
+                if ends:
+                    worth = self._product(ends, other, reach, roots[g], matrix[group.level], group.level)
+                    self._add_ends(g, kind, ends, seat, worth, found, root)
+            self._passed_up(g, seat, at_root, found, root)
+        out[int(layout.seat_sequence[seat])] = at_root[0].sum(dtype=np.float64)
+
+    def _product(self, ends: tuple[End, ...], other: int, reach: Any, root: Any, matrix: Any, level: int) -> Any:
+        """[ends, lanes, buckets]  the matrix times the other's reach at each end."""
+        lanes, rows = root.shape
+        columns = self.xp.empty((len(ends), lanes, rows), self.dtype)
+        for i, end in enumerate(ends):
+            columns[i] = root if end.before[other] < 0 else reach[end.before[other]]
+        lines = columns.reshape(-1, rows)
+        # matrix[own, other], so a line is multiplied by its transpose.
+        if self.device.on_gpu or rows < LEAST_ROWS or len(lines) < LEAST_LINES:
+            return (lines @ matrix.T).reshape(columns.shape)
+        return self._where_reached(lines, matrix, self.hands[level]).reshape(columns.shape)
+
+    def _where_reached(self, lines: Any, matrix: Any, hands: Any) -> Any:
+        """lines @ matrix.T, where what is zero is left out: many hands never take a way of betting.
+
+        Lines are sorted by the buckets of the first round that come there at all, and multiplied some hundred at a
+        time with the columns of these. hands: [buckets, buckets of the first round] 1 where the one comes of the other.
+        """
+        comes = lines @ hands > 0.0
+        order = np.lexsort(comes.T)
+        starts = np.searchsorted(hands.argmax(axis=1), np.arange(hands.shape[1] + 1))
+        found = np.zeros(lines.shape, lines.dtype)
+        for at in range(0, len(lines), LEAST_LINES):
+            here = order[at : at + LEAST_LINES]
+            some = np.concatenate(([False], comes[here].any(axis=0), [False]))
+            edges = np.flatnonzero(np.diff(some)).reshape(-1, 2)  # runs of buckets side by side
+            for low, high in starts[edges].tolist():
+                found[here] += lines[here, low:high] @ matrix[:, low:high].T
+        return found
+
+    def _add_ends(self, g: int, kind: str, ends: tuple[End, ...], seat: int, worth: Any, found: Any, root: Any) -> None:
+        if (g, kind) not in self._stakes:
+            self._stakes[g, kind] = self.xp.asarray(np.stack([end.stake for end in ends]), self.dtype)
+        stakes = self._stakes[g, kind]
+
+        def work(lanes: slice) -> None:
+            for i, end in enumerate(ends):
+                onto = root if end.before[seat] < 0 else found[end.before[seat]]
+                onto[lanes] += stakes[i, seat, lanes, None] * worth[i, lanes]
+
+        self.device.in_pieces(work, *root.shape)
+
+    def _passed_up(self, g: int, seat: int, at_root: list[Any], found: Any, root: Any) -> None:
+        """Add what the roots of the next round are worth, where a seat comes there."""
+        for link in self.layout.groups[g].links:
+            level = self.layout.groups[link.group].level
+            worth = self.device.sum_children(at_root[link.group][link.onto], self.first[level])
+            onto = root if link.before[seat] < 0 else found[link.before[seat]]
+            onto[link.lanes] += worth
+
+    def ascend(self, seat: int, values: Any, choose: Choose) -> float:
+        """From the worth of sequences to the values of actions, in place; returns the value at the root.
+
+        choose(group, node, values of the seat's actions there) gives the value of a node [lanes, buckets].
+        """
+        layout = self.layout
+        at_root: list[Any] = [None] * len(layout.groups)
+        for g in range(len(layout.groups) - 1, -1, -1):
+            group = layout.groups[g]
+            found = layout.view(values, seat, g)
+            root = at_root[g] = self.xp.zeros((group.lanes, self._rows(group)), self.dtype)
+            self._passed_up(g, seat, at_root, found, root)
+            for node in reversed(group.nodes):
+                if node.seat == seat:
+                    onto = root if node.before < 0 else found[node.before]
+                    onto += choose(g, node, found[node.first : node.first + node.count])
+        empty = int(layout.seat_sequence[seat])
+        return float(at_root[0].sum(dtype=np.float64)) + float(values[empty])
+
+    def normalise(self, seat: int, weights: Any, strategy: Any) -> None:
+        """Weights by sequence -> probabilities; rows without weight are uniform."""
+        layout = self.layout
+        for g, group in enumerate(layout.groups):
+            given, found = layout.view(weights, seat, g), layout.view(strategy, seat, g)
+            for node in group.nodes:
+                if node.seat == seat:
+                    actions = slice(node.first, node.first + node.count)
+                    self._shares(given[actions], found[actions])
+
+    def _shares(self, given: Any, found: Any) -> None:
+        xp = self.xp
+
+        def work(lanes: slice) -> None:
+            here = given[:, lanes].astype(self.dtype)
+            total = here.sum(axis=0)
+            none = total <= 0.0
+            total[none] = 1.0
+            here /= total
+            found[:, lanes] = xp.where(none, 1.0 / len(given), here)
+
+        self.device.in_pieces(work, *given.shape[1:])

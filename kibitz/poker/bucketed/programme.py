@@ -1,0 +1,98 @@
+"""The matrices of the linear programme of a bucket form, for small ones: the Kronecker products written out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.core.errors import SolverError
+from kibitz.poker.exact.programme import MOST_ENTRIES
+
+if TYPE_CHECKING:
+    from kibitz.poker.bucketed.operator import BucketOperator
+
+Ints = NDArray[np.int64]
+
+
+def payoff_entries(form: BucketOperator) -> int:
+    """How many entries of the payoff matrix are not zero, without writing it."""
+    found = 0
+    for group in form.groups:
+        meets, wins = form.host_weights.meets[group.level], form.host_weights.wins[group.level]
+        found += group.lanes * len(group.folds) * int(np.count_nonzero(meets))
+        found += group.lanes * len(group.showdowns) * int(np.count_nonzero(wins))
+    return found
+
+
+def payoff_matrix(form: BucketOperator) -> Any:
+    """Payoffs to seat 0 by the sequences of both seats, as a sparse matrix."""
+    from scipy.sparse import csc_matrix
+
+    entries = payoff_entries(form)
+    if entries > MOST_ENTRIES:
+        raise SolverError(
+            f"the payoff matrix of {form.spec} within {form.abstraction} has {entries:,} entries, and "
+            f"{MOST_ENTRIES:,} are the most: use dcfr+, which never writes it"
+        )
+    lasts = last_sequences(form, 0), last_sequences(form, 1)
+    shape = int(form.seat_sequence[1]), int(form.seat_sequence[2] - form.seat_sequence[1])
+    rows, columns, values = [], [], []
+    for g, group in enumerate(form.groups):
+        for ends, matrix in ((group.folds, form.host_weights.meets), (group.showdowns, form.host_weights.wins)):
+            i, j = np.nonzero(matrix[group.level])
+            worth = matrix[group.level][i, j]
+            for end in ends:
+                for lane in range(group.lanes):
+                    own, other = (lasts[seat][g](end.before[seat])[lane] for seat in (0, 1))
+                    rows.append(own[i])
+                    columns.append(other[j] - shape[0])
+                    values.append(end.stake[0, lane] * worth)
+    where = np.concatenate(rows), np.concatenate(columns)
+    found = csc_matrix((np.concatenate(values), where), shape=shape)
+    found.eliminate_zeros()
+    return found
+
+
+def last_sequences(form: BucketOperator, seat: int) -> list[Any]:
+    """By group: a function from the seat's last action there (-1: none yet) to its last sequences [lanes, buckets]."""
+    numbers = np.arange(form.sequences)
+    first = form.groups[0]
+    roots: list[Ints] = [np.full((first.lanes, int(form.rows[0])), int(form.seat_sequence[seat]))]
+    roots += [np.zeros((g.lanes, int(form.rows[g.level])), np.int64) for g in form.groups[1:]]
+
+    def at(g: int) -> Any:
+        return lambda action: roots[g] if action < 0 else form.view(numbers, seat, g)[action]
+
+    for g, group in enumerate(form.groups):
+        for link in group.links:
+            after = form.groups[link.group]
+            roots[link.group][link.onto] = at(g)(link.before[seat])[link.lanes][:, form.parents[after.level]]
+    return [at(g) for g in range(len(form.groups))]
+
+
+def constraints(form: BucketOperator, seat: int) -> tuple[Any, NDArray[np.float64]]:
+    """E and e of a seat: the empty sequence has plan 1, and the actions of a row add up to the sequence before it."""
+    from scipy.sparse import csc_matrix
+
+    last = last_sequences(form, seat)
+    base, size = int(form.seat_sequence[seat]), int(form.seat_sequence[seat + 1] - form.seat_sequence[seat])
+    rows, columns, entries = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], [np.ones(1)]
+    points = 0
+    for g, group in enumerate(form.groups):
+        for node in group.nodes:
+            if node.seat != seat:
+                continue
+            before = last[g](node.before).ravel()
+            number = points + 1 + np.arange(len(before))
+            points += len(before)
+            actions = [last[g](node.first + a).ravel() for a in range(node.count)]
+            for of, sign in ((before, -1.0), *((action, 1.0) for action in actions)):
+                rows.append(number)
+                columns.append(of - base)
+                entries.append(np.full(len(before), sign))
+    side = np.zeros(points + 1)
+    side[0] = 1.0
+    where = np.concatenate(rows), np.concatenate(columns)
+    return csc_matrix((np.concatenate(entries), where), shape=(points + 1, size)), side

@@ -1,0 +1,1 @@
+"""Abstraction buckets of poker hands: GameShrink, percentile, expectation-based, potential-aware."""

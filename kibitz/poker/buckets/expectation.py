@@ -1,0 +1,137 @@
+"""Expectation-based buckets, as of GS2: hands of a parent by E[HS] or E[HS²], clustered on a line [Gilpin & Sandholm
+2007; EB and EB² in Gilpin & Sandholm 2008].
+
+    expectation([15, 225, 900, 3600])               # buckets of each round, in all
+    expectation([15, 225, 900, 3600], metric=ehs2)
+
+Round by round from the first. In each, the hands of each bucket of the round before are clustered, into 1, 2, ...
+clusters, such that the sum of squared distances from their means is least; an integer programme then decides how many
+children each parent has, such that the expected error of the round is least (`allocate.py`).
+
+Departs from the paper: clusters on a line are exact, where k-means finds good ones. A parent with more than GRID
+distinct values has them rounded to as many steps first, which are far finer than any bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.strengths import METRICS, HandStrengths, Tell, heard_as, run
+from kibitz.core.errors import SpecError
+from kibitz.poker.buckets.allocate import allocate
+from kibitz.poker.buckets.cuts import Points, cut_round, tabled
+from kibitz.poker.buckets.hand_buckets import RoundBuckets
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+GRID = 16_384  # distinct values of a parent
+LEAST_MOST, TIMES_MEAN = 32, 8  # a parent has at most so many children, or so many times the mean
+
+
+def expectation_rounds(
+    hands: HandStrengths, buckets: Sequence[int], metric: str, tell: Tell | None = None
+) -> tuple[list[RoundBuckets], list[dict[str, Any]]]:
+    """The buckets of all rounds, and for each the mean squared distance from the mean of its bucket."""
+    rounds: list[RoundBuckets] = []
+    facts: list[dict[str, Any]] = []
+    for level, budget in enumerate(buckets):
+        check_budget("expectation", level, budget, rounds[-1].count if rounds else 1)
+
+        def group(level: int, points: Points, budget: int = budget) -> list[Ints]:
+            return line_groups(points, scaled(hands, level, metric, points.value), budget)
+
+        def lossless(classes: Ints, budget: int = budget) -> NDArray[np.bool_]:
+            return np.full(len(classes), classes.sum() <= budget)
+
+        heard = heard_as(tell, f"round {level}: strengths of hands")
+        made, fact = cut_round(hands, level, metric, rounds[-1] if rounds else None, True, group, lossless, heard)
+        rounds.append(made)
+        facts.append(fact)
+    return rounds, facts
+
+
+def check_budget(name: str, level: int, budget: int, parents: int) -> None:
+    if budget < parents:
+        raise SpecError(
+            f"{name}: round {level} may have {budget:,} buckets, and the round before has {parents:,}; each of those "
+            "needs at least one of its own: raise the budget, or lower the one before"
+        )
+
+
+def scaled(hands: HandStrengths, level: int, metric: str, value: NDArray[np.uint64]) -> Floats:
+    """Values of points as strengths from 0 to 1."""
+    if tabled(hands, level):
+        return np.asarray(value / hands.scale(level, metric))
+    return np.asarray((value / hands.top) ** METRICS[metric])
+
+
+def most_children(parents: int, budget: int, points: int) -> int:
+    """How many children a parent may have: what the others leave, and not more than is sensible."""
+    return max(1, min(points, budget - parents + 1, max(LEAST_MOST, TIMES_MEAN * -(-budget // parents))))
+
+
+def line_groups(points: Points, x: Floats, budget: int) -> list[Ints]:
+    """The group of each point: exact clusters on a line, their numbers by the integer programme."""
+    total = float(points.weight.sum())
+    lines = [_line(x[points.first[p] : points.first[p + 1]], points.of(p)[1] / total) for p in range(points.parents)]
+    errors: list[Floats] = [np.zeros(0)] * points.parents
+    chosen = np.ones(points.parents, np.int64)
+    groups: list[Ints] = [np.zeros(0, np.int64)] * points.parents
+
+    def measure(part: slice) -> None:
+        values, weights, _ = lines[part.start]
+        errors[part.start] = line_errors(values, weights, most_children(points.parents, budget, len(values)))
+
+    def cut(part: slice) -> None:
+        values, weights, step = lines[part.start]
+        groups[part.start] = line_clusters(values, weights, int(chosen[part.start]))[step]
+
+    each = [slice(p, p + 1) for p in range(points.parents)]
+    run(measure, each)
+    chosen[:] = allocate(errors, budget)
+    run(cut, each)
+    return groups
+
+
+def _line(x: Floats, weight: Floats) -> tuple[Floats, Floats, Ints]:
+    """(values, weights, the value that each point has become): not more than GRID of them."""
+    if len(x) <= GRID:
+        return x, weight, np.arange(len(x))
+    width = (x[-1] - x[0]) / GRID
+    step = np.unique(np.minimum((x - x[0]) / width, GRID - 1).astype(np.int64), return_inverse=True)[1]
+    whole = np.bincount(step, weight)
+    return np.asarray(np.bincount(step, weight * x) / whole), np.asarray(whole, np.float64), step.astype(np.int64)
+
+
+def _room(n: int) -> tuple[Floats, Floats, Ints]:
+    return np.empty((3, n + 1)), np.empty((2, n)), np.zeros((4, 128), np.int64)
+
+
+def line_errors(values: Floats, weights: Floats, most: int) -> Floats:
+    """[most]  the least sums of squared distances for 1, 2, ... clusters."""
+    from kibitz.poker.buckets.kernels.cluster import cluster_line
+
+    cost = np.zeros(most)
+    cluster_line(values, weights, *_room(len(values)), cost, np.empty((0, 0), np.uint32))
+    return cost
+
+
+def line_clusters(values: Floats, weights: Floats, count: int) -> Ints:
+    """The cluster of each point, from 0 on, of the best clusters."""
+    from kibitz.poker.buckets.kernels.cluster import cluster_line
+
+    n = len(values)
+    count = min(count, n)
+    split = np.zeros((count, n), np.uint32)
+    cluster_line(values, weights, *_room(n), np.zeros(count), split)
+    found, end = np.empty(n, np.int64), n - 1
+    for k in range(count - 1, -1, -1):
+        begin = int(split[k, end])
+        found[begin : end + 1] = k
+        end = begin - 1
+    return found

@@ -1,0 +1,1 @@
+"""Clustering, GameShrink and joint weights of buckets, compiled."""

@@ -1,0 +1,1 @@
+"""Endgames: subgames solved at the table, safe refinement, phases."""

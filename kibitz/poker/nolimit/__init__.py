@@ -1,0 +1,1 @@
+"""No-limit betting: translation of bets that an abstract game does not have."""

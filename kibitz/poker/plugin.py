@@ -1,0 +1,138 @@
+"""What poker brings beside its rules: forms without a tree, buckets of hands, blueprints with rows by place.
+
+Nothing is imported before it is asked for: this file is read when a poker game is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kibitz.core.errors import GameError
+from kibitz.games.plugins import Plugin
+
+
+class PokerPlugin(Plugin):
+    name = "poker"
+
+    def shipped(self) -> list[str]:
+        from kibitz.poker.rules.acpc import shipped
+
+        return shipped()
+
+    def open(self, text: str) -> Any:
+        from kibitz.poker.rules.rules import poker
+
+        return poker(text) if text.endswith(".game") or text in self.shipped() else None
+
+    def machine(self, game: Any, by_rounds: bool = False) -> Any:
+        """Betting that is too large for a tree is kept by rounds, in limit games; without limit it is refused."""
+        from kibitz.poker.rules import rounds
+        from kibitz.poker.rules.machine import PokerMachine
+
+        if not by_rounds:
+            try:
+                return PokerMachine(game, game.betting)
+            except GameError:
+                if not rounds.fits(game.definition):
+                    raise
+        return PokerMachine(game, rounds.rounds_of(game.definition))
+
+    # Forms
+
+    def has_form(self, game: Any) -> bool:
+        """Betting times cards is for two players with hands of one card or two."""
+        return bool(game.players == 2 and game.definition.hole <= 2)
+
+    def form(self, game: Any, columns: int | None = None) -> Any:
+        from kibitz.poker.exact.form import poker_form
+
+        return poker_form(game, columns)
+
+    def infosets(self, arrays: dict[str, Any], meta: dict[str, Any], columns: int) -> Any:
+        if "buckets" in meta:
+            from kibitz.poker.bucketed.build import infosets_of as bucketed
+
+            return bucketed(arrays, meta, columns)
+        if "views" in meta:
+            from kibitz.poker.sampled.infosets import infosets_of as sampled
+
+            return sampled(arrays, meta, columns)
+        from kibitz.poker.exact.form import infosets_of
+
+        return infosets_of(str(meta.pop("poker")), str(meta.get("game", "")), columns)
+
+    # Abstractions
+
+    def reads(self, abstraction: Any) -> bool:
+        from kibitz.poker.buckets.buckets import is_bucket_name
+
+        return is_bucket_name(abstraction)
+
+    def on_form(self, abstraction: Any) -> bool:
+        from kibitz.poker.buckets.names import reads_form
+
+        return reads_form(abstraction)
+
+    def saved(self, path: str) -> Any:
+        from kibitz.poker.buckets.buckets import is_saved
+        from kibitz.poker.buckets.hand_buckets import HandBuckets
+
+        return HandBuckets.load(path) if is_saved(path) else None
+
+    def keys(self, game: Any, infosets: Any, abstraction: Any) -> Any:
+        from kibitz.poker.buckets.names import tree_keys
+
+        return tree_keys(game, infosets, abstraction) if self.has_form(game) else None
+
+    def abstract(self, form: Any, abstraction: Any, device: str) -> Any:
+        from kibitz.poker.resolve import abstracted_form
+
+        return abstracted_form(form, abstraction, device)
+
+    def within(self, game: Any, abstraction: Any, device: str, tell: Any = None, sampled: bool = False) -> Any:
+        from kibitz.poker.resolve import within_buckets
+
+        return within_buckets(game, abstraction, device, tell, sampled)
+
+    # Agents
+
+    def agents(self, game: Any) -> Mapping[str, Any]:
+        if not self.has_form(game) or game.definition.rounds < 2:
+            return {}
+        from kibitz.poker.endgames.agents import AGENTS
+
+        return AGENTS
+
+    def translated(self, agent: Any, few: Any, machine: Any) -> Any:
+        from kibitz.poker.nolimit.translation import Translated
+
+        return Translated(agent, few, machine)
+
+    # Strategies
+
+    def form_of(self, profile: Any, game: Any, device: str = "cpu", tell: Any = None) -> Any:
+        from kibitz.poker.resolve import form_of_profile
+
+        return form_of_profile(game, profile, device, tell)
+
+    def on_form_of(self, blueprint: Any, game: Any) -> Any:
+        from kibitz.poker.blueprints.exact import on_form_of
+
+        return on_form_of(blueprint, game)
+
+    def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
+        from kibitz.poker.blueprints.rows import row_blueprint
+
+        return row_blueprint(machine, wanted, base)
+
+    def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
+        if "rows" not in held.meta:
+            return None
+        from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+        from kibitz.solvers.machines import by_rounds
+
+        return RowBlueprint.read(held, by_rounds(machine), compact)
+
+
+PLUGIN = PokerPlugin()

@@ -1,0 +1,152 @@
+"""RowLayout: where each row of a strategy within buckets lies, for limit poker of any number of seats.
+
+A strategy sees a place of the betting (`kibitz.poker.rules.rounds`) through buckets. Its rows are columns of one
+array, seat by seat; the rows of a seat at a place lie bucket by bucket, and for a bucket all decisions of the seat lie
+side by side. So nothing is hashed, nothing is kept beside the numbers, and what a walk reads lies together.
+
+*Parts* cut the game by its betting: the part "rf" is all that follows a raise and a fold before the flop. Outside of
+all parts hands are seen through the first buckets, in each part through buckets of its own. What is being learned may
+have rows for some seats alone: a static expert with S=N has none outside of its part, and one with S={i} none for i
+[Gibson & Szafron 2011, Def. 3.2].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.core.errors import GameError
+from kibitz.poker.rules.rounds import EXIT, HALF, Rounds
+
+Ints = NDArray[np.int64]
+NONE = -1  # a place and seat without rows
+MOST_PARTS = 254
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which rows there are, as files say it."""
+
+    buckets: tuple[str, ...]  # names: outside of all parts, then of each part; "" where there are no rows
+    parts: tuple[str, ...] = ()  # betting of the first round, in the competition's letters
+    outside: int = -1  # mask of the seats that have rows outside of the parts
+    inside: int = -1  # ... and in the parts
+
+    def __post_init__(self) -> None:
+        if len(self.buckets) != 1 + len(self.parts) or not any(self.buckets):
+            raise GameError("name buckets for what is outside of all parts, and for each part")
+        if len(set(self.parts)) < len(self.parts):
+            raise GameError(f"a part is named twice: {', '.join(self.parts)}")
+
+
+class RowLayout:
+    """Columns of all rows. counts: buckets by round, for each name of `rows` (None where it has no rows)."""
+
+    def __init__(self, rounds: Rounds, rows: Rows, counts: Sequence[Sequence[int] | None]) -> None:
+        self.rounds, self.rows = rounds, rows
+        self.counts = [None if count is None else list(count) for count in counts]
+        self.part: NDArray[np.uint8] = parts_of(rounds, rows.parts)
+        players, level = rounds.definition.players, rounds.round_of_place
+        table = np.array([count or [0] * rounds.definition.rounds for count in counts], np.int64)
+        self.buckets: Ints = table[self.part, level]  # [places]
+        buckets = self.buckets
+        widths = _widths(rounds)
+        self.columns_by_seat: list[int] = []
+        self.column = np.full((rounds.places, players), NONE, np.int64)
+        self.sizes = np.zeros((rounds.places, players), np.int64)  # columns
+        infosets, at = np.zeros((len(table), rounds.definition.rounds), np.int64), 0
+        for seat in range(players):
+            has = np.where(self.part > 0, rows.inside >> seat & 1, rows.outside >> seat & 1).astype(bool)
+            size = np.where(has, widths[:, seat, 0] * buckets, 0)
+            self.sizes[:, seat] = size
+            ends = at + np.cumsum(size)
+            self.column[:, seat] = np.where(size > 0, ends - size, NONE)
+            np.add.at(infosets, (self.part, level), np.where(has, widths[:, seat, 1] * buckets, 0))
+            self.columns_by_seat.append(int(ends[-1]) - at)
+            at = int(ends[-1])
+        self.columns = at
+        self.infosets = infosets  # [names, rounds]
+
+    @property
+    def size(self) -> int:
+        """Infosets of all seats."""
+        return int(self.infosets.sum())
+
+    @cached_property
+    def seat_start(self) -> Ints:
+        """[seats + 1]  columns."""
+        return np.concatenate([[0], np.cumsum(self.columns_by_seat)]).astype(np.int64)
+
+
+def parts_of(rounds: Rounds, parts: Sequence[str]) -> NDArray[np.uint8]:
+    """[places]  1 + the part that a place is in, 0 outside of all. A part within another takes its places from it."""
+    if len(parts) > MOST_PARTS:
+        raise GameError(f"there are at most {MOST_PARTS} parts")
+    roots = {_root(rounds, text): number + 1 for number, text in enumerate(parts)}
+    early = rounds.early
+    within = np.zeros(early, np.uint8)
+    after = np.zeros(int(rounds.instances[2] - 1) if len(rounds.instances) > 2 else 0, np.uint8)  # by exit
+    for node in range(early):  # in preorder
+        within[node] = roots.get(node, within[node])
+        for child in rounds.child[rounds.first[node] : rounds.first[node + 1]].tolist():
+            if child >= EXIT:
+                after[child - EXIT] = within[node]
+            else:
+                within[child] = within[node]
+    found = [within, after]
+    for level in range(1, rounds.definition.rounds):
+        begin, end = (int(x) for x in rounds.instances[level : level + 2])
+        for place, number in roots.items():
+            if begin <= place - early + 1 < end and place >= early:
+                found[-1][place - early + 1 - begin] = number
+        if level + 1 < rounds.definition.rounds:
+            exits = np.diff(np.append(rounds.next[begin:end].astype(np.int64), int(rounds.instances[level + 2])))
+            found.append(np.repeat(found[-1], exits))
+    return np.concatenate(found)
+
+
+def _root(rounds: Rounds, text: str) -> int:
+    """The place at which a part begins."""
+    try:
+        word = rounds.word(text)
+    except KeyError:
+        word = -1
+    instance, node = word >> HALF, word & ((1 << HALF) - 1)
+    if word <= 0 or rounds.turn[node] < 0 or (instance and node != int(rounds.root[instance])):
+        raise GameError(
+            f"part {text!r}: name a part by what is done in the first round, such as f, rf or rcf (f fold, c call, r "
+            "raise), or up to the end of a round, and so that the hand goes on"
+        )
+    return rounds.early + instance - 1 if instance else node
+
+
+def _widths(rounds: Rounds) -> Ints:
+    """[places, seats, 2]  columns and decisions of a seat at a place, for each bucket."""
+    players, actions = rounds.definition.players, np.diff(rounds.first)
+    early = np.zeros((rounds.early, players, 2), np.int64)
+    for node in range(rounds.early):
+        if rounds.turn[node] >= 0:
+            early[node, rounds.turn[node]] = actions[node], 1
+    later = np.zeros((len(rounds.begin) - 1, players, 2), np.int64)
+    for number, (begin, end) in enumerate(pairwise(rounds.begin.tolist())):
+        for seat in range(players):
+            own = rounds.turn[begin:end] == seat
+            later[number, seat] = actions[begin:end][own].sum(), own.sum()
+    return np.concatenate([early, later[rounds.template[1:]]])
+
+
+def data_of(rows: Rows) -> dict[str, Any]:
+    """As files have it."""
+    return {"buckets": list(rows.buckets), "parts": list(rows.parts), "outside": rows.outside, "inside": rows.inside}
+
+
+def rows_from(data: Any) -> Rows:
+    """What `data_of` wrote."""
+    return Rows(tuple(map(str, data["buckets"])), tuple(map(str, data["parts"])), int(data["outside"]),
+                int(data["inside"]))  # fmt: skip

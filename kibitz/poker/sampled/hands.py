@@ -1,0 +1,109 @@
+"""The hands on some boards, as kernels that go board by board read them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.boards import Boards, pairs, renamings
+from kibitz.poker.bucketed.weights import ordered, rows_on
+from kibitz.poker.buckets.hand_buckets import HandBuckets
+
+Ints = NDArray[np.int64]
+Source = HandBuckets | None  # of row numbers; None: all hands have row 0
+
+
+def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources: list[Source]) -> Any:
+    """The hands on some boards of a round (`Hands` of poker/whole/kernels.py). shard: by round, the boards that are
+    asked for and those before them."""
+    from kibitz.poker.whole.kernels import Hands, list_held
+
+    here = shard[level]
+    size, live = here.stop - here.start, boards.live(level)
+    held = pairs(live, hole)
+    card = held[:, [0, hole - 1]].astype(np.uint8)
+    up = hands_before(boards, hole, level, shard).astype(np.uint16)
+    last = np.full((size, len(held)), len(held), np.uint16)
+    if level + 1 < len(boards.rounds):
+        cards = np.repeat(card[None], size, axis=0)
+        rows = np.stack([_rows(source, level, shard, (size, len(held))) for source in sources])
+    else:
+        order, first, ahead = ordered(boards, hole, here)
+        cards = card[order]
+        order = order.astype(np.int64)
+        up = np.take_along_axis(up, order, axis=1)
+        rows = np.stack([_rows(source, level, shard, (size, len(held)), ahead) for source in sources])
+        rows = np.take_along_axis(rows, order[None], axis=2)
+        last = _behind(first)
+    copies = copies_of(boards, hole, level, here)
+    cards = np.ascontiguousarray(cards)
+    holding = np.zeros((size, live, live - 1 if hole == 2 else 1), np.uint16)
+    list_held(cards, hole == 2, holding, np.zeros(live, np.int64))
+    return Hands(
+        cards, last, holding, np.ascontiguousarray(up),
+        np.ascontiguousarray(rows, np.uint32), copies, np.array([hole], np.int64),
+    )  # fmt: skip
+
+
+def copies_of(boards: Boards, hole: int, level: int, here: slice) -> NDArray[np.float64]:
+    """How much each board counts among those that continue the board before."""
+    round_ = boards.rounds[level]
+    ways = math.comb(len(boards.deck) - 2 * hole - sum(boards.board[:level]), boards.board[level])
+    above = boards.rounds[level - 1].total[round_.above[here]] if level else 1
+    return np.asarray(round_.total[here] / above / ways, np.float64)
+
+
+def _rows(
+    source: Source, level: int, shard: list[slice], shape: tuple[int, int], ahead: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    return np.zeros(shape, np.uint32) if source is None else rows_on(source, level, shard, ahead)
+
+
+def _behind(tie: NDArray[np.int16]) -> NDArray[np.uint16]:
+    """Behind the last hand that is as strong, from the first one that is."""
+    hands = tie.shape[1]
+    ends = np.full(tie.shape, hands, np.int16)  # where a strength ends, at its last hand
+    change = tie[:, 1:] != tie[:, :-1]
+    at = np.broadcast_to(np.arange(1, hands, dtype=np.int16), change.shape)
+    ends[:, :-1] = np.where(change, at, hands)
+    found: NDArray[np.int16] = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    return np.ascontiguousarray(found, np.uint16)
+
+
+def hands_before(boards: Boards, hole: int, level: int, shard: list[slice]) -> Ints:
+    """[boards, hands]  the hand on the board before."""
+    from kibitz.cards.kernels.hands import SCRATCH, lift
+
+    here = shard[level]
+    hands = boards.hands(level, hole)
+    if not boards.board[level]:
+        return np.repeat(np.arange(hands)[None], here.stop - here.start, axis=0)
+    before, above = boards.rounds[level - 1].cards[shard[level - 1]], boards.rounds[level].above[here]
+    wide = boards.hands(level - 1, hole)
+    table = np.repeat(np.arange(wide, dtype=np.int64)[None], len(before), axis=0)
+    found = np.empty((here.stop - here.start, hands), np.int64)
+    lift(above - shard[level - 1].start, boards.rounds[level].cards[here], table, np.ascontiguousarray(before),
+         boards.deck.astype(np.int64), boards.place.astype(np.int64), renamings(boards.suits).astype(np.int64), hole,
+         np.zeros(SCRATCH, np.int64), found)  # fmt: skip
+    return found
+
+
+@lru_cache(64)
+def renamed(boards: Boards, hole: int, level: int, board: int) -> Ints:
+    """[renamings that leave a board alone, hands]  what each makes of a hand."""
+    cards, group = boards.rounds[level].cards[board], int(boards.rounds[level].group[board])
+    left = np.setdiff1d(boards.deck, cards)
+    place = np.zeros(52, np.int64)
+    place[left] = np.arange(len(left))
+    held = left[pairs(len(left), hole)]  # [hands, hole]
+    found = []
+    for p, names in enumerate(renamings(boards.suits)):
+        if group >> p & 1:
+            new = np.sort(place[names[held]], axis=1)
+            low, high = new[:, 0], new[:, -1]
+            found.append(low if hole == 1 else low * (2 * len(left) - low - 1) // 2 + high - low - 1)
+    return np.stack(found)

@@ -1,0 +1,1 @@
+"""Experts of poker games: in the abstract game, and on sampled boards."""

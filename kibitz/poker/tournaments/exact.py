@@ -1,0 +1,236 @@
+"""Hands of jam or fold for two and three players, with all cards: no sampling, for many states at once.
+
+Moments with one other hand are products of the tables of two hands. Those with two others are sums over tables of three
+hands (`poker/tournaments/kernels/contract.py`), 13 for all orders, three where only two of the hands are compared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.holdem import classes
+from kibitz.cards.triples import BOARDS, DEALS, Triples, triples
+from kibitz.core.resources import cores
+from kibitz.core.threads import together
+from kibitz.poker.tournaments.hand import weak_orders
+from kibitz.poker.tournaments.terms import Moment, Terms, terms_of
+
+Floats = NDArray[np.float32]
+CLASSES = 169
+# A table of three hands, by the ranks of the seat and two others, in that order; "" is who is not compared. The others
+# change places for patterns that are not here.
+PATTERNS: dict[tuple[Any, Any, Any], str] = {
+    (0, 1, 2): "best", (1, 0, 2): "middle", (2, 0, 1): "worst", (0, 0, 1): "tops", (1, 0, 0): "last",
+    (0, 1, 1): "first", (1, 0, 1): "bottoms", (0, 0, 0): "all", (0, 1, ""): "beats", (1, 0, ""): "loses",
+    (0, 0, ""): "ties", ("", 0, 1): "others", ("", 0, 0): "others tie",
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class HandTables:
+    """How likely two and three hands are, and in which order they end. Classes of hands in the order of `classes`."""
+
+    prior: NDArray[np.float64]  # [169]
+    pairs: dict[tuple[int, ...], NDArray[np.float64]]  # [hand, other] by the ranks of both; () for all
+    counts: Callable[[], Triples]
+    total: int  # deals of three hands and a board
+
+    @cached_property
+    def triples(self) -> dict[str, Floats]:
+        """How likely three hands are, by the pattern in which they end, in panels as kernels read them."""
+        from kibitz.poker.tournaments.kernels.contract import PANELS, WIDE
+
+        lanes = WIDE // int(PANELS)
+
+        def panels(array: NDArray[np.int64]) -> Floats:
+            wide = np.zeros((CLASSES, CLASSES, WIDE), np.float32)
+            np.divide(array, self.total, out=wide[:, :, :CLASSES], casting="same_kind")
+            return np.ascontiguousarray(wide.reshape(CLASSES, CLASSES, -1, lanes).transpose(0, 2, 1, 3)).ravel()
+
+        return {name: panels(array) for name, array in _arrays(self.counts()).items()}
+
+    @cached_property
+    def strength(self) -> NDArray[np.float64]:
+        """[169]  the equity of hands against a random one."""
+        worth: NDArray[np.float64] = (self.pairs[0, 1] + self.pairs[0, 0] / 2).sum(axis=1) / self.prior
+        return worth
+
+
+@lru_cache(1)
+def hold_em() -> HandTables:
+    counts = classes()
+    whole = 1326 * 1225 * 1_712_304
+    pairs: dict[tuple[int, ...], NDArray[np.float64]] = {
+        (0, 1): counts.wins / whole, (1, 0): counts.losses / whole, (0, 0): counts.ties / whole,
+    }  # fmt: skip
+    pairs[()] = sum(pairs.values(), np.zeros((CLASSES, CLASSES)))
+    return HandTables(counts.hands / 1326, pairs, triples, DEALS * BOARDS)
+
+
+def _arrays(counts: Triples) -> dict[str, NDArray[np.int64]]:
+    """[one other, another, the seat's hand] by pattern."""
+    strict, top, bottom, tie = counts
+    best, middle, worst = strict.transpose(1, 2, 0), strict.transpose(0, 2, 1), strict
+    tops, last = top.transpose(1, 2, 0), top
+    first, bottoms = bottom, bottom.transpose(2, 1, 0)
+
+    def swapped(array: NDArray[np.int64]) -> NDArray[np.int64]:
+        return array.transpose(1, 0, 2)
+
+    beats = best + swapped(best) + swapped(middle) + swapped(tops) + first
+    ties = tops + swapped(bottoms) + tie
+    loses = middle + worst + swapped(worst) + last + bottoms
+    others = best + middle + worst + tops + bottoms
+    others_tie = last + first + tie
+    return {
+        "best": best, "middle": middle, "worst": worst, "tops": tops, "last": last, "first": first,
+        "bottoms": bottoms, "all": tie, "beats": beats, "loses": loses, "ties": ties, "others": others,
+        "others tie": others_tie,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """A sum of two ranges over a table."""
+
+    table: str = ""
+    one: int = 0  # node of the range over the table's first hand
+    two: int = 0
+
+
+class ExactHand:
+    """Moments and values for two or three players."""
+
+    def __init__(self, players: int, tables: HandTables | None = None) -> None:
+        self.players, self.tables = players, tables or hold_em()
+        self.terms: Terms = terms_of(players)
+        self.hand = self.terms.hand
+
+    @cached_property
+    def _plan(self) -> tuple[list[Source], list[tuple[int, ...]]]:
+        """(columns to be summed over tables, and of which columns each moment of two others is the sum)."""
+        wanted: dict[Any, set[tuple[int, ...]]] = {}
+        for moment in self.terms.moments:
+            if len(moment.factors) == 2:
+                wanted.setdefault((moment.seat, moment.factors), set()).add(moment.inside)
+        sources: list[Source] = []
+        column: dict[Any, int] = {}
+        for (seat, factors), compared in wanted.items():
+            most = max(compared, key=len)
+            several = len({inside for inside in compared if inside}) > 1
+            inside = tuple(range(3)) if several or len(most) == 3 else most
+            for ranks in weak_orders(len(inside)):
+                column[seat, factors, inside, ranks] = len(sources)
+                sources.append(_source(seat, factors, inside, ranks))
+        sums = []
+        for moment in self.terms.moments:
+            fits = [
+                k for (seat, factors, inside, ranks), k in column.items()
+                if (seat, factors) == (moment.seat, moment.factors) and _agree(inside, ranks, moment)
+            ]  # fmt: skip
+            sums.append(tuple(fits))
+        return sources, sums
+
+    def moments(self, jams: Floats, threads: int | None = None) -> Floats:
+        """[states, moments, 169]  of the strategies [states, nodes, 169]."""
+        found = np.zeros((len(jams), len(self.terms.moments), CLASSES), np.float32)
+        sources, sums = self._plan if self.players == 3 else ([], [()] * len(self.terms.moments))
+        columns = self._contracted(jams, sources, threads) if sources else []
+        for k, moment in enumerate(self.terms.moments):
+            if not moment.factors:
+                found[:, k] = self.tables.prior
+            elif len(moment.factors) == 1:
+                ((_, node),) = moment.factors
+                found[:, k] = jams[:, node] @ self._pairs(moment).astype(np.float32).T
+            else:
+                for c in sums[k]:
+                    found[:, k] += columns[c]
+        return found
+
+    def _pairs(self, moment: Moment) -> NDArray[np.float64]:
+        ranks = moment.ranks if not moment.inside or moment.inside[0] == moment.seat else moment.ranks[::-1]
+        return self.tables.pairs[ranks]
+
+    def _contracted(self, jams: Floats, sources: list[Source], threads: int | None) -> list[Floats]:
+        from kibitz.poker.tournaments.kernels.contract import LISTED, WIDE, contract
+
+        tables, states = self.tables.triples, len(jams)
+        ranges = [np.ascontiguousarray(jams[:, node]) for node in range(jams.shape[1])]
+        found: list[Any] = [None] * len(sources)
+        left, lock = iter(range(len(sources))), threading.Lock()
+
+        def work(_: int) -> None:
+            held, weight = np.zeros((states, LISTED), np.uint64), np.zeros((states, LISTED), np.float32)
+            while True:
+                with lock:
+                    k = next(left, -1)
+                if k < 0:
+                    return
+                source, out = sources[k], np.empty(states * WIDE, np.float32)
+                contract(tables[source.table], ranges[source.one], ranges[source.two], 0, states, held, weight, out)
+                found[k] = out.reshape(states, WIDE)[:, :CLASSES]
+
+        together(work, max(1, min(threads or cores(), len(sources))))
+        return found
+
+    # What actions are worth
+
+    @cached_property
+    def _index(self) -> tuple[Any, ...]:
+        """Of the terms: (row, moment, outcome, seat, sign); and the sums by row and moment, by seat and outcome."""
+        from scipy.sparse import csr_matrix
+
+        terms, moments, ends = self.terms.terms, len(self.terms.moments), len(self.hand.outcomes)
+        row, moment, outcome, sign = (
+            np.array([getattr(term, name) for term in terms]) for name in ("row", "moment", "outcome", "sign")
+        )
+        seat = np.array([self.hand.nodes[each // 2][0] for each in row])
+        each, ones = np.arange(len(terms)), np.ones(len(terms))
+        into_rows = csr_matrix((ones, (row * moments + moment, each)), (2 * len(self.hand.nodes) * moments, len(terms)))
+        into_ends = csr_matrix((ones, (seat * ends + outcome, each)), (self.players * ends, len(terms)))
+        return row, moment, outcome, seat, sign, into_rows, into_ends
+
+    def worth(self, moments: Floats, payoffs: NDArray[Any]) -> NDArray[np.float64]:
+        """[states, nodes, 2, 169]  what folding and jamming bring to the seat of a node, by its hand: times the
+        probability of the hand, and that the others let it come to that. payoffs: [states, outcomes, seats]."""
+        _, _, outcome, seat, sign, into_rows, _ = self._index
+        factor = (into_rows @ (sign * payoffs[:, outcome, seat]).T).T.astype(np.float32)
+        found = np.matmul(factor.reshape(len(moments), -1, moments.shape[1]), moments)
+        return np.asarray(found.reshape(len(moments), len(self.hand.nodes), 2, CLASSES), np.float64)
+
+    def outcomes(self, moments: Floats, jams: NDArray[Any]) -> NDArray[np.float64]:
+        """[states, seats, outcomes]  how likely the ends of a hand are if a seat plays by `jams` and the others by
+        what moments were made of."""
+        row, moment, _, _, sign, _, into_ends = self._index
+        own = np.stack((1 - jams, jams), axis=2).reshape(len(jams), -1, CLASSES).astype(np.float32)
+        chance = np.matmul(own, moments.transpose(0, 2, 1)).astype(np.float64)  # [states, rows, moments]
+        found = (into_ends @ (sign * chance[:, row, moment]).T).T.reshape(len(jams), self.players, -1)
+        # The big blind does not act if nobody jams.
+        found[:, -1, 0] = 0.0
+        found[:, -1, 0] = 1.0 - found[:, -1].sum(axis=-1)
+        return np.asarray(found)
+
+
+def _source(seat: int, factors: tuple[tuple[int, int], ...], inside: tuple[int, ...], ranks: tuple[int, ...]) -> Source:
+    (one, node_one), (two, node_two) = factors
+    rank: Callable[[int], Any] = lambda who: ranks[inside.index(who)] if who in inside else ""  # noqa: E731
+    pattern = rank(seat), rank(one), rank(two)
+    if pattern in PATTERNS:
+        return Source(PATTERNS[pattern], node_one, node_two)
+    return Source(PATTERNS[pattern[0], pattern[2], pattern[1]], node_two, node_one)
+
+
+def _agree(inside: tuple[int, ...], ranks: tuple[int, ...], moment: Moment) -> bool:
+    """Whether an order of some seats is one of those that a moment sums up."""
+    if not moment.inside:
+        return True
+    held = [ranks[inside.index(seat)] for seat in moment.inside]
+    places = {rank: k for k, rank in enumerate(sorted(set(held)))}
+    return tuple(places[rank] for rank in held) == moment.ranks

@@ -1,0 +1,419 @@
+"""The betting of a round as CUDA source: straight-line code for each shape of betting, so that reaches stay in
+registers.
+
+A thread has two lanes of betting on one board and goes through all hands, as a core does in `poker/whole/kernels.py`;
+the threads of a warp have lanes side by side, so that they read strategies and reaches side by side and never wait for
+one another. What it keeps of a board are sums by card, in shared memory, one for each *term*:
+
+Stakes are in the sums. Before any hand is seen a sum holds folds less showdowns; a hand is added where hands that tie
+with it are looked at, and once more behind them. At any hand the sum is then folds plus (weaker hands less stronger
+ones), and the hand's own reach falls out of showdowns. Shared memory is short, so betting is cut into parts of few
+terms (`plan.py`).
+
+A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor. So what several hands
+need is asked for at once, and what the next hands are (`h`) a step earlier. To ask for all that the next hands need a
+step earlier does not pay: of what is read more is not needed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kibitz.poker.whole.plan import EXIT, FOLD, Part, Place, Shape, plan_of
+
+WARP, WIDE = 32, 16  # threads, and lanes of a group
+PAIRS = WIDE // 2  # threads of a group: each has two lanes
+STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
+BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep what many loads bring
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the code of a round knows beforehand."""
+
+    hands: int  # on a board
+    above: int  # hands on the board before
+    groups: int
+    nodes: int  # of a group at most
+    after: int  # groups of the next round
+    cards: int  # that are not on a board
+    two: bool  # cards of a hand
+    row: tuple[str, ...]  # by source of row numbers: the row of a hand, where PLACE stands for its place
+    extra: int  # sources whose rows lie beside the hands
+    real: str  # float or double
+
+    @property
+    def itemsize(self) -> int:
+        return 4 if self.real == "float" else 8
+
+    @property
+    def card_bytes(self) -> int:
+        """Of shared memory, from card to card."""
+        return 2 * WARP * self.itemsize
+
+    def shared_bytes(self, part: Part) -> int:
+        """Shared memory of a block. Behind the cards is room for hands that only fill up."""
+        return max(1, len(part.terms)) * (self.cards + 1) * self.card_bytes
+
+
+def filled(hands: int) -> int:
+    """Hands with those that fill up."""
+    return -(-hands // STEP) * STEP
+
+
+PRELUDE = """
+typedef {real} real;
+typedef {real}2 vec;
+#define HANDS {hands}
+#define FILLED {filled}
+#define ABOVE {above}
+#define GROUPS {groups}
+#define NODES {nodes}
+#define AFTER {after}
+#define TERM {term}
+#define WIDE {wide}
+#define PAIRS {pairs}
+#define WARP {warp}
+#define EXTRA {extra}
+__device__ __forceinline__ vec two(real a, real b) {{ vec v; v.x = a; v.y = b; return v; }}
+__device__ __forceinline__ vec operator+(vec a, vec b) {{ return two(a.x + b.x, a.y + b.y); }}
+__device__ __forceinline__ vec operator-(vec a, vec b) {{ return two(a.x - b.x, a.y - b.y); }}
+__device__ __forceinline__ vec operator*(vec a, vec b) {{ return two(a.x * b.x, a.y * b.y); }}
+__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y); }}
+__device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }}
+"""
+
+# A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
+# rows, of those sources that few nodes go by, are in `extra`.
+PART = """
+extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
+    const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const unsigned short* __restrict__ ends,
+    const int* __restrict__ sizes,
+    const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
+    const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
+    const real* __restrict__ stake, const int* __restrict__ groups, const int count, const int first, const int places,
+    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
+  extern __shared__ vec room[];
+  const int x = threadIdx.x, lane = x % PAIRS * 2, number = blockIdx.y * (WARP / PAIRS) + x / PAIRS;
+  const bool live = number < count;
+  const int g = groups[live ? number : count - 1], board = first + blockIdx.x, size = sizes[board];
+  const uint4* const hand = hands + (long long)board * places;
+  const unsigned int* const more = extra + (long long)board * places * EXTRA;
+  const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
+  const real* const his_rows = his + his_begin[g] * WIDE + lane;
+  const real* const my_rows = mine + my_begin[g] * WIDE + lane;
+  real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;
+{prologue}
+  char* const sums = (char*)(room + x);
+  for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
+  uint4 h[{step}];
+  _Pragma("unroll")
+  for (int u = 0; u < {step}; u++) h[u] = hand[u];
+  for (int at = 0; at < size; at += {step}) {{
+    const int next_at = at + {step} < size ? at + {step} : 0;
+{load_first}
+{add_first}
+  }}
+{body}
+}}
+"""
+
+RUNNING = """
+  const unsigned short* const end = ends + (long long)board * (places / {step});
+  int low = 0, next = end[0];
+  for (int tie = 1; low < size; tie++) {{
+    const int high = next;
+    if (high < size) next = end[tie];
+    for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step} < high ? at + {step} : low;
+{load_step}
+{add_step}
+    }}
+    for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step} < high ? at + {step} : low;
+{load_value}
+{value}
+    }}
+    for (int at = low; at < high; at += {step}) {{
+      const int next_at = at + {step};
+{load_step}
+{add_step}
+    }}
+    low = high;
+  }}
+"""
+
+STANDING = """
+  for (int at = 0; at < size; at += {step}) {{
+    const int next_at = at + {step};
+{load_value}
+{value}
+  }}
+"""
+
+OPEN = """
+extern "C" __global__ void {name}(
+    const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const int* __restrict__ board_above,
+    const real* __restrict__ roots, const real* __restrict__ his, const long long* __restrict__ his_begin,
+    const int* __restrict__ groups, const int* __restrict__ exits, real* onto) {{
+  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / PAIRS, lane = at % PAIRS * 2;
+  const int g = groups[blockIdx.y], board = blockIdx.z;
+  if (i >= HANDS) return;
+  const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
+  const real* const his_rows = his + his_begin[g] * WIDE + lane;
+  const uint4 h[1] = {{hands[(long long)board * (FILLED + {step}) + i]}};
+  const unsigned int* const more = extra + (long long)board * (FILLED + {step}) * EXTRA;
+  const int u = 0;
+  real* const there = onto + (long long)board * AFTER * (HANDS + 1) * WIDE;
+{body}
+}}
+"""
+
+# Sums over boards, and their means over the renamings that leave the board before alone.
+GATHER = """
+extern "C" __global__ void gather(
+    const unsigned short* __restrict__ where, const int* __restrict__ below, const double* __restrict__ copies,
+    const real* __restrict__ values, const int places, const int first, const int first_above, double* out) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / PAIRS, lane = at % PAIRS * 2;
+  const int g = blockIdx.y, board = first_above + blockIdx.z;
+  if (i >= ABOVE) return;
+  double one = 0, other = 0;
+  for (int b = below[board]; b < below[board + 1]; b++) {
+    const unsigned int place = where[(long long)b * ABOVE + i];
+    if (place == 65535u) continue;
+    const vec value = load(values + (((long long)(b - first) * GROUPS + g) * places + place) * WIDE + lane);
+    one += copies[b] * (double)value.x;
+    other += copies[b] * (double)value.y;
+  }
+  double* const there = out + (((long long)board * GROUPS + g) * ABOVE + i) * WIDE + lane;
+  there[0] = one;
+  there[1] = other;
+}
+
+extern "C" __global__ void even(
+    const double* __restrict__ sums, const unsigned short* __restrict__ names, const int* __restrict__ name_at,
+    const int filled, real* out) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / WIDE, lane = at % WIDE;
+  const int g = blockIdx.y, board = blockIdx.z;
+  if (i >= ABOVE) return;
+  const double* const from = sums + ((long long)board * GROUPS + g) * ABOVE * WIDE + lane;
+  double mean = 0;
+  const int low = name_at[board], high = name_at[board + 1];
+  for (int p = low; p < high; p++) mean += from[names[(long long)p * ABOVE + i] * WIDE];
+  if (low == high) mean = from[i * WIDE];
+  else mean /= high - low;
+  out[(((long long)board * GROUPS + g) * filled + i) * WIDE + lane] = (real)mean;
+}
+"""
+
+
+class Writer:
+    """Writes the code of one shape for one seat. `played`: the seat plays its strategy, else it answers at its best."""
+
+    def __init__(self, shape: Shape, seat: int, played: bool, of: Round, name: str) -> None:
+        self.shape, self.seat, self.other, self.played, self.of, self.name = shape, seat, 1 - seat, played, of, name
+        self.parts = plan_of(shape, seat)
+
+    def source(self) -> str:
+        """All kernels: `name`_open if betting goes on, and `name`_0, _1 and so on for the parts, in order."""
+        return "".join(self._part(k, part) for k, part in enumerate(self.parts)) + self.opening()
+
+    # Reaches
+
+    def _reach(self, node: int) -> str:
+        """The name of the other's reach at a node."""
+        way = self.shape.way(node, self.other)
+        return f"v{way[-1]}" if way else "r"
+
+    def _rows(self, seat: int, led: list[int], at: str) -> Iterator[str]:
+        """Where the rows of a hand begin, for all sources that nodes go by: actions side by side. at: its place."""
+        rows, name = ("his_rows", "row") if seat == self.other else ("my_rows", "mine_row")
+        for source, offset, width in sorted({(p.source, p.offset, p.width) for p in map(self._place, led)}):
+            row = self.of.row[source].replace("PLACE", at)
+            yield (f"const real* const {name}{source} = {rows} + {offset * WIDE}u + (unsigned long long){row} * "
+                   f"{width * WIDE}u;")  # fmt: skip
+
+    def _place(self, node: int) -> Place:
+        place = self.shape.place[node]
+        assert place is not None
+        return place
+
+    def _reaches(self, nodes: list[int], at: str = "at + u") -> Iterator[str]:
+        """Lines that work reaches out. Products go from the root on, as on a core. at: the place of the hand."""
+        if not nodes:
+            return
+        yield "const vec r = load(root + (unsigned long long)h[u].y * WIDE);"
+        led = sorted({each for end in nodes for each in self.shape.way(end, self.other)})
+        yield from self._rows(self.other, led, at)
+        for node in led:
+            above, place = self._reach(self.shape.parent[node]), self._place(node)
+            yield f"const vec v{node} = {above} * load(row{place.source} + {place.column} * WIDE);"
+
+    def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
+        ends: list[int] = []
+        for term in part.terms.values():
+            ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
+        return ends
+
+    def _read(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
+        """What is made of some hands, and read the next ones, which are there when they are asked for."""
+        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
+        pieces = [f"{indent}unsigned int one[{STEP}], other[{STEP}];"]
+        pieces += [f"{indent}vec {name}[{STEP}];" for name in made]
+        pieces += [self._each([*cards, *lines], indent), self._each(["h[u] = hand[next_at + u];"], indent)]
+        return "\n".join(pieces)
+
+    def _each(self, lines: list[str], indent: str = "    ") -> str:
+        body = "".join(f"{indent}  {line}\n" for line in lines)
+        return f'{indent}_Pragma("unroll")\n{indent}for (int u = 0; u < {STEP}; u++) {{\n{body}{indent}}}'
+
+    def _add(self, terms: list[int]) -> list[str]:
+        """A hand's weights to the sums of its cards. All are read before any is written: they never are the same, which
+        the compiler cannot know."""
+        places = [(k, side) for k in terms for side in (("one", "other") if self.of.two else ("one",))]
+        return [
+            *(f"vec* const {side}{k} = (vec*)(sums + {k} * TERM + {side}[u]);" for k, side in places),
+            *(f"const vec {side}{k}_new = *{side}{k} + w{k}[u];" for k, side in places),
+            *(f"*{side}{k} = {side}{k}_new;" for k, side in places),
+            *(f"all{k} = all{k} + w{k}[u];" for k in terms),
+        ]
+
+    # A part
+
+    def _part(self, number: int, part: Part) -> str:
+        terms = list(part.terms.values())
+        seen = [k for k, term in enumerate(terms) if term.shows]
+        load_first = [*self._reaches(self._ends(part, True, True))]
+        load_step = [*self._reaches(self._ends(part, False, True))]
+        for k, term in enumerate(terms):
+            both = (" + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows))
+            folds, shows = both
+            load_first.append(f"w{k}[u] = {folds or 'two(0, 0)'} - ({shows or 'two(0, 0)'});")
+            if term.shows:
+                load_step.append(f"w{k}[u] = {shows};")
+        load_value, kept, value = self._value(part)
+        deep = " " * 6
+        fields = {
+            "step": STEP,
+            "load_step": self._read(load_step, [f"w{k}" for k in seen], deep),
+            "add_step": self._each(self._add(seen), deep),
+            "load_value": self._read(load_value, kept, deep),
+            "value": self._each(value, deep),
+        }
+        return PART.format(
+            name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
+            card_bytes=self.of.card_bytes, blocks=BLOCKS,
+            load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
+            add_first=self._each(self._add([*range(len(terms))])),
+            body=(RUNNING if part.runs else STANDING).format(**fields),
+        )  # fmt: skip
+
+    def _prologue(self, part: Part) -> str:
+        ends = self._ends(part, True, True)
+        lines = [f"const vec c{end} = load(stake + (g * NODES + {end}) * WIDE + lane);" for end in ends]
+        lines += [f"vec all{k} = two(0, 0);" for k in range(len(part.terms))]
+        for node in self._exits(part):
+            for side in (0, 1):
+                to, name = f"to{node}_{side}", f"from{node}_{side}"
+                lines.append(f"const int {to} = exits[(g * NODES + {node}) * WIDE + lane + {side}];")
+                place = f"((long long)board * AFTER + {to} / WIDE) * FILLED * WIDE + {to} % WIDE"
+                lines.append(f"const real* const {name} = after + ({to} < 0 ? 0 : {place});")
+        return "\n".join(f"  {line}" for line in lines)
+
+    def _inside(self, part: Part, node: int) -> Iterator[int]:
+        """The nodes of a part, from one down; roots of parts below are the last."""
+        yield node
+        if node not in part.reads:
+            for child in self.shape.children[node]:
+                yield from self._inside(part, child)
+
+    def _exits(self, part: Part) -> list[int]:
+        return [node for node in self._inside(part, part.root) if self.shape.turn[node] == EXIT]
+
+    def _own(self, part: Part) -> list[int]:
+        """Nodes of a part that actions of the seat lead to."""
+        inside = [node for node in self._inside(part, part.root) if node != part.root]
+        return [node for node in inside if self.shape.turn[self.shape.parent[node]] == self.seat]
+
+    def _value(self, part: Part) -> tuple[list[str], list[str], list[str]]:
+        """(what is read for the value of a hand, names of it that are kept, how the value is worked out)."""
+        load: list[str] = []
+        kept: list[str] = []
+        if self.of.two:  # a hand's own reach was taken off with each of its cards
+            load += self._reaches(self._ends(part, True, False))
+            for k, term in enumerate(part.terms.values()):
+                if term.folds:
+                    kept.append(f"f{k}")
+                    load.append(f"f{k}[u] = " + " + ".join(f"c{end} * {self._reach(end)}" for end in term.folds) + ";")
+        for root, slot in part.reads.items():
+            kept.append(f"s{root}")
+            load.append(f"s{root}[u] = load(out + {slot} * slot + (at + u) * WIDE);")
+        if self.played and self._own(part):
+            load += self._rows(self.seat, self._own(part), "at + u")
+            for node in self._own(part):
+                kept.append(f"m{node}")
+                place = self._place(node)
+                load.append(f"m{node}[u] = load(mine_row{place.source} + {place.column} * WIDE);")
+        for node in self._exits(part):
+            kept.append(f"x{node}")
+            sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[(at + u) * WIDE]" for k in (0, 1))
+            load.append(f"x{node}[u] = two({', '.join(sides)});")
+        value = []
+        for k, term in enumerate(part.terms.values()):
+            worth = f"all{k} - *(vec*)(sums + {k} * TERM + one[u])"
+            if self.of.two:
+                worth += f" - *(vec*)(sums + {k} * TERM + other[u])" + (f" + f{k}[u]" if term.folds else "")
+            value.append(f"const vec t{k} = {worth};")
+        value += self._tree(part, part.root)
+        value.append(f"if (live) *(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
+        return load, kept, value
+
+    def _tree(self, part: Part, node: int) -> Iterator[str]:
+        """Lines that work out n<node>: what a node is worth."""
+        terms, turn = list(part.terms), self.shape.turn
+        if node in part.reads:
+            yield f"const vec n{node} = s{node}[u];"
+        elif turn[node] == EXIT:
+            yield f"const vec n{node} = x{node}[u];"
+        elif turn[node] >= FOLD:
+            yield f"const vec n{node} = t{terms.index(node)};"
+        else:
+            below = self.shape.children[node]
+            if turn[node] == self.other:
+                below = [child for child in below if not FOLD <= turn[child] < EXIT]
+            for child in below:
+                yield from self._tree(part, child)
+            if turn[node] == self.other:
+                summed = [*([f"t{terms.index(node)}"] if node in part.terms else []), *(f"n{each}" for each in below)]
+                yield f"const vec n{node} = {' + '.join(summed)};"
+            elif self.played:
+                yield f"const vec n{node} = {' + '.join(f'm{each}[u] * n{each}' for each in below)};"
+            else:
+                best = f"n{below[0]}"
+                for each in below[1:]:
+                    best = f"larger({best}, n{each})"
+                yield f"const vec n{node} = {best};"
+
+    # The way down
+
+    def opening(self) -> str:
+        """The kernel that writes reaches at exits to the roots of the next round; nothing if there is no exit."""
+        exits = [node for node, turn in enumerate(self.shape.turn) if turn == EXIT]
+        if not exits:
+            return ""
+        body = [*self._reaches(exits, "i")]
+        for node in exits:
+            for side, name in enumerate("xy"):
+                body.append(f"{{ const int to = exits[(g * NODES + {node}) * WIDE + lane + {side}];")
+                body.append("  if (to >= 0) there[(to / WIDE * (HANDS + 1) + i) * WIDE + to % WIDE] = "
+                            f"{self._reach(node)}.{name}; }}")  # fmt: skip
+        return OPEN.format(name=f"{self.name}_open", step=STEP, body="\n".join(f"  {line}" for line in body))
+
+
+def prelude(of: Round) -> str:
+    return PRELUDE.format(
+        real=of.real, hands=of.hands, filled=filled(of.hands), above=of.above, groups=of.groups, nodes=of.nodes,
+        after=of.after, term=(of.cards + 1) * of.card_bytes, wide=WIDE, pairs=PAIRS, warp=WARP,
+        extra=of.extra,
+    )  # fmt: skip

@@ -1,0 +1,282 @@
+"""Sweep: exact best responses, and values of strategies against each other, over all boards of a game."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.boards import Boards, boards_of
+from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up, maker, state
+from kibitz.core.errors import SolverError
+from kibitz.poker.bucketed.device import Device
+from kibitz.poker.bucketed.weights import shards_of
+from kibitz.poker.rules import acpc
+from kibitz.poker.rules.rules import Poker
+from kibitz.poker.sampled.hands import Source, hands_on, renamed
+from kibitz.poker.sampled.lanes import Lanes
+from kibitz.poker.whole.gpu import Shards
+from kibitz.poker.whole.strategy import SeatStrategy
+
+Floats = NDArray[np.float64]
+
+VERSION = 1
+LANE_SECONDS = 2.4e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
+
+
+def check(game: Any) -> None:
+    """Refuse games that no sweep goes through."""
+    if not isinstance(game, Poker):
+        raise SolverError(
+            f"a sweep goes through the boards of a poker game for two, and {game.spec or 'this game'} is none: leave "
+            "--whole out"
+        )
+    if game.definition.players != 2:
+        raise SolverError(f"{game.spec} has {game.definition.players} players; a sweep is for two")
+    if game.definition.board[0]:
+        raise SolverError(f"{game.spec} has board cards before the first round, which a sweep does not expect")
+
+
+class Sweep:
+    """Two seats' strategies in the whole game.
+
+    What a shard gives is added up in whole numbers, so sums do not depend on the order in which shards come.
+    """
+
+    def __init__(
+        self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32, device: str = "cpu"
+    ) -> None:
+        check(game)
+        self.device = Device(device)
+        definition = game.definition
+        self.game, self.definition, self.dtype = game, definition, np.dtype(dtype)
+        self.boards: Boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
+        self.hole, self.last = definition.hole, definition.rounds - 1
+        self.begin = next((level for level, cards in enumerate(definition.board) if cards), self.last + 1)
+        self.seats = strategies
+        self.sources: list[Source] = list(
+            {id(source): source for seat in strategies for source in seat.sources}.values()
+        )  # each once
+        self.lanes = Lanes(game.betting, self._views())
+        self._threads = threading.local()
+
+    # Tables of strategies and betting
+
+    def _views(self) -> NDArray[np.int64]:
+        """[betting nodes]  which of `sources` numbers the rows of who decides there."""
+        number = {id(source): k for k, source in enumerate(self.sources)}
+        own = [np.array([number[id(source)] for source in seat.sources])[seat.of_node] for seat in self.seats]
+        found: NDArray[np.int64] = np.where(self.game.betting.turn == 1, own[1], own[0])
+        return found
+
+    @cached_property
+    def _laid(self) -> tuple[list[Any], tuple[NDArray[Any], NDArray[Any]]]:
+        """(betting by round, strategies by seat)."""
+        laid = [strategy.laid_out(self.lanes, seat, self.dtype) for seat, strategy in enumerate(self.seats)]
+        tables = self.lanes.tables([each[0] for each in laid], [each[1] for each in laid], self.dtype)
+        return tables, (laid[0][2], laid[1][2])
+
+    def groups(self, level: int) -> int:
+        return len(self.lanes.of_round(level))
+
+    def hands(self, level: int) -> int:
+        return self.boards.hands(level, self.hole)
+
+    @cached_property
+    def shards(self) -> list[list[slice]]:
+        """By shard and round: its boards. A game without board cards is its own shard."""
+        return shards_of(self.boards) if self.begin <= self.last else []
+
+    def room(self) -> Any:
+        """Working space of this thread."""
+        from kibitz.core.vectors import LANES
+        from kibitz.poker.whole.kernels import Room
+
+        if not hasattr(self._threads, "room"):
+            wide = int(LANES)
+            depth, acted = (int(each.max(initial=0)) for each in self.lanes.ways[:2])
+            vectors = [np.zeros((n, self.hands(0) * wide), self.dtype) for n in (acted + 1, acted + 1, depth + 2, 1)]
+            self._threads.room = Room(
+                vectors[0], vectors[1], vectors[2], np.zeros((acted + 1, 53 * wide), self.dtype),
+                np.zeros(acted + 1, np.int8), np.zeros(acted + 1, np.int8), np.zeros(53 * wide, self.dtype),
+                vectors[3][0],
+            )  # fmt: skip
+        return self._threads.room
+
+    def vectors(self, level: int, dtype: Any) -> NDArray[Any]:
+        """[groups of a round, hands before it, LANES]  zeros."""
+        from kibitz.core.vectors import LANES
+
+        return np.zeros((self.groups(level), self.hands(max(0, level - 1)), int(LANES)), dtype)
+
+    # What comes before any board
+
+    @cached_property
+    def _head(self) -> list[Any]:
+        """Hands of the rounds before the first cards of the board."""
+        every = [slice(0, 1)] * min(self.begin, self.last + 1)
+        return [hands_on(self.boards, self.hole, level, every, self.sources) for level in range(len(every))]
+
+    def roots(self, seat: int) -> list[NDArray[Any]]:
+        """By round up to the first that has board cards: the reach of the other of `seat` at the roots of groups."""
+        from kibitz.poker.whole.kernels import open_round
+
+        betting, strategies = self._laid
+        found = [self.vectors(0, self.dtype)[:, :0]]
+        for level in range(min(self.begin, self.last)):
+            onto = self.vectors(level + 1, self.dtype)
+            open_round(betting[level], self._head[level], 0, seat, strategies, flat(found[-1]), onto, self.room())
+            found.append(onto)
+        return found
+
+    def finished(self, seat: int, mode: int, total: Floats | None) -> float:
+        """What a seat gets, from the sum over all shards of what it gets after the first cards of the board."""
+        from kibitz.poker.whole.kernels import close_round
+
+        betting, strategies = self._laid
+        roots, after = self.roots(seat), self.vectors(0, np.float64) if total is None else self._even(0, 0, total)
+        above = after
+        for level in range(min(self.begin, self.last + 1) - 1, -1, -1):
+            above = self.vectors(level, np.float64)
+            close_round(betting[level], self._head[level], 0, 1, seat, mode, strategies, flat(roots[level]), after,
+                        self.room(), above)  # fmt: skip
+            after = above
+        deals = self.hands(0) * math.comb(len(self.boards.deck) - self.hole, self.hole)
+        return float(above[0, :, 0].sum()) / deals
+
+    # Shards
+
+    def shard(self, number: int, seats: tuple[int, ...], mode: int, roots: list[NDArray[Any]]) -> list[Floats]:
+        """What some seats get on all boards of a shard: by seat [groups of the round, hands before, LANES]."""
+        if self.device.on_gpu:
+            return self.gpu.shard(number, seats, mode, roots)
+        shard = self.shards[number]
+        hands = [
+            None if level < self.begin else hands_on(self.boards, self.hole, level, shard, self.sources)
+            for level in range(self.last + 1)
+        ]
+        found = []
+        for seat, root in zip(seats, roots, strict=True):
+            total = self.vectors(self.begin, np.float64)
+            self._visit(shard, hands, self.begin, slice(0, 1), seat, mode, root, total)
+            found.append(total)
+        return found
+
+    @cached_property
+    def gpu(self) -> Shards:
+        """Shards on a GPU."""
+        return Shards(self, self.device)
+
+    def _visit(self, shard: list[slice], hands: list[Any], level: int, boards: slice, seat: int, mode: int,
+               roots: NDArray[Any], above: Floats) -> None:  # fmt: skip
+        """Add what a seat gets on boards of a round that continue one board. Boards are counted from the shard's."""
+        from kibitz.poker.whole.kernels import close_round, open_round
+
+        betting, strategies = self._laid
+        room = self.room()
+        if level == self.last:
+            close_round(betting[level], hands[level], boards.start, boards.stop, seat, mode, strategies, flat(roots),
+                        above[:0], room, above)  # fmt: skip
+            return
+        below = self.boards.rounds[level + 1].below
+        for board in range(boards.start, boards.stop):
+            onto, total = self.vectors(level + 1, self.dtype), self.vectors(level + 1, np.float64)
+            open_round(betting[level], hands[level], board, seat, strategies, flat(roots), onto, room)
+            number, first = shard[level].start + board, shard[level + 1].start
+            after = slice(int(below[number]) - first, int(below[number + 1]) - first)
+            self._visit(shard, hands, level + 1, after, seat, mode, onto, total)
+            close_round(betting[level], hands[level], board, board + 1, seat, mode, strategies, flat(roots),
+                        self._even(level, number, total), room, above)  # fmt: skip
+
+    def _even(self, level: int, board: int, total: Floats) -> Floats:
+        """Values by hand on a board, the same for hands that a renaming which leaves the board alone makes the same."""
+        from kibitz.poker.whole.kernels import symmetrise
+
+        names = renamed(self.boards, self.hole, level, board)
+        if len(names) == 1:
+            return total
+        found = np.empty_like(total)
+        symmetrise(total, names, found)
+        return found
+
+    # Everything
+
+    def best(self, tell: Tell | None = None) -> Floats:
+        """[2]  what a best response of each seat gets."""
+        from kibitz.poker.whole.kernels import BEST
+
+        return self._swept((0, 1), BEST, tell)
+
+    def known(self) -> str | None:
+        """Who found the best responses, if they are in the cache."""
+        from kibitz.poker.whole.kernels import BEST
+
+        return self._maker((0, 1), BEST)
+
+    def known_value(self) -> str | None:
+        """Who found the value, if it is in the cache."""
+        from kibitz.poker.whole.kernels import PLAYED
+
+        return self._maker((0,), PLAYED)
+
+    def _maker(self, seats: tuple[int, ...], mode: int) -> str | None:
+        recipe = self.recipe(seats, mode)
+        return maker(recipe) if self.shards and state(recipe) == "made" else None
+
+    def value(self, tell: Tell | None = None) -> float:
+        """What seat 0 gets when both play their strategies."""
+        from kibitz.poker.whole.kernels import PLAYED
+
+        return float(self._swept((0,), PLAYED, tell)[0])
+
+    def _swept(self, seats: tuple[int, ...], mode: int, tell: Tell | None) -> Floats:
+        if not self.shards:
+            return np.array([self.finished(seat, mode, None) for seat in seats])
+        held = looked_up(self.recipe(seats, mode), tell)
+        return np.array([self.finished(seat, mode, held["total"][k] / self.unit) for k, seat in enumerate(seats)])
+
+    @cached_property
+    def unit(self) -> float:
+        """Values are kept as whole numbers of 1 / unit."""
+        scale = max(float(np.abs(betting.stake).max()) for betting in self._laid[0])
+        most = scale * math.comb(len(self.boards.deck) - self.hole, self.hole)
+        return float(2.0 ** (60 - math.ceil(math.log2(most))))
+
+    def recipe(self, seats: tuple[int, ...], mode: int) -> Recipe:
+        """How the values after the first cards of the board are added up, shard by shard."""
+        content = hashlib.sha256(f"sweep {VERSION} {seats} {mode} {self.dtype} {acpc.write(self.definition)}".encode())
+        for seat in self.seats:
+            content.update(seat.digest.encode())
+        shape = len(seats), *self.vectors(self.begin, np.int8).shape
+        lanes = sum(len(of) for of in self.lanes.groups.lanes[self.lanes.of_round(self.last).start :])
+        work = LANE_SECONDS * len(seats) * len(self.boards.rounds[-1].cards) * self.hands(self.last) * lanes
+
+        def make(arrays: Arrays, lock: threading.Lock) -> Fill:
+            roots = [self.roots(seat)[-1] for seat in seats]
+            if self.device.on_gpu:
+                _ = self.gpu  # before threads ask for it, and before any work if the GPU has too little memory
+
+            def fill(piece: int) -> Callable[[], None]:
+                found = np.rint(np.stack(self.shard(piece, seats, mode, roots)) * self.unit).astype(np.int64)
+
+                def add() -> None:
+                    arrays["total"] += found
+
+                return add
+
+            return fill
+
+        about = f"what answers to a strategy win on all boards of {self.game.spec}"
+        return Recipe(f"sweep-{content.hexdigest()[:20]}", about, VERSION, {"total": ("<i8", shape)}, len(self.shards),
+                      make, work, sums=True, by=self.device.label)  # fmt: skip
+
+
+def flat(vectors: NDArray[Any]) -> NDArray[Any]:
+    """[groups, hands x LANES]"""
+    return vectors.reshape(len(vectors), vectors.shape[1] * vectors.shape[2])

@@ -1,0 +1,229 @@
+"""Monte Carlo CFR on a machine: one walk for external, outcome and chance sampling [Lanctot et al. 2009].
+
+A walk updates the regrets of one seat. At each decision it either follows one sampled action or tries all of them:
+
+    sampling   chance    the seat's own turn          the others' turn
+    external   sample    try all                      sample from their strategy
+    outcome    sample    sample, exploring            sample from their strategy
+    chance     sample    try all                      try all
+
+A decision whose actions are being tried has a *frame*: its state, its row and the values found so far. There is no
+recursion: Numba crashes when it loads such a function from its cache. A decision that may not move (`Mask`) is played
+by the base and sampled like chance.
+
+An action that is regretted less than `prune`, which is below 0, is passed over in most walks of external sampling; its
+regret then stays [Brown & Sandholm 2019]. It is one that is not played, so what the decision is worth is not touched.
+
+External sampling keeps the average strategy of the seat after the one that walks, wherever the walk passes: for two
+players that is the other, and it passes with the probability of that seat's own moves, as the average is defined. For
+three and more it passes with the probability of the moves of third seats as well, so each visit counts by one over
+that (`exact`); without it what third seats did is in the weights, which is less noisy, and not CFR's average.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kibitz.core.jit import ONE, U64, part
+from kibitz.core.random import GOLDEN, NONE, SCRATCH, choose, mix, next_unit
+from kibitz.games.kernels.machine import CHANCE, END, after, deal, draw, keep, kept, key, level, payoff, turn, width
+from kibitz.solvers.kernels.players import FREE, fixed, strategy
+from kibitz.solvers.kernels.store import add_average, add_regret, crowded, is_open, locate, matched, regret_of, settle
+
+EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
+AT, KEY, WIDTH, ACTION, MINE = U64(0), U64(1), U64(2), U64(3), U64(4)  # columns of `frame`
+OTHERS, OWN, THIRD, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
+VISITED = 0
+UNPRUNED = 0.05  # share of the walks that pass over nothing
+PASSED = np.inf  # the value of an action that was passed over
+
+
+class Order(NamedTuple):
+    """How to walk."""
+
+    mode: np.int64  # EXTERNAL, OUTCOME or CHANCE_ONLY
+    explore: float  # outcome sampling: the share of uniform play
+    linear: bool  # whether iteration t counts t times in the average
+    evict: bool  # what a full hash table does with a new row
+    seed: np.int64
+    players: np.uint64
+    seats: np.uint64  # mask of those that walk
+    prune: float = 0.0  # regret below which actions are passed over; 0: none are
+    exact: bool = True  # external sampling for three: whether averages have the weights of CFR
+
+
+class Workspace(NamedTuple):
+    """What a walk writes to, one for each thread. D frames, W actions."""
+
+    states: np.ndarray  # uint64[D, words]
+    frame: np.ndarray  # uint64[D, 5]
+    reach: np.ndarray  # float64[D, 4]
+    space: np.ndarray  # float64[2 D + 1, W]  probabilities and values of frames; the last is for what is tried
+    random: np.ndarray  # uint64[SCRATCH]
+    count: np.ndarray  # int64[4]  decisions visited; rows added, evicted, refused
+    reached: np.ndarray  # int64[1]  the iteration before which walks stopped
+
+
+@part
+def passed_over(store, at, a, probability, prune):
+    """Whether a walk leaves an action out that may be played."""
+    return prune < 0.0 and probability[a] == 0.0 and regret_of(store, at, a) < prune
+
+
+@part
+def walk(game, view, store, mask, base, order, seat, weight, work):
+    """One walk for one seat; work.random[0] says where its random numbers begin. Returns the sampled value."""
+    mode = order.mode
+    next_seat = (seat + ONE) % order.players
+    random, count, reach = work.random, work.count, work.reach
+    depth = NONE
+    others = 1.0
+    own = 1.0
+    sampled = 1.0
+    third = 1.0  # of sampled moves, those of neither the seat nor the next
+    value = 0.0
+    state = deal(game, random)
+    prune = 0.0
+    if order.prune < 0.0 and mode == EXTERNAL and next_unit(random) >= UNPRUNED:
+        prune = order.prune
+    while True:
+        while True:  # down, to the end
+            mover = turn(game, state)
+            if mover == END:
+                value = payoff(game, state, seat)
+                break
+            if mover == CHANCE:
+                state = draw(game, state, random)
+                continue
+            count[VISITED] += 1
+            actions = U64(width(game, state))
+            probability = work.space[depth + depth]
+            if mask.kind != FREE and fixed(game, mask, state, mover, seat):
+                strategy(base, game, state, actions, probability)
+                state = after(game, state, choose(probability, actions, next_unit(random)))
+                continue
+            row = key(game, view, state)
+            at = locate(store, row, order.evict, count)
+            matched(store, at, actions, probability)
+            who = U64(mover)
+            mine = who == seat
+            if not mine and mode != CHANCE_ONLY:
+                if mode == EXTERNAL and who == next_seat:
+                    add_average(store, at, actions, weight / third, probability)
+                a = choose(probability, actions, next_unit(random))
+                sampled *= probability[a]
+                if order.exact and who != next_seat:
+                    third *= probability[a]
+                state = after(game, state, a)
+                continue
+            if mine and mode != EXTERNAL:
+                add_average(store, at, actions, weight * own / sampled, probability)
+            keep(work.states, depth, state)
+            work.frame[depth, AT] = at
+            work.frame[depth, KEY] = row
+            work.frame[depth, WIDTH] = actions
+            work.frame[depth, MINE] = ONE if mine else NONE
+            reach[depth, OTHERS] = others
+            reach[depth, OWN] = own
+            reach[depth, THIRD] = third
+            values = work.space[depth + depth + ONE]
+            a = NONE
+            if mode == OUTCOME:
+                tried = work.space[U64(len(work.space)) - ONE]
+                open_actions = 0
+                for b in range(actions):
+                    values[b] = 0.0
+                    if is_open(store, at, b):
+                        open_actions += 1
+                for b in range(actions):
+                    tried[b] = 0.0
+                    if is_open(store, at, b):
+                        tried[b] = order.explore / open_actions + (1.0 - order.explore) * probability[b]
+                a = choose(tried, actions, next_unit(random))
+                reach[depth, TRIED] = tried[a]
+                others /= tried[a]
+                sampled *= tried[a]
+                own *= probability[a]
+            else:
+                while not is_open(store, at, a) or passed_over(store, at, a, probability, prune):
+                    values[a] = PASSED if is_open(store, at, a) else 0.0
+                    a += ONE
+                if mode == CHANCE_ONLY:
+                    if mine:
+                        own *= probability[a]
+                    else:
+                        others *= probability[a]
+            work.frame[depth, ACTION] = a
+            depth += ONE
+            state = after(game, state, a)
+        while True:  # up, to an action that is still to be tried
+            if depth == NONE:
+                settle(store)
+                return value
+            top = depth - ONE
+            probability = work.space[top + top]
+            values = work.space[top + top + ONE]
+            at = work.frame[top, AT]
+            actions = work.frame[top, WIDTH]
+            a = work.frame[top, ACTION]
+            mine = work.frame[top, MINE] != NONE
+            if mode == OUTCOME:
+                values[a] = value / reach[top, TRIED]
+            else:
+                values[a] = value
+                a += ONE
+                while a < actions and (not is_open(store, at, a) or passed_over(store, at, a, probability, prune)):
+                    values[a] = PASSED if is_open(store, at, a) else 0.0
+                    a += ONE
+                if a < actions:
+                    work.frame[top, ACTION] = a
+                    third = reach[top, THIRD]
+                    if mode == CHANCE_ONLY:
+                        others = reach[top, OTHERS] * (1.0 if mine else probability[a])
+                        own = reach[top, OWN] * (probability[a] if mine else 1.0)
+                    state = after(game, kept(work.states, top, state), a)
+                    break
+            depth = top
+            if mine and mask.kind == FREE:
+                level(game, view, kept(work.states, top, state), values)
+            value = 0.0
+            for b in range(actions):
+                if values[b] != PASSED:
+                    value += probability[b] * values[b]
+            if prune < 0.0:
+                for b in range(actions):
+                    if values[b] == PASSED:
+                        values[b] = value
+            if mine:
+                others = reach[top, OTHERS]
+                add_regret(store, at, work.frame[top, KEY], actions, others, values, value, order.evict, count)
+
+
+@part
+def walk_all(game, view, store, mask, base, order, first, last, work):
+    """Iterations first..last - 1, each a walk for each of the seats, with a deal of its own.
+
+    The random numbers of a walk depend on the seed, the iteration and the seat alone. A crowded store ends them
+    between two iterations: work.reached says before which.
+    """
+    work.reached[0] = last
+    for t in range(first, last):
+        if crowded(store):
+            work.reached[0] = t
+            break
+        weight = float(t + 1) if order.linear else 1.0
+        for seat in range(order.players):
+            if (order.seats >> seat) & ONE:
+                work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
+                walk(game, view, store, mask, base, order, seat, weight, work)
+
+
+def workspace(depth: int, words: int, actions: int) -> Workspace:
+    """Room for walks with up to `depth` frames; words of a state, 0 for states of plain Python and for slow twins."""
+    states = [None] * depth if words == 0 else np.zeros((depth, words), np.uint64)
+    return Workspace(
+        states, np.zeros((depth, 5), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
+        np.zeros(SCRATCH, np.uint64), np.zeros(4, np.int64), np.zeros(1, np.int64),
+    )  # type: ignore[arg-type]  # fmt: skip

@@ -1,0 +1,66 @@
+"""Every game as a machine: compiled rules where it brings some, its tree where that fits, its rules in Python else.
+
+machine_of("toepen")          compiled rules
+machine_of("leduc")           the tree's arrays
+machine_of("my_game.py:Big")  the rules as they are written: slowly
+machine_of("rhode_island", how="rounds")  limit poker, its betting by rounds: what rows that are not hashed ask for
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kibitz.core.errors import GameError
+from kibitz.games import game as make_game
+from kibitz.games.machine import Machine, RowKeys, row_key
+from kibitz.games.size import MOST_LAID, fits
+
+__all__ = ["Machine", "RowKeys", "by_rounds", "machine_of", "playable", "row_key"]
+
+HOW = ("auto", "compiled", "rounds", "tree", "plain")
+
+
+def by_rounds(machine: Machine) -> Machine:
+    """The machine of the same game that has its betting by rounds."""
+    return machine if machine.by_rounds else machine_of(machine.rules, how="rounds")
+
+
+def playable(game: Any) -> Machine:
+    """A machine to play on: that of `machine_of`, or the rules themselves where no machine holds all betting (poker
+    without limit); nothing can be trained there."""
+    if isinstance(game, Machine):
+        return game
+    rules = make_game(game)
+    try:
+        return machine_of(rules)
+    except GameError:
+        if not hasattr(rules, "machine"):
+            raise
+        return machine_of(rules, how="plain")
+
+
+def machine_of(game: Any, how: str = "auto") -> Machine:
+    """A game as walks and matches take it. how: compiled, rounds, tree or plain, to insist on one."""
+    if isinstance(game, Machine):
+        return game
+    if how not in HOW:
+        raise GameError(f"how={how!r}: choose {', '.join(HOW)}")
+    rules = make_game(game)
+    if how == "rounds":
+        made: Machine | None = getattr(rules, "machine_by_rounds", lambda: None)()
+        if made is None:
+            raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} is no poker: its betting has no rounds")
+        return made
+    found: Machine | None = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
+    if found is not None:
+        return found
+    if how == "compiled":
+        raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} has no compiled rules (a method `machine`)")
+    if how == "tree" or (how == "auto" and fits(rules, MOST_LAID)):
+        from kibitz.games.tree import tree_of
+        from kibitz.solvers.machines.trees import TreeMachine
+
+        return TreeMachine(rules, tree_of(rules))
+    from kibitz.solvers.machines.plain import PlainMachine
+
+    return PlainMachine(rules)

@@ -1,0 +1,226 @@
+"""Experts of limit poker for three: sizes, folders, and the commands that train, stitch, match and measure them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from kibitz.cli import app
+from kibitz.core.errors import SolverError
+from kibitz.games import game
+from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.blueprints.rows import (
+    PARTS,
+    base_buckets,
+    decisions_in,
+    dynamic_buckets,
+    dynamic_rows,
+    expert_buckets,
+)
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.buckets.limits import finest_after, infosets_of, percentile_spec
+from kibitz.poker.rules.rows import Rows
+from kibitz.poker.stitching.row_experts import row_experts, stitched_rows, trained_expert
+from kibitz.solvers.machines import machine_of
+from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+from kibitz.solvers.saved_blueprints import load_blueprint
+
+TINY = """GAMEDEF
+limit
+numPlayers = 3
+numRounds = 2
+blind = 1 2 0
+raiseSize = 2 2
+firstPlayer = 3 1
+maxRaises = 2 1
+numSuits = 2
+numRanks = 4
+numHoleCards = 1
+numBoardCards = 0 1
+END GAMEDEF
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """A folder with a small game for three."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.game").write_text(TINY)
+    return "tiny.game"
+
+
+def call(*words):
+    found = CliRunner().invoke(app, list(words))
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+# Sizes
+
+
+def test_buckets_that_forget_the_first_round():
+    definition = machine_of("poker(file=holdem.limit.3p, ranks=4)").definition
+    made = hand_buckets(definition, "percentile([16, 3, 2, 2], forget=1)")
+    plain = hand_buckets(definition, "percentile([16, 3, 2, 2])")
+    assert made.counts == [16, 3, 6, 12] and plain.counts[1] > 3
+    assert (made.rounds[1].parent == -1).all() and (made.rounds[2].parent >= 0).all()
+    cards = np.random.default_rng(1).permuted(np.tile(np.array(definition.deck), (500, 1)), axis=1)[:, :7]
+    for level, seen in ((2, 6), (3, 7)):
+        now = made.of(level, cards[:, :seen])
+        np.testing.assert_array_equal(made.rounds[level].parent[now], made.of(level - 1, cards[:, : seen - 1]))
+
+
+def test_the_finest_buckets_within_a_limit():
+    machine = machine_of("holdem.limit.3p")
+    decisions = decisions_in(machine, ())[0]
+    assert decisions == [90, 4412, 205_962, 9_501_342]
+    assert base_buckets(machine, 162_000_000) == "percentile([169, 4, 2, 2], forget=1)"  # 16 on the river, as the paper
+    for limit in (20_000_000, 162_000_000, 1_000_000_000):
+        budgets = finest_after(decisions, limit, 169)
+        assert infosets_of(decisions, budgets, forget=1) <= limit
+        for level in (1, 2, 3):
+            more = [n + (k == level) for k, n in enumerate(budgets)]
+            assert infosets_of(decisions, more, forget=1) > limit
+    with pytest.raises(SolverError, match="already"):
+        finest_after(decisions, 1000, 169)
+    assert percentile_spec([169, 2, 2, 2], forget=1) == "percentile([169, 2, 2, 2], forget=1)"
+
+
+def test_computations_have_at_most_the_limit(tiny):
+    machine, limit = machine_of(f"poker(file={tiny})", how="rounds"), 3000
+    base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, limit),)))
+    assert limit / 3 < base.layout.size <= limit
+    dynamic = RowBlueprint.laid_out(machine, dynamic_rows(*dynamic_buckets(machine, PARTS, limit), PARTS))
+    assert limit / 3 < dynamic.layout.size <= limit
+    for seats in (None, (0,), (0, 1)):
+        fine = expert_buckets(base, "f", 3 * limit, seats)
+        made = new_blueprint(machine, Wanted(fine, part="f", seats=seats), base)
+        assert isinstance(made, RowBlueprint) and made.layout.size <= 3 * limit
+    for seats, count in (("all", 1), ("each", 3), ([[0, 1], [1, 2], [2, 0]], 3)):
+        found = row_experts(base, PARTS, seats, limit=3 * limit)
+        assert len(found) == 4 * count and len({each.name for each in found}) == len(found)
+        for part in PARTS:
+            assert len({each.buckets for each in found if each.part == part}) == 1
+    with pytest.raises(SolverError, match="elsewhere already"):
+        row_experts(base, ("f",), "each", limit=base.layout.size // 2)
+    with pytest.raises(SolverError, match="say how experts see"):
+        row_experts(base, ("f",), "all")
+
+
+# Folders
+
+
+def test_experts_go_on_in_their_folder(tiny, tmp_path):
+    machine = machine_of(f"poker(file={tiny})", how="rounds")
+    base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, 600),)))
+    base.train(iterations=200)
+    of = row_experts(base, ("f",), "all", limit=2000)[0]
+    once = trained_expert(base, of, None, iterations=300, threads=1)
+    trained_expert(base, of, tmp_path / "e", iterations=100, threads=1)
+    twice = trained_expert(base, of, tmp_path / "e", iterations=300, threads=1)
+    assert once.sha256 == twice.sha256
+    made = stitched_rows(base, ("f",), "all", limit=2000, keep=tmp_path / "e", iterations=300, threads=1)
+    assert made.layout.rows.parts == ("f",) and made.layout.size > base.layout.size
+    other = row_experts(base, ("f",), "all", limit=900)[0]
+    with pytest.raises(SolverError, match="other rows"):
+        trained_expert(base, other, tmp_path / "e", iterations=300)
+
+
+# Commands
+
+
+@pytest.mark.slow
+def test_commands(tiny):
+    told = json.loads(call("train", tiny, "--limit", "600", "--iterations", "300", "--threads", "1", "--out", "b",
+                           "--json"))  # fmt: skip
+    assert told["rows"] == told["capacity"] <= 600 and told["abstraction"].startswith("percentile([4,")
+    for words in (["--part", "f"], ["--part", "rf", "--seats", "0,2"]):
+        call("train", tiny, "--base", "b", *words, "--limit", "5k", "--iterations", "50", "--out", words[1])
+    call("train", tiny, "--resume", "f", "--base", "b", "--iterations", "100")
+    call("train", tiny, "--limit", "2k", "--dynamic", "f,rf", "--iterations", "100", "--out", "d")
+    call("train", tiny, "--limit", "600", "--sampling", "chance", "--iterations", "20", "--out", "c")
+    call("train", tiny, "--limit", "600", "--prune", "500", "--iterations", "50", "--out", "p")
+    sizes = call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "each", "--limit", "5k",
+                 "--dry-run")  # fmt: skip
+    assert "Nothing was trained" in sizes
+    call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "all", "--limit", "5k",
+         "--iterations", "100", "--work", "experts", "--out", "s")  # fmt: skip
+    held = load_blueprint("s", game=tiny)
+    assert isinstance(held, RowBlueprint) and held.layout.rows.parts == ("f", "rf")
+    found = json.loads(call("match", "s", "b", "uniform", "--game", tiny, "--deals", "500", "--json"))
+    assert sum(each["mean"] for each in found["players"]) == pytest.approx(0, abs=1e-9)
+    assert "exploitability" in call("evaluate", "b", "--game", tiny, "--seconds", "0.2")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["train", "tiny.game", "--limit", "600", "--abstraction", "percentile(2)"], "not both"),
+        (["train", "kuhn", "--limit", "600"], "is no poker"),
+        (["train", "kuhn", "--prune", "600"], "limit poker within buckets"),
+        (["train", "tiny.game", "--limit", "600", "--sampling", "outcome"], "choose external or chance"),
+        (["train", "tiny.game", "--limit", "6"], "already"),
+        (["train", "tiny.game", "--limit", "many"], "should be a number"),
+        (["train", "tiny.game", "--dynamic", "f"], "give --limit"),
+        (["train", "tiny.game", "--dynamic", "x", "--limit", "2k"], "in the first round"),
+        (["train", "tiny.game", "--base", "b", "--part", "x", "--limit", "2k"], "in the first round"),
+        (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "7", "--limit", "2k"], "no seat 7"),
+        (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "x", "--limit", "2k"], "give numbers"),
+        (["train", "tiny.game", "--seats", "0", "--limit", "2k"], "--base and --part"),
+        (["train", "tiny.game", "--base", "b", "--part", "f", "--abstraction", "null"], "through buckets"),
+        (["train", "--resume", "e"], "with the base"),
+        (["train", "--resume", "b", "--limit", "1k"], "leave --limit out"),
+        (["train", "--resume", "b", "--memory", "1MB"], "leave --memory out"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--limit", "2k"], "follow some betting"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "say how experts see"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)", "--until", "1"], "NashConv is unknown"),
+        (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--limit", "2k"], "that is a blueprint"),
+        (["paper", "gibson2011", "--table", "1", "--players", "3"], "for gibson2011 --table 2"),
+        (["paper", "gibson2011", "--table", "2", "--hours", "3"], "--players 3"),
+        (["paper", "gibson2011", "--table", "2", "--players", "3", "--exact"], "by the clock"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_sentences(tiny, words, sentence):
+    if "b" in words or "e" in words:
+        machine = machine_of(f"poker(file={tiny})", how="rounds")
+        base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, 600),)))
+        base.save("b")
+        if "e" in words:
+            new_blueprint(machine, Wanted(limit=2000, part="f"), base).save("e")
+            words = [*words, "--game", tiny] if words[0] != "train" else [words[0], tiny, *words[1:]]
+    if words[0] == "train":
+        if "b" in words and "--resume" in words:
+            words = [words[0], tiny, *words[1:]]
+        words = [*words, "--iterations", "10", *(["--out", "o"] if "--resume" not in words else [])]
+    elif words[0] == "stitch" and "--until" not in words:
+        words = [*words, "--iterations", "10"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 2, found.output
+    assert sentence in " ".join((found.output + str(found.stderr)).split()), found.output
+
+
+def test_chance_sampling_and_pruning(tiny):
+    """Both go where external sampling goes; pruning visits less."""
+    from kibitz.evaluate import nash_conv
+    from kibitz.games.tree import tree_of
+    from kibitz.poker.blueprints.row_blueprint import stitched
+    from kibitz.solvers.blueprint import blueprint_profile
+
+    machine = machine_of(game(f"poker(file={tiny}, ranks=3)"), how="rounds")
+    tree, rows = tree_of(machine.rules), Rows(("percentile([4, 20], recall=false)",))
+    found, visited = {}, {}
+    for name, how in (("external", {}), ("chance", {"sampling": "chance"}), ("pruned", {"prune": -200.0})):
+        made = RowBlueprint.laid_out(machine, rows, **how)
+        made.train(iterations=1000 if name == "chance" else 8000)
+        found[name] = nash_conv(tree, blueprint_profile(made, tree))
+        visited[name] = made.progress().visited
+        assert stitched(made, {}).layout.size == made.layout.size
+    even = nash_conv(tree, blueprint_profile(RowBlueprint.laid_out(machine, rows), tree))
+    assert max(found.values()) < even / 5 and visited["pruned"] < 0.95 * visited["external"]
+    with pytest.raises(SolverError, match="below 0"):
+        RowBlueprint.laid_out(machine, rows, prune=1.0)
+    with pytest.raises(SolverError, match="sampling"):
+        RowBlueprint.laid_out(machine, rows, sampling="outcome")
