@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from kibitz.games import game as make_game
@@ -25,19 +26,19 @@ def race(path: Path, spec: str = "leduc", seconds: float = 4.0) -> None:
     Time is the processor's, which other work on the machine does not stretch.
     """
     tree = tree_of(make_game(spec))
-    curves = {name: _best(tree, name, seconds) for name in SOLVERS}
+    curves = {name: _typical(tree, name, seconds) for name in SOLVERS}
     solve(tree, "lp")
-    exact = min(_run(tree, "lp")[-1][0] for _ in range(RUNS))
+    exact = median(_run(tree, "lp")[-1][0] for _ in range(RUNS))
     title = f"Leduc hold'em ({tree.histories:,} histories): NashConv over time"
     race_plot(curves, exact, title, unit_of(spec)).savefig(path)
 
 
-def _best(tree: Tree, name: str, seconds: float) -> list[tuple[float, float]]:
-    """(seconds, gap) at each measurement of the gap: the least time of some runs."""
+def _typical(tree: Tree, name: str, seconds: float) -> list[tuple[float, float]]:
+    """(seconds, NashConv) at each measurement: the median time of some runs."""
     solve(tree, name, iterations=10, threads=1)  # compiled code is loaded off the clock
     runs = [_run(tree, name, seconds=seconds, threads=1) for _ in range(RUNS)]
     most = min(map(len, runs)) - 1  # measured after the same iterations, but for the last
-    return [min(run[k] for run in runs) for k in range(1, most)]
+    return [(median(run[k][0] for run in runs), runs[0][k][1]) for k in range(1, most)]
 
 
 def _run(tree: Tree, name: str, **options: Any) -> list[tuple[float, float]]:

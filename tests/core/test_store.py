@@ -783,7 +783,7 @@ def test_only_own_leftovers_of_the_dead_are_swept(tmp_path: Path, dead_pid: int)
 WORKER = """
 import os, signal, sys
 import numpy as np
-from kibitz import store
+from kibitz.core import store
 def version(v):
     return {"a": np.full(60_000, float(v)), "b": np.full(100_000, v, np.int32), "n": np.array(v)}
 for line in sys.stdin:  # each line: a child that saves until it is killed
