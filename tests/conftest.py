@@ -19,8 +19,6 @@ from examples import examples
 # each is compiled once; those of other files file by file. The families that take longest stand first and are begun
 # first, so that no worker is left with a long one while the others have nothing to do.
 FAMILIES = {
-    "tournaments": ("test_tournament", "test_triples", "test_sandholm_tournaments",
-                    "test_help_examples.py::test_example[pushfold", "test_help_examples.py::test_example[tournament"),
     "poker": ("test_poker_", "test_plus_space", "test_endgames", "test_seated", "test_cli_poker", "test_stitch_poker",
               "test_sandholm", "test_bucket_form",
               "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[shrink",
@@ -31,17 +29,20 @@ FAMILIES = {
         "test_conformance.py::test_conformance[toepen", "test_help_examples.py::test_example[train",
         "test_help_examples.py::test_example[match", "test_help_examples.py::test_example[play",
     ),
+    "cache": ("test_cache",),
+    "web": ("test_web_",),
     "cards": (
         "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
         "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[cards",
     ),
-    "rows": ("test_rounds", "test_row_blueprint", "test_row_experts", "test_gibson2011_three"),
+    "tournaments": ("test_tournament", "test_triples", "test_sandholm_tournaments",
+                    "test_help_examples.py::test_example[pushfold", "test_help_examples.py::test_example[tournament"),
+    "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
     "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem", "test_waugh2009_holdem",
                "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
                "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode"),
-    "web": ("test_web_",),
+    "rows": ("test_rounds", "test_row_blueprint", "test_row_experts", "test_gibson2011_three"),
     "prox": ("test_prox", "test_egt"),
-    "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
 }  # fmt: skip
 
 
