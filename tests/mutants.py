@@ -36,6 +36,7 @@ OTHER: dict[type[ast.AST], ast.AST] = {
     ast.Add: ast.Sub(), ast.Sub: ast.Add(), ast.Mult: ast.Add(), ast.Div: ast.Mult(), ast.FloorDiv: ast.Mult(),
     ast.Mod: ast.Mult(), ast.MatMult: ast.Mult(), ast.BitAnd: ast.BitOr(), ast.And: ast.Or(), ast.Or: ast.And(),
 }  # fmt: skip
+COMPILED = tuple(f"kibitz.core.{name}" for name in ("barrier", "jit", "random", "vectors"))  # as kernels are
 FILES = 24  # test files that a mutant is shown to, the nearest
 
 
@@ -104,7 +105,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
 def sample(package: str, number: int, seed: int, sources: Sources) -> list[Mutant]:
     """Some mutants of a package, drawn by lines, so that a long file has as many as it has lines."""
     names = [name for name, path in sources.path.items() if path.is_relative_to(ROOT / package)]
-    names = [name for name in names if ".kernels" not in name]
+    names = [name for name in names if ".kernels" not in name and name not in COMPILED]
     every = [mutant for name in names for mutant in mutants_of(name, sources.path[name])]
     by_line: dict[tuple[str, int], list[Mutant]] = {}
     for mutant in every:
