@@ -109,6 +109,12 @@ def child(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[s
 # Help
 
 
+@pytest.mark.parametrize("module", ["kibitz", "kibitz.cli"])
+def test_it_runs_as_a_module(module: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"kibitz {kibitz.__version__}"
+
+
 def test_help_names_every_command(call: Call) -> None:
     out = good(call, "--help")
     assert docs.commands(out) == COMMANDS
