@@ -224,3 +224,11 @@ def test_mistakes_are_sentences():
 
     with pytest.raises(GameError, match="probabilities, for check, bet"):
         match("toepen", Broken(one), two, deals=1)
+
+
+def test_a_result_says_who_won_what_from_whom() -> None:
+    result = kibitz.match("kuhn", "uniform", "uniform", deals=50, seed=1)
+    low, high = result.interval
+    assert repr(result) == (
+        f"uniform wins {result.mean:+.4f} per hand from uniform (95%: {low:+.4f} to {high:+.4f}, 50 deals)"
+    )

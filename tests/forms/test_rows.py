@@ -341,3 +341,12 @@ def test_random_games_without_rows_agree_too():
     """The twin itself: identity rows, nothing frozen, nothing closed."""
     game = RandomGame(3, 2, depth=4)
     compare("cfr+", game, row={key: key for key in naive.offers(game)}, stops=(5,))
+
+
+def test_leaves_are_merged_alike_where_their_sequences_do_not_fit_into_a_number() -> None:
+    rng = np.random.default_rng(5)
+    where = rng.integers(0, 4, (300, 3)).astype(np.int32)
+    worth = rng.integers(-3, 4, (300, 3)).astype(float)
+    small, large = np.array([4, 4, 4], np.int32), np.array([2**30] * 3, np.int32)
+    for one, other in zip(sequence._merge(where, worth, small), sequence._merge(where, worth, large), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -137,3 +137,11 @@ def test_cards_that_can_come():
     assert rules.is_outcome(state, "AsKs") and rules.is_outcome(state, "Kc2d")
     for wrong in ("AhKs", "KsAs", "As", "AsKsQs", "AsAs", "xx2d", ""):
         assert not rules.is_outcome(state, wrong)
+
+
+def test_who_won_a_prize_is_public_and_a_tie_is_said_to_be_one() -> None:
+    game = kibitz.game("goofspiel(num_cards=3, points_order=descending, imp_info=true)")
+    state = game.root()
+    for bid in ("2", "2", "3", "1"):  # a tie, then seat 0 wins
+        state = game.after(state, next(action for action in game.actions(state) if str(action) == bid))
+    assert view_of(game, state, 1).public[:4] == ("prize 3", "a tie", "prize 2", "seat 0 wins it")
