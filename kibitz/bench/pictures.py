@@ -73,7 +73,7 @@ def race_plot(curves: dict[str, list[tuple[float, float]]], exact: float, title:
         f"lp: exact after {duration(exact)}", (exact, 1.0), (4, -4), xycoords=("data", "axes fraction"),
         textcoords="offset points", va="top", fontsize=9,
     )  # fmt: skip
-    axes.set_xlabel(f"processor seconds on one core, the best of {RUNS} runs")
+    axes.set_xlabel(f"processor seconds on one core, median of {RUNS} runs")
     axes.set_ylabel(f"NashConv, {unit}")
     axes.set_title(title, loc="left")
     axes.grid(which="major", alpha=0.3)

@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from kibitz import __version__
+
 # The line of a page that says how it was made, and paragraphs after it, up to the first head.
 BLOCK = re.compile(r"^Made by `(?P<command>[^`]+)`\.(?P<rest>.*)\n(?:(?!#).*\n)*?(?=\n## )", re.MULTILINE)
 
@@ -29,7 +31,7 @@ def machine() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "kibitz": metadata.version("kibitz"),
+        "kibitz": __version__,  # also where it is not installed
         **{name: metadata.version(name) for name in names},
         "date": time.strftime("%Y-%m-%d"),
     }
