@@ -18,12 +18,14 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -124,17 +126,21 @@ def verdict(mutant: Mutant, sources: Sources, seconds: float, tree: Path) -> tup
     before = target.read_text(encoding="utf-8")
     target.write_text(mutant.source, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *near]
+    tests = subprocess.Popen(
+        command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
     try:
-        done = subprocess.run(
-            command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, capture_output=True, text=True,
-            timeout=seconds, start_new_session=True, check=False,
-        )  # fmt: skip
+        printed, _ = tests.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         return "survived so far", ""
     finally:
+        with suppress(ProcessLookupError):
+            os.killpg(tests.pid, signal.SIGKILL)  # and all that the tests have started
+        tests.communicate()
         target.write_text(before, encoding="utf-8")
-    failed = next((line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), "")
-    return ("survived", "") if done.returncode in (0, 5) else ("killed", failed)
+    failed = next((line.split()[1] for line in printed.splitlines() if line.startswith(("FAILED", "ERROR"))), "")
+    return ("survived", "") if tests.returncode in (0, 5) else ("killed", failed)
 
 
 def copies(folder: Path, number: int) -> SimpleQueue[Path]:

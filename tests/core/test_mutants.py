@@ -1,5 +1,7 @@
 """tests/mutants.py: the changes that it makes, and that it sees which of them a test kills."""
 
+from pathlib import Path
+
 import mutants
 import pytest
 from mutants import Mutant, mutants_of, sample, verdict
@@ -70,3 +72,19 @@ def test_a_sample_is_the_same_each_time_and_has_no_kernels():
     assert drawn == sample("kibitz/solvers", 12, 0, sources) != sample("kibitz/solvers", 12, 1, sources)
     assert len({(each.path, each.line) for each in drawn}) == 12
     assert not sample("kibitz/solvers/kernels", 12, 0, sources)
+
+
+@pytest.mark.slow  # it waits for its time to be up
+def test_what_a_mutant_has_started_ends_with_its_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    (tmp_path / "tiny.py").write_text("")
+    test = tmp_path / "test_tiny.py"
+    test.write_text(
+        "import subprocess, sys\nfrom pathlib import Path\n\n\ndef test_long():\n"
+        "    child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "    Path('pid').write_text(str(child.pid))\n    child.wait()\n"
+    )
+    mutant = Mutant("tiny", "tiny.py", 1, "", "", "# another\n")
+    assert verdict(mutant, Near(test), 20, tmp_path)[0] == "survived so far"
+    stat = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    assert not stat.exists() or stat.read_text().split()[2] == "Z"
