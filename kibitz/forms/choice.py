@@ -14,13 +14,13 @@ from kibitz.forms.protocol import CompactForm, Form, ProfileInfosets
 from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.games.plugins import all_plugins, plugin_of
+from kibitz.games.plugins import FormPlugin, all_plugins, plugin_of
 from kibitz.games.tree import Infosets, Tree, tree_of
 
 
 def needs_tree(game: Game | None) -> bool:
     """Whether a game is solved on its tree; quick, as nothing is built."""
-    return not plugin_of(game).has_form(game)
+    return _form_plugin(game) is None
 
 
 def compact_form(game: Game, columns: int | None = None) -> CompactForm:
@@ -28,10 +28,17 @@ def compact_form(game: Game, columns: int | None = None) -> CompactForm:
 
     columns: of the file that it is made for, if there is one; a game with more is refused before it is built.
     """
-    if needs_tree(game):
+    plugin = _form_plugin(game)
+    if plugin is None:
         raise GameError(f"{getattr(game, 'spec', '') or type(game).__name__} has no form but that of its tree")
-    form: CompactForm = plugin_of(game).form(game, columns)
+    form: CompactForm = plugin.form(game, columns)
     return form
+
+
+def _form_plugin(game: Game | None) -> FormPlugin | None:
+    """The plug-in whose form a game is solved on; None: its tree."""
+    plugin = plugin_of(game)
+    return plugin if isinstance(plugin, FormPlugin) and plugin.has_form(game) else None
 
 
 def form_for(game: Game | Tree | Form | str, of_tree: bool = False) -> Form:
@@ -50,8 +57,8 @@ def stored_infosets(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], colum
     What is wrong with them is a ValueError, KeyError or TypeError. columns: how many the file has probabilities for.
     """
     actions = meta.pop("actions")
-    owner = next((each for each in all_plugins() if each.name in meta), None)
-    if owner is None:
-        return Infosets.from_stored(arrays, actions)
-    found: ProfileInfosets = owner.infosets(arrays, meta, columns)
-    return found
+    for plugin in all_plugins():
+        if isinstance(plugin, FormPlugin) and plugin.name in meta:
+            found: ProfileInfosets = plugin.infosets(arrays, meta, columns)
+            return found
+    return Infosets.from_stored(arrays, actions)

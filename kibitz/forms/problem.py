@@ -25,7 +25,7 @@ from kibitz.forms.protocol import CompactForm, Form
 from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.games.plugins import plugin_of
+from kibitz.games.plugins import FormPlugin, plugin_of
 from kibitz.games.tree import Tree, tree_of
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,9 @@ def resolve(
         if form.compact is None:
             small = abstracted_tree(game, _tree(game), abstraction)
         else:
-            small = plugin_of(form.compact.game).abstract(form.compact, abstraction, device)
+            owner = plugin_of(form.compact.game)
+            assert isinstance(owner, FormPlugin)  # whose form it is
+            small = owner.abstract(form.compact, abstraction, device)
         subject = small.subject
         return Problem(
             form_of(subject) if isinstance(subject, Tree) else subject,
@@ -94,8 +96,8 @@ def resolve(
 
 
 def only_on_tree(game: Any, abstraction: Any) -> bool:
-    """Whether an abstraction is a name that no form but a tree reads."""
-    return isinstance(abstraction, str) and not plugin_of(_rules(game)).on_form(abstraction)
+    """Whether no form but a tree reads an abstraction."""
+    return abstraction is not None and not plugin_of(_rules(game)).on_form(abstraction)
 
 
 def within(form: Form) -> str:

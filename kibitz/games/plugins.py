@@ -9,11 +9,12 @@ A game names its plug-in by an attribute `plugin`: a name of the table below, or
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from kibitz.core.errors import GameError
+from kibitz.core.errors import GameError, SolverError
 
 # name -> where it is: imported when a game or a file first asks for it
 PLUGINS: dict[str, str] = {"poker": "kibitz.poker.plugin:PLUGIN", "toepen": "kibitz.toepen.plugin:PLUGIN"}
@@ -40,20 +41,6 @@ class Plugin:
         """The compiled rules of a game. by_rounds: poker's, with its betting by rounds."""
         return None
 
-    # Forms: what solvers see of a game
-
-    def has_form(self, game: Any) -> bool:
-        """Whether a game is solved on a form without a tree."""
-        return False
-
-    def form(self, game: Any, columns: int | None = None) -> Any:
-        """That form, made on first use and kept as long as the game lives. columns: see `kibitz.forms.choice`."""
-        raise NotImplementedError
-
-    def infosets(self, arrays: dict[str, Any], meta: dict[str, Any], columns: int) -> Any:
-        """The infosets that a file holds, by what they gave as `stored_arrays` and `stored_meta`."""
-        raise NotImplementedError
-
     # Abstractions
 
     def reads(self, abstraction: Any) -> bool:
@@ -61,7 +48,7 @@ class Plugin:
         return False
 
     def on_form(self, abstraction: Any) -> bool:
-        """Whether the plug-in's form reads an abstraction, so that no tree is needed for it."""
+        """Whether the plug-in's form reads an abstraction (`FormPlugin.abstract`); a tree is needed for others."""
         return False
 
     def saved(self, path: str) -> Any:
@@ -71,10 +58,6 @@ class Plugin:
     def keys(self, game: Any, infosets: Any, abstraction: Any) -> Any:
         """For each infoset of the game's tree a number: those with the same one share a row. None: not known here."""
         return None
-
-    def abstract(self, form: Any, abstraction: Any, device: str) -> Any:
-        """An abstract game of a form: a `kibitz.forms.problem.Problem`."""
-        raise NotImplementedError
 
     def within(self, game: Any, abstraction: Any, device: str, tell: Any = None, sampled: bool = False) -> Any:
         """The form of an abstract game whose real game has no form, or whose boards are to be sampled; else None."""
@@ -87,8 +70,8 @@ class Plugin:
         return {}
 
     def translated(self, agent: Any, few: Any, machine: Any) -> Any:
-        """An agent of the same game with fewer bets, as one of the game that `machine` has."""
-        raise NotImplementedError
+        """An agent of the same game with fewer actions, as one of the game of `machine`; None: there is none."""
+        return None
 
     def renderer(self, game: Any) -> Any:
         """How a table is shown; None: as for any game."""
@@ -111,6 +94,26 @@ class Plugin:
     def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
         """The same from a file; None where rows are kept as they are for all games."""
         return None
+
+
+class FormPlugin(Plugin, ABC):
+    """A plug-in with a form that needs no tree: what solvers see of its games (`kibitz.forms.protocol`)."""
+
+    @abstractmethod
+    def has_form(self, game: Any) -> bool:
+        """Whether a game is solved on that form; quick, as nothing is built."""
+
+    @abstractmethod
+    def form(self, game: Any, columns: int | None = None) -> Any:
+        """The form, made on first use and kept as long as the game lives. columns: see `kibitz.forms.choice`."""
+
+    @abstractmethod
+    def infosets(self, arrays: dict[str, Any], meta: dict[str, Any], columns: int) -> Any:
+        """The infosets that a file holds, by what they gave as `stored_arrays` and `stored_meta`."""
+
+    def abstract(self, form: Any, abstraction: Any, device: str) -> Any:
+        """The abstract game of a form (`kibitz.forms.problem.Abstracted`), for abstractions that `on_form` knows."""
+        raise SolverError(f"the form of {form.spec or 'this game'} reads no abstractions: give the game's tree")
 
 
 GENERAL = Plugin()

@@ -168,8 +168,8 @@ def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) ->
     few = fewer(said) if fewer is not None and isinstance(said, str) and not same_game(said, machine.spec) else None
     if few is None:
         return seat(machine)
-    found: Agent = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
-    return found
+    found: Agent | None = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
+    return seat(machine) if found is None else found
 
 
 @lru_cache(8)

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kibitz.core.errors import GameError
-from kibitz.games.plugins import Plugin
+from kibitz.games.plugins import FormPlugin
 
 
-class PokerPlugin(Plugin):
+class PokerPlugin(FormPlugin):
     name = "poker"
 
     def shipped(self) -> list[str]:
@@ -70,9 +70,10 @@ class PokerPlugin(Plugin):
         return is_bucket_name(abstraction)
 
     def on_form(self, abstraction: Any) -> bool:
+        """Buckets of hands and GameShrink, by name or as they are: lists of buckets too."""
         from kibitz.poker.buckets.names import reads_form
 
-        return reads_form(abstraction)
+        return not isinstance(abstraction, str) or reads_form(abstraction)
 
     def saved(self, path: str) -> Any:
         from kibitz.poker.buckets.buckets import is_saved

@@ -20,7 +20,7 @@ LAYERS = (
     "bench", "web", "cli", "__main__",
 )  # fmt: skip
 # Tables of what lies above: what a name of a game or a plug-in stands for, imported when it is first asked for.
-SEAM = {"games": "GAMES", "games.plugins": "PLUGINS", "solvers": "SOLVERS"}
+SEAM = {"games", "games.plugins", "solvers"}  # GAMES, PLUGINS, SOLVERS
 # Modules that import what a table says. Nobody else imports by a name that is put together.
 RESOLVERS = {"", "games", "games.plugins", "solvers", "papers", "cli.names", "bench.api"}
 LEVEL = {name: level for level, name in enumerate(LAYERS)}

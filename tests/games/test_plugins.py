@@ -84,9 +84,10 @@ class Streets:
 '''
 PLUGIN = '''
 """The form of games of two streets: cards are ranks, with chances that follow from how many suits are left."""
+import re
 import numpy as np
 from kibitz.forms.sequence import form_of
-from kibitz.games.plugins import Plugin
+from kibitz.games.plugins import FormPlugin
 from kibitz.games.tree import Infosets, tree_of
 
 def by_rank(game):
@@ -116,10 +117,7 @@ class StreetInfosets(Infosets):
     def of_game(self, game):
         return (game.ranks, game.suits) == (self.form.game.ranks, self.form.game.suits)
     def places(self, of_tree):
-        ranks = ["".join(word[:1] + " " for word in label.partition(":")[0].split(" ")).strip()
-                 for label in of_tree.labels]
-        labels = [f"{'  '.join(r.split()) if 0 else (r + ' ' if ' ' not in r else r)}:{label.partition(':')[2]}"
-                  for r, label in zip(ranks, of_tree.labels)]
+        labels = [re.sub("(?<=[JQKA])[shdc]", "", label) for label in of_tree.labels]
         seats = np.repeat(np.arange(2), np.diff(of_tree.seat_start))
         mine = np.array([self.find(int(seat), label) for seat, label in zip(seats, labels)])
         return mine, mine, mine
@@ -141,7 +139,7 @@ class StreetForm:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-class StreetPlugin(Plugin):
+class StreetPlugin(FormPlugin):
     name, forms = "streets", {}
     def has_form(self, game):
         return True
@@ -202,9 +200,15 @@ def test_profiles_are_saved_and_read(streets: Any, tmp_path: Path) -> None:
     again = kibitz.load(tmp_path / "p")
     assert isinstance(again, kibitz.Profile) and again == profile
     assert kibitz.nash_conv(streets(), again) == kibitz.nash_conv(streets(), profile)
-    profile.save(tmp_path / "other")
     with pytest.raises(GameError, match="another game"):
         kibitz.nash_conv("kuhn", again)
+
+
+def test_an_abstraction_that_the_form_does_not_read_takes_the_tree(streets: Any) -> None:
+    found = kibitz.solve(streets(), "cfr+", abstraction=lambda seat, infoset: infoset.partition(":")[2], iterations=5)
+    of = found.infosets
+    rows = {(of.seat_of(i), label.partition(":")[2]) for i, label in enumerate(of.labels)}
+    assert of.compact is None and found.meta["size"] == len(rows) < len(of.labels) / 10
 
 
 def test_it_is_known_once_a_game_of_it_was_made(streets: Any) -> None:
