@@ -1,4 +1,4 @@
-"""All boards of a game up to the names of suits, round by round, and the hands on each.
+"""All boards of a game up to suit isomorphism, round by round, and the hands on each.
 
     from kibitz.cards.boards import boards_of
     made = boards_of(13, 4, (0, 3, 1, 1))         # Texas hold'em
@@ -25,7 +25,7 @@ from kibitz.core.errors import GameError
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
-MOST_BOARDS = 20_000_000  # of a round, up to names of suits
+MOST_BOARDS = 20_000_000  # of a round, up to suit isomorphism
 SUITS = 4  # numbers of cards are rank * 4 + suit, whatever the deck
 
 
@@ -132,7 +132,7 @@ def _check_number(number: int, ways: int, names: int) -> None:
 
 @lru_cache(8)
 def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
-    """Enumerate the boards of a game up to the names of suits; two seconds for Texas hold'em."""
+    """Enumerate the boards of a game up to suit isomorphism; two seconds for Texas hold'em."""
     from kibitz.cards.kernels.boards import MOST_NEW, continue_boards
 
     if max(board) > MOST_NEW or sum(board) >= ranks * suits:
@@ -144,7 +144,7 @@ def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
     last = BoardRound(np.zeros((1, 0), np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64),
                       np.array([(1 << len(rename)) - 1], np.int64))  # fmt: skip
     rounds: list[BoardRound] = []
-    least = 1  # boards up to the names of suits, at least: refused before any of them is listed
+    least = 1  # a lower bound on the boards: too many are refused before any is listed
     for number, new in enumerate(board):
         least *= math.comb(len(deck) - sum(board[:number]), new)
         _check_number(number, least // len(rename), len(rename))

@@ -75,12 +75,12 @@ def solve(
     solver      "cfr+", "dcfr(alpha=1.5)", "lp", ... (see `kibitz solvers`); "auto" picks an exact one for small games
     seed        for sampling solvers; the same seed gives the same bytes
     threads     cores to use; default: as many as the game keeps busy (mccfr: one; on more it is not reproducible)
-    rows        an abstraction and a mask of rows that may move (kibitz.forms.rows.row_map); default: all infosets
+    rows        an abstraction and a mask of trainable infosets (kibitz.forms.rows.row_map); default: all infosets
     start       a profile to start from, or "random" for one drawn from the seed; default: uniform
     abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, to a gap that
                 is measured there, and the profile is lifted to the real game; where the real game is too large for
                 that, as hold'em is, the profile is one of buckets
-    device      "gpu" (needs kibitz[gpu]) for poker within buckets that name their path, such as percentile(8)
+    device      "gpu" (needs kibitz[gpu]) for poker in perfect-recall buckets, such as percentile(8)
     checkpoint  a directory to save the run to every `every` seconds and on Ctrl-C; `resume` continues from it. Another
                 run that is there is never overwritten: it is refused, or, if it came while this one was running, this
                 one is saved beside it as NAME-2 with a warning. A save that fails is a warning, and the run continues
