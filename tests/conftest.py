@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import typer.main
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from examples import examples
 
@@ -49,7 +49,9 @@ FAMILIES = {
 def pytest_configure(config: pytest.Config) -> None:
     """Options of all commands are read once, not at each call: 0.1 s, where a command often takes less."""
     typer.main.get_command = cache(typer.main.get_command)
-    settings.register_profile("kibitz", max_examples=examples(100))
+    # No test depends on the clock: a busy machine is no reason to fail.
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("kibitz", max_examples=examples(100), deadline=None, suppress_health_check=slow)
     settings.load_profile("kibitz")
 
 

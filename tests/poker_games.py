@@ -205,7 +205,7 @@ DECKS = [
 
 
 QUIET = settings(
-    deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.filter_too_much]
+    deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
 
 
