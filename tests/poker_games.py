@@ -205,8 +205,9 @@ DECKS = [
 
 
 QUIET = settings(
-    deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
-)
+    deadline=None, database=None, phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)  # fmt: skip
 
 
 @st.composite
