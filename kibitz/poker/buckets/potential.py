@@ -265,9 +265,7 @@ def _counts(
     def add(part: slice) -> None:
         inside = hands.children(level, part)
         below = hands.ahead(inside) if codes is None else codes[inside]
-        add_counts(
-            *hands.family(level, part), below, context[part], cut, *hands.kernel_args, hands.scratch(), out[part]
-        )
+        add_counts(hands.family(level, part), below, context[part], cut, hands.boards.tables(hands.hole), out[part])
 
     run(add, hands.pieces(level), heard)
     return out
