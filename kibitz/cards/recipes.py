@@ -69,27 +69,18 @@ def _pieces(seen: int) -> int:
     return -(-Indexer([5 if seen == 2 else seen - 2]).size // SLICE[seen])
 
 
-def _preflop() -> Recipe:
-    arrays = dict.fromkeys(("wins", "ties", "squares"), ("<i8", (169,)))
-    about = "how strong hands are before the flop"
-    return Recipe("preflop", about, 1, arrays, _pieces(2), partial(_preflop_pieces, 0), 4.0)
-
-
-def _flop() -> Recipe:
-    size = (_numbers(5),)
-    arrays = {"ahead": ("<u2", size), "wins": ("<u4", size), "ties": ("<u4", size), "squares": ("<u4", size)}
-    return Recipe("flop", "how strong hands are on the flop", 1, arrays, _pieces(5), partial(_board_pieces, 5), 45.0)
-
-
-def _turn() -> Recipe:
-    size = (_numbers(6),)
-    arrays = {"ahead": ("<u2", size), "wins": ("<u2", size), "ties": ("<u2", size), "squares": ("<u4", size)}
-    return Recipe("turn", "how strong hands are on the turn", 1, arrays, _pieces(6), partial(_board_pieces, 6), 23.0)
-
-
-def _river() -> Recipe:
-    arrays = {"ahead": ("<u2", (_numbers(7),))}
-    return Recipe("river", "how strong hands are on the river", 1, arrays, _pieces(7), partial(_board_pieces, 7), 46.0)
+def _street(street: str) -> Recipe:
+    """How strong hands are on a street."""
+    seen = STREETS[street]
+    dtypes, work = {
+        2: ({"wins": "<i8", "ties": "<i8", "squares": "<i8"}, 4.0),
+        5: ({"ahead": "<u2", "wins": "<u4", "ties": "<u4", "squares": "<u4"}, 45.0),
+        6: ({"ahead": "<u2", "wins": "<u2", "ties": "<u2", "squares": "<u4"}, 23.0),
+        7: ({"ahead": "<u2"}, 46.0),
+    }[seen]
+    arrays = {name: (dtype, (_numbers(seen),)) for name, dtype in dtypes.items()}
+    make = partial(_preflop_pieces, 0) if seen == 2 else partial(_board_pieces, seen)
+    return Recipe(street, f"how strong hands are {WHEN[street]}", 1, arrays, _pieces(seen), make, work)
 
 
 def _classes() -> Recipe:
@@ -108,7 +99,8 @@ def triples_recipe() -> Recipe:
 
 
 _RECIPES: dict[str, Callable[[], Recipe]] = {
-    "preflop": _preflop, "classes": _classes, "flop": _flop, "turn": _turn, "river": _river,
+    "preflop": partial(_street, "preflop"), "classes": _classes, "flop": partial(_street, "flop"),
+    "turn": partial(_street, "turn"), "river": partial(_street, "river"),
 }  # fmt: skip
 
 

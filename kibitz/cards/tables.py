@@ -98,13 +98,13 @@ def opened(recipe: Recipe, tell: Tell | None = None) -> Arrays:
     """The arrays of a table, read-only; it is made first if there is none. `tell` hears how that goes."""
     path = home() / recipe.name
     if path not in _open:
-        found = whole(recipe)
-        if found is None:
+        arrays = whole(recipe)
+        if arrays is None:
             build(recipe, tell=tell)
-            found = whole(recipe)
-            if found is None:
+            arrays = whole(recipe)
+            if arrays is None:
                 raise ArtefactError(f"{path} was made and is damaged already: check the disk that it lies on")
-        _open[path] = found
+        _open[path] = arrays
     return _open[path]
 
 
@@ -124,10 +124,10 @@ def looked_up(recipe: Recipe, tell: Tell | None = None) -> Arrays:
 def whole(recipe: Recipe) -> Arrays | None:
     """The table as it lies on disk, mapped, if it is there and every byte is what was written."""
     try:
-        found = store.load(home() / recipe.name, KIND, mmap=True)
+        table = store.load(home() / recipe.name, KIND, mmap=True)
     except ArtefactError:
         return None
-    return found.arrays if recipe.fits(found.arrays, found.meta) else None
+    return table.arrays if recipe.fits(table.arrays, table.meta) else None
 
 
 def maker(recipe: Recipe) -> str:
@@ -137,8 +137,9 @@ def maker(recipe: Recipe) -> str:
 
 def made_in(recipe: Recipe) -> float | None:
     """Seconds that a table which is there took when it was made; None of one that does not say."""
-    found = store.load(home() / recipe.name, KIND, mmap=True).meta.get("seconds")
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) and found >= 0.0 else None
+    seconds = store.load(home() / recipe.name, KIND, mmap=True).meta.get("seconds")
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return float(seconds) if number and seconds >= 0.0 else None
 
 
 def state(recipe: Recipe) -> str:
@@ -189,8 +190,8 @@ def check_room(recipe: Recipe) -> None:
             f"the table {recipe.name} takes {recipe.bytes / 1e9:.2f} GB of memory while it is made, and "
             f"{free / 1e9:.2f} GB are free; close other programs, or make it on a larger machine and copy {where}"
         )
-    held = sum(file.stat().st_size for file in _part_of(where / recipe.name).glob("*.bin"))
-    needed = 2 * recipe.bytes - held  # a new file lies beside the old one until it is whole
+    part = sum(file.stat().st_size for file in _part_of(where / recipe.name).glob("*.bin"))
+    needed = 2 * recipe.bytes - part  # a new file lies beside the old one until it is whole
     room = shutil.disk_usage(where).free
     if needed > DISK_SHARE * room:
         raise ArtefactError(

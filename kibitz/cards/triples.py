@@ -42,7 +42,7 @@ def triples_of_hands() -> Ints:
     """
     number = class_of().astype(np.int64)
     hands = np.array([(a, b) for b in range(52) for a in range(b)])
-    found = np.empty((169, 169, 169), np.int64)
+    ways = np.empty((169, 169, 169), np.int64)
     for first in range(169):
         gone = hands[np.flatnonzero(number == first)[0]]
         left = ~np.isin(hands, gone).any(axis=1)
@@ -51,19 +51,19 @@ def triples_of_hands() -> Ints:
             np.add.at(holds, (number[left], hands[left, card]), 1)
         count = np.bincount(number[left], minlength=169)
         pairs = np.outer(count, count) - holds @ holds.T + np.diag(count)
-        found[first] = pairs * int((number == first).sum())
-    return found
+        ways[first] = pairs * int((number == first).sum())
+    return ways
 
 
 def triples(tell: Tell | None = None) -> Triples:
     """All counts; the table is made first if there is none, in some twenty minutes of a core."""
-    made = opened(triples_recipe(), tell)
-    strict = np.asarray(made["strict"], np.int64)
+    table = opened(triples_recipe(), tell)
+    strict = np.asarray(table["strict"], np.int64)
     low, high = np.tril_indices(169)[::-1]
     tied = []
     for name in ("top", "bottom"):
         whole = np.empty((169, 169, 169), np.int64)
-        whole[low, high] = whole[high, low] = made[name]
+        whole[low, high] = whole[high, low] = table[name]
         whole[range(169), range(169)] *= 2  # two hands of one class are dealt in two ways
         tied.append(whole)
     top, bottom = tied
@@ -82,12 +82,12 @@ def orders(one: str, two: str, three: str) -> dict[tuple[int, int, int], int]:
         if name not in names:
             raise GameError(f"{name!r} is no hand before the flop: write AKs, AKo or QQ")
     a, b, c = (names.index(name) for name in (one, two, three))
-    found = triples()
+    counts = triples()
     return {
-        (0, 1, 2): int(found.strict[a, b, c]), (0, 2, 1): int(found.strict[a, c, b]),
-        (1, 0, 2): int(found.strict[b, a, c]), (2, 0, 1): int(found.strict[b, c, a]),
-        (1, 2, 0): int(found.strict[c, a, b]), (2, 1, 0): int(found.strict[c, b, a]),
-        (0, 0, 1): int(found.top[a, b, c]), (0, 1, 0): int(found.top[a, c, b]), (1, 0, 0): int(found.top[b, c, a]),
-        (0, 1, 1): int(found.bottom[b, c, a]), (1, 0, 1): int(found.bottom[a, c, b]),
-        (1, 1, 0): int(found.bottom[a, b, c]), (0, 0, 0): int(found.tie[a, b, c]),
+        (0, 1, 2): int(counts.strict[a, b, c]), (0, 2, 1): int(counts.strict[a, c, b]),
+        (1, 0, 2): int(counts.strict[b, a, c]), (2, 0, 1): int(counts.strict[b, c, a]),
+        (1, 2, 0): int(counts.strict[c, a, b]), (2, 1, 0): int(counts.strict[c, b, a]),
+        (0, 0, 1): int(counts.top[a, b, c]), (0, 1, 0): int(counts.top[a, c, b]), (1, 0, 0): int(counts.top[b, c, a]),
+        (0, 1, 1): int(counts.bottom[b, c, a]), (1, 0, 1): int(counts.bottom[a, c, b]),
+        (1, 1, 0): int(counts.bottom[a, b, c]), (0, 0, 0): int(counts.tie[a, b, c]),
     }  # fmt: skip

@@ -13,7 +13,7 @@ from kibitz.cli import app
 from kibitz.core.errors import GameError
 from kibitz.poker.tournaments import check, pushfold, solve, tournament
 from kibitz.poker.tournaments.fictitious import best, gains_of
-from kibitz.poker.tournaments.hand import Hand
+from kibitz.poker.tournaments.hand import JamFoldHand
 from kibitz.poker.tournaments.sampled import SampledHand
 from kibitz.poker.tournaments.single import _chips, hand_payoffs
 
@@ -23,7 +23,7 @@ STACKS, BLINDS, PRIZES = [12, 8, 20, 9], (1, 2), [50, 30, 20]
 def responder_gain(found, deals):
     """By hand: a responder of each seat on one sample, valued on another; and on the first itself."""
     held, posts, dead = _chips(STACKS, BLINDS, 0)
-    hand, chips = Hand(4), np.array([held])
+    hand, chips = JamFoldHand(4), np.array([held])
     posted = hand.posted(chips, *posts, dead)
     payoffs = hand_payoffs(hand, chips, posted, tuple(map(float, PRIZES)), posts[1])
     forced = hand.forced(chips, posted)

@@ -21,15 +21,16 @@ from kibitz.games.machine import Machine
 from kibitz.games.protocol import TERMINAL
 from kibitz.games.views import view_of
 from kibitz.poker.acpc.seats import Once, choose
-from kibitz.poker.acpc.states import LETTERS, VERSION, MatchState, PokerRules, ProtocolError, parse, state_of
+from kibitz.poker.acpc.states import LETTERS, VERSION, MatchState, ProtocolError, parse, state_of
 from kibitz.poker.acpc.wire import Closed, Connection, Late
+from kibitz.poker.rules.rules import Poker
 
 WAIT = 600.0  # seconds for the next message
 MOST_COMMENTS = 100_000  # of a dealer, in a match
 
 
 @dataclass
-class Tally:
+class ClientTally:
     """How a match went for one player."""
 
     hands: int = 0
@@ -47,24 +48,21 @@ class Client:
     """
 
     def __init__(
-        self,
-        rules: PokerRules,
-        machine: Machine,
-        agent: Agent,
-        seed: int | None = None,
-        duplicate: bool = False,
+        self, rules: Poker, machine: Machine, agent: Agent, seed: int | None = None, duplicate: bool = False,
         note: Callable[[str], None] = lambda sentence: None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.rules, self.machine, self.agent = rules, machine, agent
         self.seed = secrets.randbits(63) if seed is None else seed
         self.seatings = len(seatings_of(machine.players)) if duplicate else 1
         self._silent, self._strange = Once(note), Once(note)
-        self.tally = Tally()
+        self.tally = ClientTally()
         self._hand: tuple[int, int] | None = None  # number and seat of the hand that is played
         self._over = True
         self._numbers: list[float] = []
 
-    def play(self, connection: Connection, wait: float = WAIT, on_hand: Callable[[Tally], None] | None = None) -> Tally:
+    def play(
+        self, connection: Connection, wait: float = WAIT, on_hand: Callable[[ClientTally], None] | None = None
+    ) -> ClientTally:
         """Play until the dealer leaves. wait: seconds for its next message."""
         began, comments = time.monotonic(), 0
         connection.send(VERSION)

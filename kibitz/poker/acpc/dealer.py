@@ -31,9 +31,9 @@ from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import view_of
 from kibitz.play.agents import agent as agent_of
 from kibitz.play.fallback import Silence, silence_of
-from kibitz.poker.acpc.log import Log, Plan, Record, begun, check_new, resumed, seed_of
+from kibitz.poker.acpc.log import Log, MatchPlan, Record, begun, check_new, resumed, seed_of
 from kibitz.poker.acpc.seats import Door, Local, Remote, poker_game, poker_machine, welcome
-from kibitz.poker.acpc.states import Played, ProtocolError, noted, parse_names, told, written_played
+from kibitz.poker.acpc.states import LoggedHand, ProtocolError, noted, parse_names, told, written_played
 from kibitz.poker.acpc.wire import listening
 
 HOST = "127.0.0.1"
@@ -42,7 +42,7 @@ SEATS = (2, 3)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DealerOutcome:
     """What a match came to."""
 
     players: tuple[str, ...]
@@ -92,8 +92,8 @@ class Dealer:
     note: Callable[[str], None] = lambda sentence: None
 
     def __post_init__(self) -> None:
-        made = self.game if isinstance(self.game, Machine) else None
-        self.rules = poker_game(self.game if made is None else made.rules)
+        machine = self.game if isinstance(self.game, Machine) else None
+        self.rules = poker_game(self.game if machine is None else machine.rules)
         count = int(self.rules.players)
         spec = getattr(self.rules, "spec", "") or "this game"
         if count not in SEATS:
@@ -108,8 +108,8 @@ class Dealer:
         seed = self.seed
         if seed is None:
             seed = seed_of(self.log) if self.resume and self.log is not None else secrets.randbits(63)
-        self.plan = Plan(spec, self.hands, seed, names, self.duplicate)
-        self.machine = poker_machine(self.rules) if made is None else made
+        self.plan = MatchPlan(spec, self.hands, seed, names, self.duplicate)
+        self.machine = poker_machine(self.rules) if machine is None else machine
         self._local = {
             name: Local(name, agent_of(source, self.machine), self.note) for name, source in self.agents.items()
         }
@@ -154,7 +154,7 @@ class Dealer:
 
     # The match
 
-    def play(self, on_hand: Callable[[int, Sequence[float]], None] | None = None) -> Outcome:
+    def play(self, on_hand: Callable[[int, Sequence[float]], None] | None = None) -> DealerOutcome:
         """Wait for those who are to come, and play all hands that are left. on_hand: (hands, totals) after each."""
         began, record, plan = time.monotonic(), self._record, self.plan
         before = record.hands
@@ -175,10 +175,10 @@ class Dealer:
             self.close()
         gone = {each.name: each.gone for each in table if isinstance(each, Remote) and each.gone}
         late = {each.name: each.late for each in table if isinstance(each, Remote) and each.late}
-        return Outcome(
+        return DealerOutcome(
             plan.players, tuple(record.totals), record.hands, before, late or record.late, self._invalid,
             gone or record.gone, time.monotonic() - began,
-            {name: found for name, each in self._local.items() if (found := silence_of(each.agent)) is not None},
+            {name: silence for name, each in self._local.items() if (silence := silence_of(each.agent)) is not None},
         )  # fmt: skip
 
     def _table(self) -> list[Local | Remote]:
@@ -187,8 +187,8 @@ class Dealer:
         if awaited and not self._doors:
             raise ProtocolError(f"nobody can come: open() the ports of {', '.join(awaited)} first")
         doors, self._doors = self._doors, []
-        found = welcome(doors, self.wait, self.timeout, self.note)
-        if awaited and not found:
+        connections = welcome(doors, self.wait, self.timeout, self.note)
+        if awaited and not connections:
             raise ProtocolError(f"none of {', '.join(awaited)} came within {self.wait:g} seconds: nothing was played")
         if not self.resume:
             self._log = begun(self.log, self.plan)
@@ -199,7 +199,7 @@ class Dealer:
                 table.append(self._local[name])
                 continue
             late, gone = self._record.late.get(name, 0), self._record.gone.get(name, "")
-            each = Remote(name, found.get(name), self.timeout, self.late, self._fault, late, gone=gone)
+            each = Remote(name, connections.get(name), self.timeout, self.late, self._fault, late, gone=gone)
             if each.connection is None:
                 each.forfeit("it was not there when the match began")
             table.append(each)
@@ -244,7 +244,7 @@ class Dealer:
         elif kind == "forfeit":
             self.note(f"{name} plays fold and check from hand {self._number} on: {why}")
 
-    def _again(self, played: Played) -> None:
+    def _again(self, played: LoggedHand) -> None:
         """A hand of the log: dealt and played again it must be the same. Agents hear of how it began and ended."""
         rules, (deal, seating) = self.rules, self.plan.place(played.hand)
         hand = self.machine.hand(self.plan.seed, deal)

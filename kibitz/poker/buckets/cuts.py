@@ -125,7 +125,7 @@ def one_parent(hands: HandStrengths, level: int) -> Table:
     return np.broadcast_to(np.zeros((), np.uint16), hands.shape(level))
 
 
-Grouping = Callable[[int, Points], list[Ints]]  # (round, points) -> the group of each point, parent by parent
+Grouping = Callable[[Points], list[Ints]]  # the group of each point, parent by parent
 Lossless = Callable[[Ints], NDArray[np.bool_]]  # lossless classes of each parent -> whether they are its buckets
 
 
@@ -138,16 +138,16 @@ def cut_round(
     above: the buckets of the round before, None in the first; group: how points are cut; lossless: of which parents,
     by their numbers of lossless classes, hands are in buckets of these classes.
     """
-    held = above if recall else None
-    parents = held.count if held is not None else 1
+    above = above if recall else None
+    parents = above.count if above is not None else 1
     if not tabled(hands, level):
-        context = held.table if held is not None else one_parent(hands, level - 1)
+        context = above.table if above is not None else one_parent(hands, level - 1)
         points = points_in_histogram(hands.histogram(np.ascontiguousarray(context), parents, heard))
-        cuts = cuts_of(points, group(level, points))
-        parent = cuts.parent if held is not None else np.full(len(cuts.parent), -1, np.int64)
-        made = RoundBuckets(len(cuts.parent), parent, None, cuts.least.astype(np.int64))
-        return made, spread_of(hands, level, name, points, cuts)
-    context = context_of(hands, level, held)
+        cuts = cuts_of(points, group(points))
+        parent = cuts.parent if above is not None else np.full(len(cuts.parent), -1, np.int64)
+        buckets = RoundBuckets(len(cuts.parent), parent, None, cuts.least.astype(np.int64))
+        return buckets, spread_of(hands, level, name, points, cuts)
+    context = context_of(hands, level, above)
     whole, number = whole_parents(hands, level, context, parents, lossless)
     if whole.all():
         table, parent = with_classes(np.zeros(context.shape, np.uint16), context, whole, number)
@@ -155,12 +155,12 @@ def cut_round(
     else:
         metric = hands.metric(level, name, heard)
         points = points_in_table(hands, level, metric, context, parents)
-        cuts = cuts_of(points, group(level, points))
+        cuts = cuts_of(points, group(points))
         fact = spread_of(hands, level, name, points, cuts, whole)
         table, parent = table_of(hands, level, metric, context, cuts), cuts.parent
         if whole.any():
             table, parent = with_classes(table, context, whole, number)
-    if held is None and level:
+    if above is None and level:
         parent = np.full(len(parent), -1, np.int64)
     return RoundBuckets(len(parent), parent, table), fact
 
@@ -188,8 +188,8 @@ def with_classes(table: Table, context: Table, whole: NDArray[np.bool_], number:
     """Buckets in which some parents have lossless classes in place of their buckets: (table, parent)."""
     # By (parent, bucket or class), numbered again without gaps.
     key = context.astype(np.int64) * (1 << 34) + np.where(whole[context], number, table)
-    kinds, found = np.unique(key, return_inverse=True)
-    return found.reshape(table.shape).astype(number_type(len(kinds))), (kinds >> 34).astype(np.int64)
+    kinds, merged = np.unique(key, return_inverse=True)
+    return merged.reshape(table.shape).astype(number_type(len(kinds))), (kinds >> 34).astype(np.int64)
 
 
 def spread_of(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import METRICS, HandStrengths, Tell, heard_as, run
+from kibitz.cards.strengths import METRICS, HandStrengths, Heard, Tell, heard_as, run
 from kibitz.core.errors import SpecError
 from kibitz.poker.buckets.allocate import allocate
 from kibitz.poker.buckets.cuts import Points, cut_round, tabled
@@ -41,18 +41,25 @@ def expectation_rounds(
     facts: list[dict[str, Any]] = []
     for level, budget in enumerate(buckets):
         check_budget("expectation", level, budget, rounds[-1].count if rounds else 1)
-
-        def group(level: int, points: Points, budget: int = budget) -> list[Ints]:
-            return line_groups(points, scaled(hands, level, metric, points.value), budget)
-
-        def lossless(classes: Ints, budget: int = budget) -> NDArray[np.bool_]:
-            return np.full(len(classes), classes.sum() <= budget)
-
         heard = heard_as(tell, f"round {level}: strengths of hands")
-        made, fact = cut_round(hands, level, metric, rounds[-1] if rounds else None, True, group, lossless, heard)
-        rounds.append(made)
+        of, fact = clustered_round(hands, level, metric, rounds[-1] if rounds else None, budget, heard)
+        rounds.append(of)
         facts.append(fact)
     return rounds, facts
+
+
+def clustered_round(
+    hands: HandStrengths, level: int, metric: str, above: RoundBuckets | None, budget: int, heard: Heard | None
+) -> tuple[RoundBuckets, dict[str, Any]]:
+    """The buckets of one round by clusters on a line, at most `budget` of them, and its expected error."""
+
+    def group(points: Points) -> list[Ints]:
+        return line_groups(points, scaled(hands, level, metric, points.value), budget)
+
+    def lossless(classes: Ints) -> NDArray[np.bool_]:
+        return np.full(len(classes), classes.sum() <= budget)
+
+    return cut_round(hands, level, metric, above, True, group, lossless, heard)
 
 
 def check_budget(name: str, level: int, budget: int, parents: int) -> None:
@@ -129,9 +136,9 @@ def line_clusters(values: Floats, weights: Floats, count: int) -> Ints:
     count = min(count, n)
     split = np.zeros((count, n), np.uint32)
     cluster_line(values, weights, *_room(n), np.zeros(count), split)
-    found, end = np.empty(n, np.int64), n - 1
+    cluster, end = np.empty(n, np.int64), n - 1
     for k in range(count - 1, -1, -1):
         begin = int(split[k, end])
-        found[begin : end + 1] = k
+        cluster[begin : end + 1] = k
         end = begin - 1
-    return found
+    return cluster

@@ -37,11 +37,7 @@ def infosets_of(decisions: Sequence[int], budgets: Sequence[int], recall: bool =
 
 def finest(decisions: Sequence[int], limit: int, recall: bool = True) -> list[int]:
     """The most buckets, the same in all rounds but for one more in the first few."""
-    if infosets_of(decisions, [1] * len(decisions), recall) > limit:
-        raise SolverError(
-            f"one bucket a round has {infosets_of(decisions, [1] * len(decisions), recall):,} infosets already, more "
-            f"than the limit of {limit:,}"
-        )
+    _check_limit(infosets_of(decisions, [1] * len(decisions), recall), limit)
     low, high = 1, MOST
     while high - low > 1:
         middle = (low + high) // 2
@@ -55,13 +51,16 @@ def finest(decisions: Sequence[int], limit: int, recall: bool = True) -> list[in
     return budgets
 
 
+def _check_limit(least: int, limit: int) -> None:
+    if least > limit:
+        raise SolverError(f"one bucket a round has {least:,} infosets already, more than the limit of {limit:,}")
+
+
 def finest_after(decisions: Sequence[int], limit: int, first: int) -> list[int]:
     """The most buckets after a first round whose `first` buckets are forgotten: each round in turn has one more child
     of each bucket, as long as that fits [Gibson & Szafron 2011, for three players]."""
     budgets = [first] + [1] * (len(decisions) - 1)
-    if infosets_of(decisions, budgets, forget=1) > limit:
-        least = infosets_of(decisions, budgets, forget=1)
-        raise SolverError(f"one bucket a round has {least:,} infosets already, more than the limit of {limit:,}")
+    _check_limit(infosets_of(decisions, budgets, forget=1), limit)
     grows = len(budgets) > 1
     while grows:
         grows = False

@@ -37,7 +37,7 @@ def percentile_rounds(
     facts: list[dict[str, Any]] = []
     for level, wanted in enumerate(buckets):
 
-        def group(_: int, points: Points, wanted: int = wanted) -> list[Ints]:
+        def group(points: Points, wanted: int = wanted) -> list[Ints]:
             return [percentiles(points.of(p)[1], wanted) for p in range(points.parents)]
 
         def lossless(classes: Ints, wanted: int = wanted) -> NDArray[np.bool_]:
@@ -45,8 +45,8 @@ def percentile_rounds(
 
         heard = heard_as(tell, f"round {level}: strengths of hands")
         above = rounds[-1] if rounds else None
-        made, fact = cut_round(hands, level, metric, above, recall and level != forget, group, lossless, heard)
-        rounds.append(made)
+        of, fact = cut_round(hands, level, metric, above, recall and level != forget, group, lossless, heard)
+        rounds.append(of)
         facts.append(fact)
     return rounds, facts
 

@@ -37,16 +37,8 @@ from numpy.typing import NDArray
 
 from kibitz.cards.strengths import HandStrengths, Tell, heard_as, run
 from kibitz.poker.buckets.allocate import allocate
-from kibitz.poker.buckets.cuts import (
-    Points,
-    context_of,
-    cut_round,
-    number_type,
-    points_in_histogram,
-    whole_parents,
-    with_classes,
-)
-from kibitz.poker.buckets.expectation import check_budget, line_clusters, line_groups, most_children, scaled
+from kibitz.poker.buckets.cuts import context_of, number_type, points_in_histogram, whole_parents, with_classes
+from kibitz.poker.buckets.expectation import check_budget, clustered_round, line_clusters, most_children
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
 from kibitz.poker.buckets.stages import Stages
 
@@ -63,7 +55,7 @@ FEWEST, MOST = 8, 128  # clusters of bottom-up passes
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Clustering:
     """What a potential-aware abstraction is asked for."""
 
     metric: str
@@ -81,7 +73,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Futures:
     """What the hands of a round turn into, context by context. P contexts, m buckets in the next round."""
 
     counts: Table  # [B, H, m]  how many cards that can come lead to each
@@ -92,7 +84,7 @@ class View:
 
 
 def potential_rounds(
-    hands: HandStrengths, buckets: Sequence[int], setting: Setting, stages: Stages, tell: Tell | None = None
+    hands: HandStrengths, buckets: Sequence[int], setting: Clustering, stages: Stages, tell: Tell | None = None
 ) -> tuple[list[RoundBuckets], list[dict[str, Any]]]:
     """The buckets of all rounds, and for each the mean distance of hands from the centres of their buckets."""
     rounds: list[RoundBuckets] = []
@@ -106,44 +98,30 @@ def potential_rounds(
                                        kept[0].get("least")))  # fmt: skip
             facts.append(kept[1])
             continue
-        made, fact = (
-            _last(hands, level, budget, above, tell)
-            if level == hands.last
-            else _round(hands, level, budget, above, setting, stages, tell)
-        )
+        if level == hands.last:  # clusters on a line
+            heard = heard_as(tell, f"round {level}: strengths")
+            of, fact = clustered_round(hands, level, "ehs", above, budget, heard)
+        else:
+            of, fact = _round(hands, level, budget, above, setting, stages, tell)
         if rounds and above is None:
-            made = replace(made, parent=np.full(made.count, -1, np.int64))
-        held = {"parent": made.parent, "table": made.table, "least": made.least}
-        stages.write(f"round{level}", {name: each for name, each in held.items() if each is not None}, fact)
-        rounds.append(made)
+            of = replace(of, parent=np.full(of.count, -1, np.int64))
+        arrays = {"parent": of.parent, "table": of.table, "least": of.least}
+        stages.write(f"round{level}", {name: each for name, each in arrays.items() if each is not None}, fact)
+        rounds.append(of)
         facts.append(fact)
     return rounds, facts
 
 
-def _fits(hands: HandStrengths, level: int, held: dict[str, Table], above: RoundBuckets | None) -> bool:
+def _fits(hands: HandStrengths, level: int, arrays: dict[str, Table], above: RoundBuckets | None) -> bool:
     """Whether what a stage holds are buckets of a round."""
-    table, parent = held.get("table"), held.get("parent")
-    shape = table is None or (table.shape == hands.shape(level) and int(table.max(initial=0)) < len(held["parent"]))
+    table, parent = arrays.get("table"), arrays.get("parent")
+    shape = table is None or (table.shape == hands.shape(level) and int(table.max(initial=0)) < len(arrays["parent"]))
     last = above.count - 1 if above is not None else -1 if level else 0
     return parent is not None and len(parent) > 0 and shape and int(parent.max()) == last
 
 
-def _last(
-    hands: HandStrengths, level: int, budget: int, above: RoundBuckets | None, tell: Tell | None
-) -> tuple[RoundBuckets, dict[str, Any]]:
-    """The last round: clusters on a line."""
-
-    def group(at: int, points: Points) -> list[Ints]:
-        return line_groups(points, scaled(hands, at, "ehs", points.value), budget)
-
-    def lossless(classes: Ints) -> NDArray[np.bool_]:
-        return np.full(len(classes), classes.sum() <= budget)
-
-    return cut_round(hands, level, "ehs", above, True, group, lossless, heard_as(tell, f"round {level}: strengths"))
-
-
 def _round(
-    hands: HandStrengths, level: int, budget: int, above: RoundBuckets | None, setting: Setting, stages: Stages,
+    hands: HandStrengths, level: int, budget: int, above: RoundBuckets | None, setting: Clustering, stages: Stages,
     tell: Tell | None,
 ) -> tuple[RoundBuckets, dict[str, Any]]:  # fmt: skip
     """A round before the last: by histograms, from a bottom-up pass for each bucket of the round before."""
@@ -168,11 +146,11 @@ def _round(
         points, weight = samples[part.start]
         most = max(1, min(wanted, len(points)))
         salt = _salt(setting.seed, level, part.start)
-        found = np.full(most, np.nan)
+        distances = np.full(most, np.nan)
         for k in _ladder(most):
-            found[k - 1] = _clustered(points, weight, k, setting, salt)[0]
-        tried = np.flatnonzero(~np.isnan(found))
-        errors[part.start] = np.interp(np.arange(most), tried, found[tried]) / share.sum()
+            distances[k - 1] = _clustered(points, weight, k, setting, salt)[0]
+        tried = np.flatnonzero(~np.isnan(distances))
+        errors[part.start] = np.interp(np.arange(most), tried, distances[tried]) / share.sum()
 
     if setting.recall or not level:
         run(measure, work, heard_as(tell, f"round {level}: clusters of each parent"))
@@ -184,8 +162,8 @@ def _round(
     def centre(part: slice) -> None:
         p = part.start
         points, weight = samples[p]
-        found = _clustered(points, weight, int(chosen[p]), setting, _salt(setting.seed, level, p))[1]
-        centres[p] = _sorted(found, view, p, setting)[0]
+        unsorted = _clustered(points, weight, int(chosen[p]), setting, _salt(setting.seed, level, p))[1]
+        centres[p] = _sorted(unsorted, view, p, setting)[0]
 
     run(centre, work, heard_as(tell, f"round {level}: centres"))
     local, error = _assigned(hands, level, view, centres, setting, number_type(int(chosen.max())))
@@ -193,13 +171,14 @@ def _round(
     table = first[context] + local
     used, table = np.unique(table, return_inverse=True)  # centres of a sample may be nobody's
     parent = np.searchsorted(first, used, "right") - 1
-    made = RoundBuckets(len(used), parent.astype(np.int64), table.reshape(context.shape).astype(number_type(len(used))))
-    return made, {"error": error, "inner": setting.inner}
+    table = table.reshape(context.shape).astype(number_type(len(used)))
+    return RoundBuckets(len(used), parent.astype(np.int64), table), {"error": error, "inner": setting.inner}
 
 
 def _bottom_up(
-    hands: HandStrengths, level: int, context: Table, parents: int, setting: Setting, stages: Stages, tell: Tell | None
-) -> View:
+    hands: HandStrengths, level: int, context: Table, parents: int, setting: Clustering, stages: Stages,
+    tell: Tell | None,
+) -> Futures:  # fmt: skip
     """What hands of a round turn into, by bottom-up passes for each context of them."""
     contexts = [context]
     for at in range(level + 1, hands.last):
@@ -271,17 +250,17 @@ def _counts(
     return out
 
 
-def _view(counts: Table, context: Table, strength: Floats) -> View:
+def _view(counts: Table, context: Table, strength: Floats) -> Futures:
     """With the order of buckets by strength, for the earth mover's distance; buckets that are not there come last."""
     shown = np.where(strength < 0, 2.0, strength)
     order = np.argsort(shown, axis=1, kind="stable").astype(np.int64)
     lined = np.take_along_axis(np.where(strength < 0, np.nan, strength), order, axis=1)
     gap = np.nan_to_num(np.diff(lined, axis=1, append=np.nan))
-    return View(counts, context, strength, order, gap.astype(np.float32))
+    return Futures(counts, context, strength, order, gap.astype(np.float32))
 
 
 def _samples(
-    hands: HandStrengths, level: int, view: View, parents: int, setting: Setting
+    hands: HandStrengths, level: int, view: Futures, parents: int, setting: Clustering
 ) -> list[tuple[NDArray[np.float32], Floats]]:
     """For each context the points of a sample of its hands, all different, and their weights.
 
@@ -302,7 +281,7 @@ def _samples(
     pick(view.context, 0, salt, limit, begin[:-1].copy(), out)
     total, each = hands.boards.rounds[level].total, hands.shape(level)[1]
     whole = np.bincount(view.context.ravel(), np.repeat(total, each).astype(np.float64), parents)
-    found: list[tuple[NDArray[np.float32], Floats]] = [(np.zeros((0, 0), np.float32), np.zeros(0))] * parents
+    samples: list[tuple[NDArray[np.float32], Floats]] = [(np.zeros((0, 0), np.float32), np.zeros(0))] * parents
 
     def gather(part: slice) -> None:
         p = part.start
@@ -313,19 +292,19 @@ def _samples(
         features(view.counts, mine, p, view.order, view.gap, setting.moved, points)
         kinds, number = np.unique(points, axis=0, return_inverse=True)
         weight = np.bincount(number.ravel(), total[mine // each].astype(np.float64))
-        found[p] = np.ascontiguousarray(kinds), np.asarray(weight * (whole[p] / weight.sum()))
+        samples[p] = np.ascontiguousarray(kinds), np.asarray(weight * (whole[p] / weight.sum()))
 
     run(gather, [slice(p, p + 1) for p in range(parents)])
-    return found
+    return samples
 
 
 def _ladder(most: int) -> list[int]:
     """Numbers of children that are tried: all up to EVERY, then fewer and fewer."""
-    found, k = [], 1
+    steps, k = [], 1
     while k < most:
-        found.append(k)
+        steps.append(k)
         k = k + 1 if k < EVERY else max(k + 1, int(k * LADDER))
-    return [*found, most]
+    return [*steps, most]
 
 
 def _salt(seed: int, level: int, parent: int) -> int:
@@ -334,7 +313,7 @@ def _salt(seed: int, level: int, parent: int) -> int:
 
 
 def _clustered(
-    points: NDArray[np.float32], weight: Floats, count: int, setting: Setting, salt: int
+    points: NDArray[np.float32], weight: Floats, count: int, setting: Clustering, salt: int
 ) -> tuple[float, NDArray[np.float32]]:
     """(the sum of distances, centres) of the best of some k-means; of as many points as centres, the points."""
     from kibitz.poker.buckets.kernels.cluster import k_means
@@ -347,7 +326,7 @@ def _clustered(
     for again in range(RESTARTS if count > 1 else 1):
         state = np.array([(salt + again * 0x9E3779B97F4A7C15 + count) & ((1 << 64) - 1)], np.uint64)
         centre, total = np.empty((count, width), np.float32), np.empty((count, width + 1))
-        error = float(k_means(points, weight, count, setting.norm, ITERATIONS, state, near, label, centre, total))
+        error = float(k_means(points, weight, setting.norm, ITERATIONS, state, near, label, centre, total))
         if best is None or error < best[0]:
             best = error, centre
     assert best is not None
@@ -355,7 +334,7 @@ def _clustered(
 
 
 def _sorted(
-    centre: NDArray[np.float32], view: View, context: int, setting: Setting
+    centre: NDArray[np.float32], view: Futures, context: int, setting: Clustering
 ) -> tuple[NDArray[np.float32], Floats]:
     """Centres from weak to strong, and how strong hands there are in the mean."""
     if setting.moved:
@@ -369,29 +348,28 @@ def _sorted(
 
 
 def _assigned(
-    hands: HandStrengths, level: int, view: View, centres: list[NDArray[np.float32]], setting: Setting, dtype: Any
+    hands: HandStrengths, level: int, view: Futures, centres: list[NDArray[np.float32]], setting: Clustering, dtype: Any
 ) -> tuple[Table, float]:
     """(the centre of each hand, counted from the first of its context; the mean distance from it)."""
-    from kibitz.poker.buckets.kernels.cluster import add_errors, assign
+    from kibitz.poker.buckets.kernels.cluster import CentreTables, assign
 
     begin = np.concatenate(([0], np.cumsum([len(each) for each in centres]))).astype(np.int64)
-    every, out = np.concatenate(centres), np.empty(hands.shape(level), dtype)
+    tables = CentreTables(np.concatenate(centres), begin, view.order, view.gap)
+    out = np.empty(hands.shape(level), dtype)
     parts = [slice(at, min(at + 256, len(out))) for at in range(0, len(out), 256)]
     sums = np.zeros((len(parts), len(centres)))
     total = hands.boards.rounds[level].total
 
     def fill(part: slice) -> None:
-        point = np.empty((1, every.shape[1]), np.float32)
-        head = (view.counts[part], view.context[part])
-        tail = (every, begin, view.order, view.gap, setting.moved, setting.norm, point)
-        assign(*head, *tail, out[part])
-        add_errors(*head, total[part], *tail, out[part], sums[part.start // 256])
+        point = np.empty((1, tables.centre.shape[1]), np.float32)
+        assign(view.counts[part], view.context[part], total[part], tables, setting.moved, setting.norm, point,
+               out[part], sums[part.start // 256])  # fmt: skip
 
     run(fill, parts)
     return out, float(sums.sum() / (total.sum() * out.shape[1]))
 
 
-def _inner(hands: HandStrengths, level: int, view: View, parents: int, setting: Setting) -> tuple[Table, Floats]:
+def _inner(hands: HandStrengths, level: int, view: Futures, parents: int, setting: Clustering) -> tuple[Table, Floats]:
     """The clusters of a round of a bottom-up pass: (the cluster of each hand in its context, mean strengths or -1)."""
     samples = _samples(hands, level, view, parents, setting)
     centres: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * parents
@@ -400,8 +378,8 @@ def _inner(hands: HandStrengths, level: int, view: View, parents: int, setting: 
     def work(part: slice) -> None:
         p = part.start
         points, weight = samples[p]
-        found = _clustered(points, weight, setting.inner, setting, _salt(setting.seed, level + 1000, p))[1]
-        centres[p], strong = _sorted(found, view, p, setting)
+        unsorted = _clustered(points, weight, setting.inner, setting, _salt(setting.seed, level + 1000, p))[1]
+        centres[p], strong = _sorted(unsorted, view, p, setting)
         strength[p, : len(strong)] = strong
 
     run(work, [slice(p, p + 1) for p in range(parents)])

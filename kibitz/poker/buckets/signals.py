@@ -76,12 +76,12 @@ class SignalTree:
     def weights(self) -> tuple[Ints, ...]:
         """By round: [N] the relative chance of a node."""
         lengths = np.diff(self.first)
-        found = [np.add.reduceat(self.weight, self.first[:-1]) if len(self.weight) else lengths]
+        levels = [np.add.reduceat(self.weight, self.first[:-1]) if len(self.weight) else lengths]
         for parent, size in zip(reversed(self.parent[1:]), reversed(self.sizes[:-1]), strict=True):
             above = np.zeros(size, np.int64)
-            np.add.at(above, parent, found[-1])
-            found.append(above)
-        return tuple(reversed(found))
+            np.add.at(above, parent, levels[-1])
+            levels.append(above)
+        return tuple(reversed(levels))
 
     def children(self, round: int) -> Ints:
         """[N + 1]  first node of the next round under each node of a round; of round -1, under each root."""
@@ -120,16 +120,6 @@ def deals(game: OrderedGame) -> Iterator[tuple[Seen, Fraction]]:
         total = sum(int(times) for _, times in follow)
         for signal, times in reversed(follow):
             stack.append(((*seen, signal), weight * Fraction(int(times), total)))
-
-
-def signal_nodes(game: OrderedGame) -> int:
-    """The nodes of the signal tree as papers count them: all beginnings of deals, the root among them."""
-    count = 1
-    found: list[Seen] = [()]
-    for _ in game.order:
-        found = [(*seen, signal) for seen in found for signal, _ in game.signals(seen)]
-        count += len(found)
-    return count
 
 
 def _whole(chances: list[tuple[Seen, Fraction]]) -> list[tuple[Seen, int]]:

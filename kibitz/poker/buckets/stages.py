@@ -28,11 +28,11 @@ class Stages:
         if self.folder is None:
             return None
         try:
-            found = store.load(self.folder / stage, KIND)
+            artefact = store.load(self.folder / stage, KIND)
         except ArtefactError:
             return None
-        facts = found.meta.get("facts")
-        return (found.arrays, facts) if found.meta.get("of") == self.name and isinstance(facts, dict) else None
+        facts = artefact.meta.get("facts")
+        return (artefact.arrays, facts) if artefact.meta.get("of") == self.name and isinstance(facts, dict) else None
 
     def write(self, stage: str, arrays: Arrays, facts: dict[str, Any]) -> None:
         if self.folder is not None:

@@ -47,7 +47,7 @@ MOST_MEANINGS = 128  # of a history: the likeliest are kept
 CALL, FOLD = "call", "fold"
 
 
-class Base(Protocol):
+class AbstractGameAgent(Protocol):
     """The agent that plays the game of fewer bets."""
 
     @property
@@ -67,7 +67,7 @@ class Meaning(NamedTuple):
 class Translated:
     """One who plays a strategy of the game of fewer bets in `machine`, which has all of them; see above."""
 
-    def __init__(self, base: Base, fewer: Poker, machine: Machine) -> None:
+    def __init__(self, base: AbstractGameAgent, fewer: Poker, machine: Machine) -> None:
         rules: Any = machine.rules
         self.base, self.name, self.machine, self.game = base, base.name, machine, rules
         self.few, self.all = fewer.definition, rules.definition
@@ -86,21 +86,21 @@ class Translated:
         """A probability for each action: a mean over all meanings."""
         cards, _, done = view.infoset.partition(":")
         table, meanings = self.meanings(view.seat, cards, done)
-        found: dict[str, float] = {}
+        weights: dict[str, float] = {}
         fallen = total = 0.0
         for meaning in meanings:
             total += meaning.weight
             plan = self._plan(view.seat, cards, table, meaning)
             if plan is None:
                 fallen += meaning.weight
-                found[CALL] = found.get(CALL, 0.0) + meaning.weight
+                weights[CALL] = weights.get(CALL, 0.0) + meaning.weight
                 continue
             for action, _, p in plan:
-                found[action] = found.get(action, 0.0) + meaning.weight * p
+                weights[action] = weights.get(action, 0.0) + meaning.weight * p
         self.asked += 1
         self.unanswered += fallen >= total
         answer = [0.0] * len(view.actions)
-        for action, p in found.items():
+        for action, p in weights.items():
             answer[_place(view.actions, action)] += p / total
         return answer
 
@@ -137,8 +137,8 @@ class Translated:
             if action == CALL:
                 yield self._fell(table, old)
             return
-        for made, meant, p in plan:
-            if made == action and p > 0.0:
+        for table_action, meant, p in plan:
+            if table_action == action and p > 0.0:
                 yield self._followed(old, meant, p)
 
     def _fell(self, table: Bets, old: Meaning) -> Meaning:

@@ -28,10 +28,10 @@ class Compared:
                 "hands": [dict(zip(keys, each, strict=True)) for each in self.hands]}  # fmt: skip
 
 
-def compared(found: PushFold, text: str, decision: str | None = None) -> Compared:
+def compared(solved: PushFold, text: str, decision: str | None = None) -> Compared:
     """A range as people write it beside the chart of a decision, the dearest difference first. A cost below zero is
     possible where the chart itself mixes: by less than epsilon, each time it comes to this."""
-    charts = {found.hand.decision(chart.seat, chart.jammed): chart for chart in found.charts if not chart.forced}
+    charts = {solved.hand.decision(chart.seat, chart.jammed): chart for chart in solved.charts if not chart.forced}
     if not charts:
         raise GameError("there is no decision in this hand: every seat is all in by its blind")
     name = decision or next(iter(charts))

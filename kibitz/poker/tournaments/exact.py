@@ -6,7 +6,6 @@ hands (`poker/tournaments/kernels/contract.py`), 13 for all orders, three where 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -16,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.holdem import classes
+from kibitz.cards.strengths import over
 from kibitz.cards.triples import BOARDS, DEALS, Triples, triples
-from kibitz.core.resources import cores
-from kibitz.core.threads import together
 from kibitz.poker.tournaments.hand import weak_orders
-from kibitz.poker.tournaments.terms import Moment, Terms, terms_of
+from kibitz.poker.tournaments.terms import Factor, Moment, Terms, terms_of
 
 Floats = NDArray[np.float32]
 CLASSES = 169
@@ -97,7 +95,7 @@ def _arrays(counts: Triples) -> dict[str, NDArray[np.int64]]:
 
 
 @dataclass(frozen=True)
-class Source:
+class RangeSum:
     """A sum of two ranges over a table."""
 
     table: str = ""
@@ -114,13 +112,13 @@ class ExactHand:
         self.hand = self.terms.hand
 
     @cached_property
-    def _plan(self) -> tuple[list[Source], list[tuple[int, ...]]]:
+    def _plan(self) -> tuple[list[RangeSum], list[tuple[int, ...]]]:
         """(columns to be summed over tables, and of which columns each moment of two others is the sum)."""
         wanted: dict[Any, set[tuple[int, ...]]] = {}
         for moment in self.terms.moments:
             if len(moment.factors) == 2:
                 wanted.setdefault((moment.seat, moment.factors), set()).add(moment.inside)
-        sources: list[Source] = []
+        sources: list[RangeSum] = []
         column: dict[Any, int] = {}
         for (seat, factors), compared in wanted.items():
             most = max(compared, key=len)
@@ -140,47 +138,39 @@ class ExactHand:
 
     def moments(self, jams: Floats, threads: int | None = None) -> Floats:
         """[states, moments, 169]  of the strategies [states, nodes, 169]."""
-        found = np.zeros((len(jams), len(self.terms.moments), CLASSES), np.float32)
+        moments = np.zeros((len(jams), len(self.terms.moments), CLASSES), np.float32)
         sources, sums = self._plan if self.players == 3 else ([], [()] * len(self.terms.moments))
         columns = self._contracted(jams, sources, threads) if sources else []
         for k, moment in enumerate(self.terms.moments):
             if not moment.factors:
-                found[:, k] = self.tables.prior
+                moments[:, k] = self.tables.prior
             elif len(moment.factors) == 1:
                 ((_, node),) = moment.factors
-                found[:, k] = jams[:, node] @ self._pairs(moment).astype(np.float32).T
+                moments[:, k] = jams[:, node] @ self._pairs(moment).astype(np.float32).T
             else:
                 for c in sums[k]:
-                    found[:, k] += columns[c]
-        return found
+                    moments[:, k] += columns[c]
+        return moments
 
     def _pairs(self, moment: Moment) -> NDArray[np.float64]:
         ranks = moment.ranks if not moment.inside or moment.inside[0] == moment.seat else moment.ranks[::-1]
         return self.tables.pairs[ranks]
 
-    def _contracted(self, jams: Floats, sources: list[Source], threads: int | None) -> list[Floats]:
+    def _contracted(self, jams: Floats, sources: list[RangeSum], threads: int | None) -> list[Floats]:
         from kibitz.poker.tournaments.kernels.contract import LISTED, WIDE, contract
 
         tables, states = self.tables.triples, len(jams)
         ranges = [np.ascontiguousarray(jams[:, node]) for node in range(jams.shape[1])]
-        found: list[Any] = [None] * len(sources)
-        left, lock = iter(range(len(sources))), threading.Lock()
 
-        def work(_: int) -> None:
-            held, weight = np.zeros((states, LISTED), np.uint64), np.zeros((states, LISTED), np.float32)
-            while True:
-                with lock:
-                    k = next(left, -1)
-                if k < 0:
-                    return
-                source, out = sources[k], np.empty(states * WIDE, np.float32)
-                contract(tables[source.table], ranges[source.one], ranges[source.two], 0, states, held, weight, out)
-                found[k] = out.reshape(states, WIDE)[:, :CLASSES]
+        def work(part: slice) -> Floats:
+            source, out = sources[part.start], np.empty(states * WIDE, np.float32)
+            room = np.zeros((states, LISTED), np.uint64), np.zeros((states, LISTED), np.float32)
+            contract(tables[source.table], ranges[source.one], ranges[source.two], 0, states, *room, out)
+            return out.reshape(states, WIDE)[:, :CLASSES]
 
-        together(work, max(1, min(threads or cores(), len(sources))))
-        return found
+        return list(over(work, [slice(k, k + 1) for k in range(len(sources))], threads=threads))
 
-    # What actions are worth
+    # Values of actions
 
     @cached_property
     def _index(self) -> tuple[Any, ...]:
@@ -202,8 +192,8 @@ class ExactHand:
         probability of the hand, and that the others let it come to that. payoffs: [states, outcomes, seats]."""
         _, _, outcome, seat, sign, into_rows, _ = self._index
         factor = (into_rows @ (sign * payoffs[:, outcome, seat]).T).T.astype(np.float32)
-        found = np.matmul(factor.reshape(len(moments), -1, moments.shape[1]), moments)
-        return np.asarray(found.reshape(len(moments), len(self.hand.nodes), 2, CLASSES), np.float64)
+        values = np.matmul(factor.reshape(len(moments), -1, moments.shape[1]), moments)
+        return np.asarray(values.reshape(len(moments), len(self.hand.nodes), 2, CLASSES), np.float64)
 
     def outcomes(self, moments: Floats, jams: NDArray[Any]) -> NDArray[np.float64]:
         """[states, seats, outcomes]  how likely the ends of a hand are if a seat plays by `jams` and the others by
@@ -211,26 +201,26 @@ class ExactHand:
         row, moment, _, _, sign, _, into_ends = self._index
         own = np.stack((1 - jams, jams), axis=2).reshape(len(jams), -1, CLASSES).astype(np.float32)
         chance = np.matmul(own, moments.transpose(0, 2, 1)).astype(np.float64)  # [states, rows, moments]
-        found = (into_ends @ (sign * chance[:, row, moment]).T).T.reshape(len(jams), self.players, -1)
+        chances = (into_ends @ (sign * chance[:, row, moment]).T).T.reshape(len(jams), self.players, -1)
         # The big blind does not act if nobody jams.
-        found[:, -1, 0] = 0.0
-        found[:, -1, 0] = 1.0 - found[:, -1].sum(axis=-1)
-        return np.asarray(found)
+        chances[:, -1, 0] = 0.0
+        chances[:, -1, 0] = 1.0 - chances[:, -1].sum(axis=-1)
+        return np.asarray(chances)
 
 
-def _source(seat: int, factors: tuple[tuple[int, int], ...], inside: tuple[int, ...], ranks: tuple[int, ...]) -> Source:
+def _source(seat: int, factors: tuple[Factor, ...], inside: tuple[int, ...], ranks: tuple[int, ...]) -> RangeSum:
     (one, node_one), (two, node_two) = factors
     rank: Callable[[int], Any] = lambda who: ranks[inside.index(who)] if who in inside else ""  # noqa: E731
     pattern = rank(seat), rank(one), rank(two)
     if pattern in PATTERNS:
-        return Source(PATTERNS[pattern], node_one, node_two)
-    return Source(PATTERNS[pattern[0], pattern[2], pattern[1]], node_two, node_one)
+        return RangeSum(PATTERNS[pattern], node_one, node_two)
+    return RangeSum(PATTERNS[pattern[0], pattern[2], pattern[1]], node_two, node_one)
 
 
 def _agree(inside: tuple[int, ...], ranks: tuple[int, ...], moment: Moment) -> bool:
     """Whether an order of some seats is one of those that a moment sums up."""
     if not moment.inside:
         return True
-    held = [ranks[inside.index(seat)] for seat in moment.inside]
-    places = {rank: k for k, rank in enumerate(sorted(set(held)))}
-    return tuple(places[rank] for rank in held) == moment.ranks
+    order = [ranks[inside.index(seat)] for seat in moment.inside]
+    places = {rank: k for k, rank in enumerate(sorted(set(order)))}
+    return tuple(places[rank] for rank in order) == moment.ranks

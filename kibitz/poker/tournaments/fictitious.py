@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.poker.tournaments.exact import HandTables
-from kibitz.poker.tournaments.hand import FOLD, JAM, Hand
+from kibitz.poker.tournaments.hand import FOLD, JAM, JamFoldHand
 
 Floats = NDArray[Any]
 LEAST = 1e-3  # probability
@@ -28,7 +28,7 @@ SELDOM = 0.1  # a decision is seldom reached if the others let it come to that s
 class Engine(Protocol):
     """How hands are gone through: with all cards, or with a sample of deals."""
 
-    hand: Hand
+    hand: JamFoldHand
     tables: HandTables
 
     def moments(self, jams: Floats, threads: int | None = None) -> Any: ...
@@ -37,7 +37,7 @@ class Engine(Protocol):
 
 
 @dataclass
-class Played:
+class JamStrategies:
     """Strategies of some states, and what they are worth."""
 
     jams: Floats  # [states, nodes, 169]  the probability of jamming, by hand
@@ -54,30 +54,30 @@ def best(worth: Floats, forced: NDArray[np.bool_], last: NDArray[np.bool_] | Non
     return more | forced[:, :, None]
 
 
-def gains_of(hand: Hand, worth: Floats, jams: Floats, forced: NDArray[np.bool_]) -> Floats:
+def gains_of(hand: JamFoldHand, worth: Floats, jams: Floats, forced: NDArray[np.bool_]) -> Floats:
     """[states, seats]  what a best response wins more than a strategy, in one hand."""
     top = np.where(forced[:, :, None], worth[:, :, JAM], worth.max(axis=2))
     mean = worth[:, :, JAM] * jams + worth[:, :, FOLD] * (1 - jams)
     lost = (top - mean).sum(axis=-1)
-    found = np.zeros((len(worth), hand.players))
+    gains = np.zeros((len(worth), hand.players))
     for k, (seat, _) in enumerate(hand.nodes):
-        found[:, seat] += lost[:, k]
-    return found
+        gains[:, seat] += lost[:, k]
+    return gains
 
 
 def first_jams(engine: Engine, forced: NDArray[np.bool_]) -> Floats:
     """Jam with the better half of the hands, and with half as many for each who jammed before."""
-    tables, found = engine.tables, np.zeros((*forced.shape, 169), np.float32)
+    tables, jams = engine.tables, np.zeros((*forced.shape, 169), np.float32)
     order = np.argsort(-tables.strength)
     above = np.empty(169)
     above[order] = np.cumsum(tables.prior[order]) - tables.prior[order]  # how many hands are better
     for k, (_, jammed) in enumerate(engine.hand.nodes):
-        found[:, k] = above < 0.5 ** (1 + len(jammed))
-    found[forced] = 1.0
-    return found
+        jams[:, k] = above < 0.5 ** (1 + len(jammed))
+    jams[forced] = 1.0
+    return jams
 
 
-class FictitiousPlay:
+class JamFoldPlay:
     """Strategies of some states that get better round by round."""
 
     def __init__(
@@ -99,7 +99,7 @@ class FictitiousPlay:
     def run(
         self, payoffs: Floats, rounds: int, tolerance: float = 0.0, begun: int = 0,
         on_round: Callable[[int, float, int], None] | None = None,
-    ) -> Played:  # fmt: skip
+    ) -> JamStrategies:  # fmt: skip
         """Play at most so many rounds, at each state until nobody could win more than the tolerance.
 
         payoffs: [states, outcomes, seats]; begun: rounds that strategies stand for. on_round: is told the round, the
@@ -120,9 +120,9 @@ class FictitiousPlay:
             gains[active] = gains_of(engine.hand, worth[active], self.jams[active], forced[active])
             played[active] += 1
         values = values_of(engine.outcomes(self.moments, self.jams), payoffs)
-        return Played(self.jams, gains, values, played)
+        return JamStrategies(self.jams, gains, values, played)
 
-    def tidy(self, payoffs: Floats, tolerance: float) -> Played:
+    def tidy(self, payoffs: Floats, tolerance: float) -> JamStrategies:
         """Forget what was played in early rounds alone, at states where that leaves nobody more to win."""
         now = self.run(payoffs, 0)
         pure = np.where(self.jams > OFTEN, 1.0, np.where(self.jams < 1 - OFTEN, 0.0, self.jams)).astype(np.float32)
@@ -133,7 +133,7 @@ class FictitiousPlay:
         return self.run(payoffs, 0)
 
 
-    def settle(self, payoffs: Floats, tolerance: float, clear: float) -> Played:
+    def settle(self, payoffs: Floats, tolerance: float, clear: float) -> JamStrategies:
         """At decisions that are seldom reached a mistake costs little, so fictitious play leaves some. Where a hand
         loses more than `clear` by one action there, given the others' ranges, it takes the other: node by node, the
         last ones first, where that leaves nobody more to win. Elsewhere a small loss is that of a hand that mixes."""
@@ -156,5 +156,5 @@ class FictitiousPlay:
 
 def values_of(outcomes: Floats, payoffs: Floats) -> NDArray[np.float64]:
     """[states, seats]"""
-    found: NDArray[np.float64] = np.einsum("sio,soi->si", outcomes, payoffs)
-    return found
+    values: NDArray[np.float64] = np.einsum("sio,soi->si", outcomes, payoffs)
+    return values

@@ -43,8 +43,8 @@ class Induced:
         size = level.count * level.players
         row = np.repeat(np.arange(size), chance.shape[-1]).reshape(chance.shape)
         keep = inside & (chance > 0)
-        found = minimal(row[keep], link[keep] - level.first, chance[keep], constant, size)
-        return found.reshape(level.count, level.players)
+        solved = minimal(row[keep], link[keep] - level.first, chance[keep], constant, size)
+        return solved.reshape(level.count, level.players)
 
     def improved(self, jams: NDArray[np.bool_], worth: Floats) -> NDArray[np.bool_]:
         """The policy that is best for one hand, by values of all levels."""
@@ -99,18 +99,18 @@ def minimal(row: Any, column: Any, weight: Any, constant: Floats, size: int) -> 
         if (more == leaves).all():
             break
         leaves = more
-    found = np.zeros(size)
+    solution = np.zeros(size)
     some = np.flatnonzero(leaves)
-    inner, given = matrix[some][:, some], constant[some]
+    inner, gain = matrix[some][:, some], constant[some]
     # Tournaments are short, so going on hand by hand is over soon; where players only wait for each other it is not.
-    here, top = given.copy(), float(np.abs(constant).max(initial=0.0))
+    here, top = gain.copy(), float(np.abs(constant).max(initial=0.0))
     for _ in range(PATIENCE):
-        after = inner @ here + given
+        after = inner @ here + gain
         moved = float(np.abs(after - here).max(initial=0.0))
         here = after
         if moved <= EXACT * top:
             break
     else:
-        here = splu((identity(len(some)) - inner).tocsc()).solve(given)
-    found[some] = here
-    return found
+        here = splu((identity(len(some)) - inner).tocsc()).solve(gain)
+    solution[some] = here
+    return solution

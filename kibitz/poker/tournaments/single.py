@@ -23,9 +23,9 @@ from kibitz.cards.holdem import classes
 from kibitz.core.errors import GameError
 from kibitz.poker.tournaments.chip_model import checked_prizes, icm
 from kibitz.poker.tournaments.exact import ExactHand, hold_em
-from kibitz.poker.tournaments.fictitious import Engine, FictitiousPlay
+from kibitz.poker.tournaments.fictitious import Engine, JamFoldPlay
 from kibitz.poker.tournaments.fresh import Epsilon, epsilon_of
-from kibitz.poker.tournaments.hand import FOLD, JAM, MOST, Hand, placed
+from kibitz.poker.tournaments.hand import FOLD, JAM, MOST, JamFoldHand, placed
 from kibitz.poker.tournaments.ranges import written
 from kibitz.poker.tournaments.sampled import DEALS, SampledHand, check_deals
 
@@ -64,7 +64,7 @@ class Chart:
 class PushFold:
     """A solved hand."""
 
-    hand: Hand
+    hand: JamFoldHand
     stacks: tuple[float, ...]
     blinds: tuple[float, float]
     ante: float
@@ -96,15 +96,15 @@ def pushfold(
 ) -> PushFold:  # fmt: skip
     """Solve one hand. Two and three players are counted with all cards, unless `deals` asks for a sample; three need
     the table of three hands, which is made on first use (some minutes, once). More go by a sample."""
-    held, posts, dead = _chips(stacks, blinds, ante)
-    hand = Hand(len(held))
+    whole, posts, dead = _chips(stacks, blinds, ante)
+    hand = JamFoldHand(len(whole))
     paid = None if prizes is None else checked_prizes(prizes)
     engine = engine_for(hand.players, deals, exact, seed)
-    chips = np.array([held], np.int64)
+    chips = np.array([whole], np.int64)
     posted = hand.posted(chips, posts[0], posts[1], dead)
     forced = hand.forced(chips, posted)
     payoffs = hand_payoffs(hand, chips, posted, paid, posts[1])
-    play = FictitiousPlay(engine, forced, threads=threads)
+    play = JamFoldPlay(engine, forced, threads=threads)
     scale = 1.0 if paid is None else paid[0]
     played = play.run(payoffs, rounds, TOLERANCE * scale)
     rounds = int(played.rounds.max())
@@ -112,10 +112,10 @@ def pushfold(
     played = play.settle(payoffs, TOLERANCE * scale, CLEAR * scale)
     big = float(Fraction(str(blinds[1])))
     scaled = big / posts[1]
-    before = (0.0,) * hand.players if paid is None else tuple(icm(np.array(held), paid[: hand.players]).tolist())
+    before = (0.0,) * hand.players if paid is None else tuple(icm(np.array(whole), paid[: hand.players]).tolist())
     return PushFold(
-        hand, tuple(float(chip * scaled) for chip in held), (float(posts[0] * scaled), big), float(dead * scaled), paid,
-        charts_of(hand, engine, play, payoffs, forced), tuple(played.values[0].tolist()), before,
+        hand, tuple(float(chip * scaled) for chip in whole), (float(posts[0] * scaled), big), float(dead * scaled),
+        paid, charts_of(hand, engine, play, payoffs, forced), tuple(played.values[0].tolist()), before,
         epsilon_of(engine, play.jams, payoffs, forced), rounds,
     )  # fmt: skip
 
@@ -132,48 +132,48 @@ def engine_for(players: int, deals: int | None = None, exact: bool = False, seed
 
 
 def hand_payoffs(
-    hand: Hand, chips: NDArray[np.int64], posted: NDArray[np.int64], prizes: tuple[float, ...] | None, big: int
+    hand: JamFoldHand, chips: NDArray[np.int64], posted: NDArray[np.int64], prizes: tuple[float, ...] | None, big: int
 ) -> Floats:
     """[states, outcomes, seats]  prizes by the Independent Chip Model, or big blinds won."""
     after = hand.after(chips, posted)
     if prizes is None:
         return np.asarray((after - chips[:, None, :]) / big)
     paid = np.array([*prizes, *[0.0] * hand.players][: hand.players])
-    found = placed(chips[:, None], after, paid.tolist())
+    payoffs = placed(chips[:, None], after, paid.tolist())
     alive = after > 0
     code = alive @ (1 << np.arange(hand.players))
     for pattern in np.unique(code):
         here = np.nonzero(code == pattern)
         seats = [seat for seat in range(hand.players) if int(pattern) >> seat & 1]
-        found[(*(axis[:, None] for axis in here), np.array(seats))] = icm(after[here][:, seats], paid)
-    return found
+        payoffs[(*(axis[:, None] for axis in here), np.array(seats))] = icm(after[here][:, seats], paid)
+    return payoffs
 
 
 def charts_of(
-    hand: Hand, engine: Engine, play: FictitiousPlay, payoffs: Floats, forced: NDArray[np.bool_], at: int = 0
+    hand: JamFoldHand, engine: Engine, play: JamFoldPlay, payoffs: Floats, forced: NDArray[np.bool_], at: int = 0
 ) -> tuple[Chart, ...]:
     """The charts of one of the states."""
     one = slice(at, at + 1)
     worth = engine.worth(play.moments[one], payoffs[one])[0]
     # With a payoff of one everywhere an action is worth the probability that it comes to it.
     met = engine.worth(play.moments[one], np.ones_like(payoffs[one]))[0, :, JAM]
-    found = []
+    charts = []
     for k, (seat, jammed) in enumerate(hand.nodes):
         here = np.maximum(met[k], 1e-12)
         gain, fold = (worth[k, JAM] - worth[k, FOLD]) / here, worth[k, FOLD] / here
         jams = play.jams[at, k].astype(np.float64)
         reach = float(met[k].sum())
         chance = met[k] / reach if reach > 0 else hold_em().prior
-        found.append(Chart(seat, jammed, jams, gain, fold, chance, reach, bool(forced[at, k])))
-    return tuple(found)
+        charts.append(Chart(seat, jammed, jams, gain, fold, chance, reach, bool(forced[at, k])))
+    return tuple(charts)
 
 
 def _chips(stacks: Sequence[Any], blinds: Sequence[Any], ante: Any) -> tuple[list[int], tuple[int, int], int]:
     """Whole numbers that are in the same proportions, and can be shared."""
-    given = [_amount("a stack", each) for each in stacks]
-    if not 2 <= len(given) <= MOST:
-        raise GameError(f"{len(given)} stacks: a hand of jam or fold is for 2 to {MOST} players")
-    if min(given) <= 0:
+    amounts = [_amount("a stack", each) for each in stacks]
+    if not 2 <= len(amounts) <= MOST:
+        raise GameError(f"{len(amounts)} stacks: a hand of jam or fold is for 2 to {MOST} players")
+    if min(amounts) <= 0:
         raise GameError("a stack should be above zero: leave players without chips out")
     if len(blinds) != 2:
         raise GameError("blinds are two numbers, small/big, such as 1/2")
@@ -181,18 +181,18 @@ def _chips(stacks: Sequence[Any], blinds: Sequence[Any], ante: Any) -> tuple[lis
     dead = _amount("the ante", ante)
     if small < 0 or big <= 0 or small > big or dead < 0:
         raise GameError("blinds are small/big, zero or more, such as 1/2, and the ante is zero or more")
-    scale = SPLITS * lcm(*(each.denominator for each in (*given, small, big, dead)))
-    if max(*given, big) * scale > 10**15:
+    scale = SPLITS * lcm(*(each.denominator for each in (*amounts, small, big, dead)))
+    if max(*amounts, big) * scale > 10**15:
         raise GameError("stacks and blinds have too many digits")
-    whole = [int(each * scale) for each in (*given, small, big, dead)]
-    return whole[: len(given)], (whole[-3], whole[-2]), whole[-1]
+    whole = [int(each * scale) for each in (*amounts, small, big, dead)]
+    return whole[: len(amounts)], (whole[-3], whole[-2]), whole[-1]
 
 
-def _amount(what: str, given: Any) -> Fraction:
+def _amount(what: str, source: Any) -> Fraction:
     try:
-        found = Fraction(str(given).strip())
+        number = Fraction(str(source).strip())
     except (ValueError, ZeroDivisionError):
-        raise GameError(f"{what} should be a number, not {given!r}") from None
-    if abs(found) > 10**9 or found.denominator > 10**6:
-        raise GameError(f"{what}, {given}, is too large or has too many digits")
-    return found
+        raise GameError(f"{what} should be a number, not {source!r}") from None
+    if abs(number) > 10**9 or number.denominator > 10**6:
+        raise GameError(f"{what}, {source}, is too large or has too many digits")
+    return number

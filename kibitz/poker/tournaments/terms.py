@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
-from kibitz.poker.tournaments.hand import FOLD, JAM, Hand, weak_orders
+from kibitz.poker.tournaments.hand import FOLD, JAM, JamFoldHand, weak_orders
 
 Factor = tuple[int, int]  # seat, and its node: the probability with which it jams there
 
@@ -34,71 +35,68 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Term:
+class PayoffTerm:
     row: int  # 2 * node + action
     outcome: int
     moment: int
     sign: int
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(NamedTuple):
     """All terms of a hand, and the moments that they need."""
 
-    hand: Hand
+    hand: JamFoldHand
+    terms: tuple[PayoffTerm, ...]
+    moments: tuple[Moment, ...]
 
-    @cached_property
-    def _all(self) -> tuple[tuple[Term, ...], tuple[Moment, ...]]:
-        moments: dict[Moment, int] = {}
-        found = []
-        for k, (seat, jammed) in enumerate(self.hand.nodes):
-            for action in (FOLD, JAM):
-                for inside, decided in self._ends(seat, jammed, action):
-                    for sign, factors in _expanded(decided):
-                        for outcome, moment in self._compared(seat, inside, factors):
-                            number = moments.setdefault(moment, len(moments))
-                            found.append(Term(2 * k + action, outcome, number, sign))
-        return tuple(found), tuple(moments)
 
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        return self._all[0]
+@lru_cache(8)
+def terms_of(players: int) -> Terms:
+    hand = JamFoldHand(players)
+    moments: dict[Moment, int] = {}
+    terms = []
+    for k, (seat, jammed) in enumerate(hand.nodes):
+        for action in (FOLD, JAM):
+            for inside, decided in _ends(hand, seat, jammed, action):
+                for sign, factors in _expanded(decided):
+                    for outcome, moment in _compared(hand, seat, inside, factors):
+                        number = moments.setdefault(moment, len(moments))
+                        terms.append(PayoffTerm(2 * k + action, outcome, number, sign))
+    return Terms(hand, tuple(terms), tuple(moments))
 
-    @property
-    def moments(self) -> tuple[Moment, ...]:
-        return self._all[1]
 
-    def _ends(
-        self, seat: int, jammed: tuple[int, ...], action: int
-    ) -> Iterator[tuple[tuple[int, ...], list[tuple[Factor, int]]]]:
-        """(who is in at the end, what each of the others did where): for all that the later seats can do."""
-        last, number = self.hand.players - 1, self.hand.node_number
-        before = []
-        for other in range(seat):
-            known = tuple(each for each in jammed if each < other)
-            before.append(((other, number[other, known]), int(other in jammed)))
-        for later in product((FOLD, JAM), repeat=last - seat):
-            inside = (*jammed, *((seat,) if action else ()))
-            decided = list(before)
-            for other, does in zip(range(seat + 1, last + 1), later, strict=True):
-                if other == last and not inside:
-                    if does:  # the big blind has won and decides nothing: counted once, below
-                        break
-                    continue
-                decided.append(((other, number[other, inside]), does))
-                inside = (*inside, other) if does else inside
-            else:
-                yield inside, decided
+def _ends(
+    hand: JamFoldHand, seat: int, jammed: tuple[int, ...], action: int
+) -> Iterator[tuple[tuple[int, ...], list[tuple[Factor, int]]]]:
+    """(who is in at the end, what each of the others did where): for all that the later seats can do."""
+    last, number = hand.players - 1, hand.node_number
+    before = []
+    for other in range(seat):
+        known = tuple(each for each in jammed if each < other)
+        before.append(((other, number[other, known]), int(other in jammed)))
+    for later in product((FOLD, JAM), repeat=last - seat):
+        inside = (*jammed, *((seat,) if action else ()))
+        decided = list(before)
+        for other, does in zip(range(seat + 1, last + 1), later, strict=True):
+            if other == last and not inside:
+                if does:  # the big blind has won and decides nothing: counted once, below
+                    break
+                continue
+            decided.append(((other, number[other, inside]), does))
+            inside = (*inside, other) if does else inside
+        else:
+            yield inside, decided
 
-    def _compared(
-        self, seat: int, inside: tuple[int, ...], factors: tuple[Factor, ...]
-    ) -> Iterator[tuple[int, Moment]]:
-        first = self.hand.first_of(inside)
-        if len(inside) < 2:
-            yield first, Moment(seat, factors, (), ())
-            return
-        for k, ranks in enumerate(weak_orders(len(inside))):
-            yield first + k, Moment(seat, factors, inside, ranks)
+
+def _compared(
+    hand: JamFoldHand, seat: int, inside: tuple[int, ...], factors: tuple[Factor, ...]
+) -> Iterator[tuple[int, Moment]]:
+    first = hand.first_of(inside)
+    if len(inside) < 2:
+        yield first, Moment(seat, factors, (), ())
+        return
+    for k, ranks in enumerate(weak_orders(len(inside))):
+        yield first + k, Moment(seat, factors, inside, ranks)
 
 
 def _expanded(decided: list[tuple[Factor, int]]) -> Iterator[tuple[int, tuple[Factor, ...]]]:
@@ -108,8 +106,3 @@ def _expanded(decided: list[tuple[Factor, int]]) -> Iterator[tuple[int, tuple[Fa
     for chosen in product((False, True), repeat=len(folds)):
         taken = [factor for factor, take in zip(folds, chosen, strict=True) if take]
         yield (-1) ** len(taken), tuple(sorted([*jams, *taken]))
-
-
-@lru_cache(8)
-def terms_of(players: int) -> Terms:
-    return Terms(Hand(players))
