@@ -235,8 +235,8 @@ class HandStrengths:
                 add_histogram(*lower, self.ahead(inside), context, upper, tables, mine)
             return mine
 
-        for each in over(count, [slice(at, at + step) for at in range(0, len(pieces), step)], heard):
-            counts += each
+        for some in over(count, [slice(at, at + step) for at in range(0, len(pieces), step)], heard):
+            counts += some
         return counts
 
     def classes(self, level: int) -> tuple[int, Table]:
@@ -284,6 +284,13 @@ def run(
         pass
 
 
+def each(
+    work: Callable[[int], Any], count: int, heard: Heard | None = None, threads: int | None = None
+) -> list[Any]:
+    """The results of work on 0, 1, ... below `count`, on all cores."""
+    return list(over(lambda part: work(part.start), [slice(k, k + 1) for k in range(count)], heard, threads))
+
+
 def over(
     work: Callable[[slice], Any], parts: list[slice], heard: Heard | None = None, threads: int | None = None
 ) -> Iterator[Any]:
@@ -304,8 +311,8 @@ def over(
                     yield waiting.pop(0).result()
                 if heard is not None:
                     heard(max(0, done + 1 - len(waiting)), len(parts))
-            for each in waiting:
-                yield each.result()
+            for later in waiting:
+                yield later.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
     if heard is not None:

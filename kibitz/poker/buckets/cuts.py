@@ -8,6 +8,7 @@ kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import HandStrengths, Heard, run
+from kibitz.cards.strengths import HandStrengths, Heard, each, run
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
 
 Ints = NDArray[np.int64]
@@ -45,8 +46,7 @@ class Points:
 
 def tabled(hands: HandStrengths, level: int) -> bool:
     """Whether the buckets of a round are a table; else they are cuts by strength, in the last round."""
-    boards, each = hands.shape(level)
-    return level < hands.last or boards * each <= MOST_TABLE
+    return level < hands.last or math.prod(hands.shape(level)) <= MOST_TABLE
 
 
 def points_in_table(hands: HandStrengths, level: int, metric: Table, parent: Table, parents: int) -> Points:
@@ -58,15 +58,14 @@ def points_in_table(hands: HandStrengths, level: int, metric: Table, parent: Tab
     begin = np.concatenate(([0], np.cumsum(counts)))
     keys = np.empty(int(begin[-1]), np.uint64)
     pack_keys(parent, metric, hands.boards.rounds[level].total, begin[:-1].copy(), keys)
-    value, weight, size = np.empty(len(keys), np.uint64), np.empty(len(keys), np.int64), np.zeros(parents, np.int64)
+    value, weight = np.empty(len(keys), np.uint64), np.empty(len(keys), np.int64)
 
-    def sort(part: slice) -> None:
-        for p in range(part.start, part.stop):
-            here = slice(int(begin[p]), int(begin[p + 1]))
-            keys[here].sort()
-            size[p] = merge_keys(keys[here], value[here], weight[here])
+    def sort(p: int) -> int:
+        here = slice(int(begin[p]), int(begin[p + 1]))
+        keys[here].sort()
+        return int(merge_keys(keys[here], value[here], weight[here]))
 
-    run(sort, [slice(p, p + 1) for p in range(parents)])
+    size = each(sort, parents)
     kept = np.concatenate([np.arange(begin[p], begin[p] + size[p]) for p in range(parents)])
     return Points(np.concatenate(([0], np.cumsum(size))).astype(np.int64), value[kept], weight[kept])
 

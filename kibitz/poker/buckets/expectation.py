@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import METRICS, HandStrengths, Heard, Tell, heard_as, run
+from kibitz.cards.strengths import METRICS, HandStrengths, Heard, Tell, each, heard_as
 from kibitz.core.errors import SpecError
 from kibitz.poker.buckets.allocate import allocate
 from kibitz.poker.buckets.cuts import Points, cut_round, tabled
@@ -86,23 +86,17 @@ def line_groups(points: Points, x: Floats, budget: int) -> list[Ints]:
     """The group of each point: exact clusters on a line, their numbers by the integer programme."""
     total = float(points.weight.sum())
     lines = [_line(x[points.first[p] : points.first[p + 1]], points.of(p)[1] / total) for p in range(points.parents)]
-    errors: list[Floats] = [np.zeros(0)] * points.parents
-    chosen = np.ones(points.parents, np.int64)
-    groups: list[Ints] = [np.zeros(0, np.int64)] * points.parents
 
-    def measure(part: slice) -> None:
-        values, weights, _ = lines[part.start]
-        errors[part.start] = line_errors(values, weights, most_children(points.parents, budget, len(values)))
+    def measure(p: int) -> Floats:
+        values, weights, _ = lines[p]
+        return line_errors(values, weights, most_children(points.parents, budget, len(values)))
 
-    def cut(part: slice) -> None:
-        values, weights, step = lines[part.start]
-        groups[part.start] = line_clusters(values, weights, int(chosen[part.start]))[step]
+    def cut(p: int) -> Ints:
+        values, weights, step = lines[p]
+        return line_clusters(values, weights, int(chosen[p]))[step]
 
-    each = [slice(p, p + 1) for p in range(points.parents)]
-    run(measure, each)
-    chosen[:] = allocate(errors, budget)
-    run(cut, each)
-    return groups
+    chosen = allocate(each(measure, points.parents), budget)
+    return each(cut, points.parents)
 
 
 def _line(x: Floats, weight: Floats) -> tuple[Floats, Floats, Ints]:
@@ -115,30 +109,28 @@ def _line(x: Floats, weight: Floats) -> tuple[Floats, Floats, Ints]:
     return np.asarray(np.bincount(step, weight * x) / whole), np.asarray(whole, np.float64), step.astype(np.int64)
 
 
-def _room(n: int) -> tuple[Floats, Floats, Ints]:
-    return np.empty((3, n + 1)), np.empty((2, n)), np.zeros((4, 128), np.int64)
-
-
 def line_errors(values: Floats, weights: Floats, most: int) -> Floats:
     """[most]  the least sums of squared distances for 1, 2, ... clusters."""
-    from kibitz.poker.buckets.kernels.cluster import cluster_line
-
-    cost = np.zeros(most)
-    cluster_line(values, weights, *_room(len(values)), cost, np.empty((0, 0), np.uint32))
-    return cost
+    return _clustered(values, weights, most, np.empty((0, 0), np.uint32))
 
 
 def line_clusters(values: Floats, weights: Floats, count: int) -> Ints:
     """The cluster of each point, from 0 on, of the best clusters."""
-    from kibitz.poker.buckets.kernels.cluster import cluster_line
-
     n = len(values)
     count = min(count, n)
     split = np.zeros((count, n), np.uint32)
-    cluster_line(values, weights, *_room(n), np.zeros(count), split)
+    _clustered(values, weights, count, split)
     cluster, end = np.empty(n, np.int64), n - 1
     for k in range(count - 1, -1, -1):
         begin = int(split[k, end])
         cluster[begin : end + 1] = k
         end = begin - 1
     return cluster
+
+
+def _clustered(values: Floats, weights: Floats, most: int, split: NDArray[np.uint32]) -> Floats:
+    from kibitz.poker.buckets.kernels.cluster import cluster_line
+
+    n, cost = len(values), np.zeros(most)
+    cluster_line(values, weights, np.empty((3, n + 1)), np.empty((2, n)), np.zeros((4, 128), np.int64), cost, split)
+    return cost

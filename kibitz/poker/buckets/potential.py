@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import HandStrengths, Tell, heard_as, run
+from kibitz.cards.strengths import HandStrengths, Tell, each, heard_as, run
 from kibitz.poker.buckets.allocate import allocate
 from kibitz.poker.buckets.cuts import context_of, number_type, points_in_histogram, whole_parents, with_classes
 from kibitz.poker.buckets.expectation import check_budget, clustered_round, line_clusters, most_children
@@ -135,38 +135,32 @@ def _round(
         return RoundBuckets(len(parent), parent, table), {"error": 0.0}
     if not setting.inner:
         setting = replace(setting, inner=min(MOST, max(FEWEST, 2 * -(-budget // parents))))
-    view = _bottom_up(hands, level, context, parents, setting, stages, tell)
+    futures = _bottom_up(hands, level, context, parents, setting, stages, tell)
     wanted = most_children(parents, budget, 1 << 62)
-    samples = _samples(hands, level, view, parents, setting)
+    samples = _samples(hands, level, futures, parents, setting)
     share = np.array([weight.sum() for _, weight in samples])
-    errors: list[Floats] = [np.zeros(0)] * parents
-    work = [slice(p, p + 1) for p in range(parents)]
 
-    def measure(part: slice) -> None:
-        points, weight = samples[part.start]
+    def measure(p: int) -> Floats:
+        points, weight = samples[p]
         most = max(1, min(wanted, len(points)))
-        salt = _salt(setting.seed, level, part.start)
+        salt = _salt(setting.seed, level, p)
         distances = np.full(most, np.nan)
         for k in _ladder(most):
             distances[k - 1] = _clustered(points, weight, k, setting, salt)[0]
         tried = np.flatnonzero(~np.isnan(distances))
-        errors[part.start] = np.interp(np.arange(most), tried, distances[tried]) / share.sum()
+        return np.interp(np.arange(most), tried, distances[tried]) / share.sum()
 
     if setting.recall or not level:
-        run(measure, work, heard_as(tell, f"round {level}: clusters of each parent"))
-        chosen = allocate(errors, budget)
+        chosen = allocate(each(measure, parents, heard_as(tell, f"round {level}: clusters of each parent")), budget)
     else:  # nobody to share with
         chosen = np.array([min(budget, len(samples[0][0]))])
-    centres: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * parents
 
-    def centre(part: slice) -> None:
-        p = part.start
-        points, weight = samples[p]
-        unsorted = _clustered(points, weight, int(chosen[p]), setting, _salt(setting.seed, level, p))[1]
-        centres[p] = _sorted(unsorted, view, p, setting)[0]
+    def centre(p: int) -> NDArray[np.float32]:
+        unsorted = _clustered(*samples[p], int(chosen[p]), setting, _salt(setting.seed, level, p))[1]
+        return _sorted(unsorted, futures, p, setting)[0]
 
-    run(centre, work, heard_as(tell, f"round {level}: centres"))
-    local, error = _assigned(hands, level, view, centres, setting, number_type(int(chosen.max())))
+    centres = each(centre, parents, heard_as(tell, f"round {level}: centres"))
+    local, error = _assigned(hands, level, futures, centres, setting, number_type(int(chosen.max())))
     first = np.concatenate(([0], np.cumsum([len(each) for each in centres])))
     table = first[context] + local
     used, table = np.unique(table, return_inverse=True)  # centres of a sample may be nobody's
@@ -197,14 +191,14 @@ def _bottom_up(
     for at in range(hands.last - 1, level - 1, -1):
         here = contexts[at - level]
         counts = _counts(hands, at, codes, here, cut, strength.shape[1], heard_as(tell, f"{what}: round {at}"))
-        view = _view(counts, here, strength)
+        futures = _view(counts, here, strength)
         if at == level:
-            return view
+            return futures
         kept = stages.read(f"round{level}-{at}")
         if kept is not None and kept[0]["codes"].shape == here.shape:
             codes, strength = kept[0]["codes"], kept[0]["strength"]
         else:
-            codes, strength = _inner(hands, at, view, parents, setting)
+            codes, strength = _inner(hands, at, futures, parents, setting)
             stages.write(f"round{level}-{at}", {"codes": codes, "strength": strength}, {})
         cut = np.broadcast_to(np.arange(strength.shape[1], dtype=cut.dtype), strength.shape).copy()
     raise AssertionError("the loop ends at the round itself")
@@ -216,15 +210,14 @@ def _last_clusters(histogram: Ints, top: int, inner: int) -> tuple[Table, Floats
     cut = np.zeros(histogram.shape, np.uint16)
     strength = np.full((len(histogram), min(inner, top + 1)), -1.0)
 
-    def fill(part: slice) -> None:
-        p = part.start
+    def fill(p: int) -> None:
         value, weight = points.of(p)
         x = value / top
         group = line_clusters(x, weight.astype(np.float64), inner)
         cut[p] = group[np.minimum(np.searchsorted(value, np.arange(top + 1)), len(value) - 1)]
         strength[p, : group[-1] + 1] = np.bincount(group, weight * x) / np.bincount(group, weight)
 
-    run(fill, [slice(p, p + 1) for p in range(len(histogram))])
+    each(fill, len(histogram))
     width = int((strength >= 0).sum(axis=1).max())
     return cut, strength[:, :width]
 
@@ -260,7 +253,7 @@ def _view(counts: Table, context: Table, strength: Floats) -> Futures:
 
 
 def _samples(
-    hands: HandStrengths, level: int, view: Futures, parents: int, setting: Clustering
+    hands: HandStrengths, level: int, futures: Futures, parents: int, setting: Clustering
 ) -> list[tuple[NDArray[np.float32], Floats]]:
     """For each context the points of a sample of its hands, all different, and their weights.
 
@@ -270,32 +263,29 @@ def _samples(
     from kibitz.poker.buckets.kernels.cluster import features, pick
 
     counts = np.zeros(parents, np.int64)
-    count_parents(view.context, counts)
+    count_parents(futures.context, counts)
     size = max(SAMPLE, SAMPLES // parents)
     limit = np.array([(1 << 64) - 1 if n <= size else ((1 << 64) - 1) * size // int(n) for n in counts], np.uint64)
     salt = np.uint64(_salt(setting.seed, level, 0))
     chosen = np.zeros(parents, np.int64)
-    pick(view.context, 0, salt, limit, chosen, np.empty(0, np.int64))
+    pick(futures.context, 0, salt, limit, chosen, np.empty(0, np.int64))
     begin = np.concatenate(([0], np.cumsum(chosen)))
     out = np.empty(int(begin[-1]), np.int64)
-    pick(view.context, 0, salt, limit, begin[:-1].copy(), out)
-    total, each = hands.boards.rounds[level].total, hands.shape(level)[1]
-    whole = np.bincount(view.context.ravel(), np.repeat(total, each).astype(np.float64), parents)
-    samples: list[tuple[NDArray[np.float32], Floats]] = [(np.zeros((0, 0), np.float32), np.zeros(0))] * parents
+    pick(futures.context, 0, salt, limit, begin[:-1].copy(), out)
+    total, of_board = hands.boards.rounds[level].total, hands.shape(level)[1]
+    whole = np.bincount(futures.context.ravel(), np.repeat(total, of_board).astype(np.float64), parents)
 
-    def gather(part: slice) -> None:
-        p = part.start
+    def gather(p: int) -> tuple[NDArray[np.float32], Floats]:
         mine = out[begin[p] : begin[p + 1]]
         if not len(mine):  # a large context always has some; a tiny one is taken whole
             raise AssertionError("a context without a sample")
-        points = np.empty((len(mine), view.counts.shape[2]), np.float32)
-        features(view.counts, mine, p, view.order, view.gap, setting.moved, points)
+        points = np.empty((len(mine), futures.counts.shape[2]), np.float32)
+        features(futures.counts, mine, p, futures.order, futures.gap, setting.moved, points)
         kinds, number = np.unique(points, axis=0, return_inverse=True)
-        weight = np.bincount(number.ravel(), total[mine // each].astype(np.float64))
-        samples[p] = np.ascontiguousarray(kinds), np.asarray(weight * (whole[p] / weight.sum()))
+        weight = np.bincount(number.ravel(), total[mine // of_board].astype(np.float64))
+        return np.ascontiguousarray(kinds), np.asarray(weight * (whole[p] / weight.sum()))
 
-    run(gather, [slice(p, p + 1) for p in range(parents)])
-    return samples
+    return each(gather, parents)
 
 
 def _ladder(most: int) -> list[int]:
@@ -334,27 +324,27 @@ def _clustered(
 
 
 def _sorted(
-    centre: NDArray[np.float32], view: Futures, context: int, setting: Clustering
+    centre: NDArray[np.float32], futures: Futures, context: int, setting: Clustering
 ) -> tuple[NDArray[np.float32], Floats]:
     """Centres from weak to strong, and how strong hands there are in the mean."""
     if setting.moved:
         # Chances up to each bucket times gaps: a mean strength is that of the last bucket less their sum.
-        here = view.strength[context]
+        here = futures.strength[context]
         strong = float(here.max()) - centre.astype(np.float64).sum(axis=1)
     else:
-        strong = centre.astype(np.float64) @ np.maximum(view.strength[context], 0.0)
+        strong = centre.astype(np.float64) @ np.maximum(futures.strength[context], 0.0)
     order = np.argsort(strong, kind="stable")
     return np.ascontiguousarray(centre[order]), np.asarray(strong[order])
 
 
 def _assigned(
-    hands: HandStrengths, level: int, view: Futures, centres: list[NDArray[np.float32]], setting: Clustering, dtype: Any
+    hands: HandStrengths, level: int, futures: Futures, centres: list[Table], setting: Clustering, dtype: Any
 ) -> tuple[Table, float]:
     """(the centre of each hand, counted from the first of its context; the mean distance from it)."""
     from kibitz.poker.buckets.kernels.cluster import CentreTables, assign
 
     begin = np.concatenate(([0], np.cumsum([len(each) for each in centres]))).astype(np.int64)
-    tables = CentreTables(np.concatenate(centres), begin, view.order, view.gap)
+    tables = CentreTables(np.concatenate(centres), begin, futures.order, futures.gap)
     out = np.empty(hands.shape(level), dtype)
     parts = [slice(at, min(at + 256, len(out))) for at in range(0, len(out), 256)]
     sums = np.zeros((len(parts), len(centres)))
@@ -362,27 +352,27 @@ def _assigned(
 
     def fill(part: slice) -> None:
         point = np.empty((1, tables.centre.shape[1]), np.float32)
-        assign(view.counts[part], view.context[part], total[part], tables, setting.moved, setting.norm, point,
+        assign(futures.counts[part], futures.context[part], total[part], tables, setting.moved, setting.norm, point,
                out[part], sums[part.start // 256])  # fmt: skip
 
     run(fill, parts)
     return out, float(sums.sum() / (total.sum() * out.shape[1]))
 
 
-def _inner(hands: HandStrengths, level: int, view: Futures, parents: int, setting: Clustering) -> tuple[Table, Floats]:
+def _inner(
+    hands: HandStrengths, level: int, futures: Futures, parents: int, setting: Clustering
+) -> tuple[Table, Floats]:
     """The clusters of a round of a bottom-up pass: (the cluster of each hand in its context, mean strengths or -1)."""
-    samples = _samples(hands, level, view, parents, setting)
-    centres: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * parents
+    samples = _samples(hands, level, futures, parents, setting)
     strength = np.full((parents, setting.inner), -1.0)
 
-    def work(part: slice) -> None:
-        p = part.start
-        points, weight = samples[p]
-        unsorted = _clustered(points, weight, setting.inner, setting, _salt(setting.seed, level + 1000, p))[1]
-        centres[p], strong = _sorted(unsorted, view, p, setting)
+    def centre(p: int) -> NDArray[np.float32]:
+        unsorted = _clustered(*samples[p], setting.inner, setting, _salt(setting.seed, level + 1000, p))[1]
+        centres, strong = _sorted(unsorted, futures, p, setting)
         strength[p, : len(strong)] = strong
+        return centres
 
-    run(work, [slice(p, p + 1) for p in range(parents)])
+    centres = each(centre, parents)
     width = max(len(each) for each in centres)
     strength = strength[:, :width] if width <= setting.inner else strength
-    return _assigned(hands, level, view, centres, setting, np.uint8 if width <= 256 else np.uint16)[0], strength
+    return _assigned(hands, level, futures, centres, setting, np.uint8 if width <= 256 else np.uint16)[0], strength

@@ -117,8 +117,8 @@ def _level(solution: TournamentSolution, level: Level, on_step: Any, on_round: A
     iterate = _by_hands if solution.algorithm in ("vi-fp", "pi-fp") else _by_responses
     for iteration in range(begun, MOST):
         began = time.perf_counter()
-        tell = None if on_round is None else partial(_told, on_round, level.players, iteration + 1)
-        change, active, over = iterate(solution, level, play, iteration, tell)
+        callback = partial(on_round, level.players, iteration + 1) if on_round is not None else None
+        change, active, over = iterate(solution, level, play, iteration, callback)
         step = Step(level.players, iteration + 1, change, active, time.perf_counter() - began)
         solution.steps.append(step)
         if on_step is not None:
@@ -128,19 +128,15 @@ def _level(solution: TournamentSolution, level: Level, on_step: Any, on_round: A
     play.tidy(level.payoffs(solution.worth), SHARE * solution.tolerance * solution.rules.prizes[0])
 
 
-def _told(on_round: Any, players: int, iteration: int, number: int, gain: float, active: int) -> None:
-    on_round(players, iteration, number, active)
-
-
 def _by_hands(
-    solution: TournamentSolution, level: Level, play: JamFoldPlay, iteration: int, tell: Any
+    solution: TournamentSolution, level: Level, play: JamFoldPlay, iteration: int, callback: Any
 ) -> tuple[float, int, bool]:
     """Hands with fixed values, solved; then new values."""
     aim = solution.tolerance * solution.rules.prizes[0]
     mine = level.values
     begun = 0 if iteration == 0 else BEGUN
     rough = ROUGH * solution.steps[-1].change if iteration else FIRST * solution.rules.prizes[0]
-    played = play.run(level.payoffs(solution.worth), ROUNDS, max(SHARE * aim, rough), begun, tell)
+    played = play.run(level.payoffs(solution.worth), ROUNDS, max(SHARE * aim, rough), begun, callback)
     after: Any = played.values
     if solution.algorithm == "pi-fp":
         after, _ = Induced(level, play.engine, play.moments).policy_iteration(play.jams, solution.worth)
@@ -151,14 +147,14 @@ def _by_hands(
 
 
 def _by_responses(
-    solution: TournamentSolution, level: Level, play: JamFoldPlay, iteration: int, tell: Any
+    solution: TournamentSolution, level: Level, play: JamFoldPlay, iteration: int, callback: Any
 ) -> tuple[float, int, bool]:
     """A best response in the whole tournament, mixed into the strategies."""
     aim = solution.tolerance * solution.rules.prizes[0]
     mine = level.values
     induced = Induced(level, play.engine, play.moments)
     if iteration == 0:  # strategies come from the Independent Chip Model
-        play.run(level.payoffs(solution.worth), ROUNDS, FIRST * solution.rules.prizes[0], 0, tell)
+        play.run(level.payoffs(solution.worth), ROUNDS, FIRST * solution.rules.prizes[0], 0, callback)
         induced = Induced(level, play.engine, play.moments)
     now = induced.value(play.jams, solution.worth)
     solution.worth[mine] = now.ravel()

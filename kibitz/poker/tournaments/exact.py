@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.holdem import classes
-from kibitz.cards.strengths import over
+from kibitz.cards.strengths import each
 from kibitz.cards.triples import BOARDS, DEALS, Triples, triples
 from kibitz.poker.tournaments.hand import weak_orders
 from kibitz.poker.tournaments.terms import Factor, Moment, Terms, terms_of
@@ -162,13 +162,13 @@ class ExactHand:
         tables, states = self.tables.triples, len(jams)
         ranges = [np.ascontiguousarray(jams[:, node]) for node in range(jams.shape[1])]
 
-        def work(part: slice) -> Floats:
-            source, out = sources[part.start], np.empty(states * WIDE, np.float32)
+        def work(k: int) -> Floats:
+            source, out = sources[k], np.empty(states * WIDE, np.float32)
             room = np.zeros((states, LISTED), np.uint64), np.zeros((states, LISTED), np.float32)
             contract(tables[source.table], ranges[source.one], ranges[source.two], 0, states, *room, out)
             return out.reshape(states, WIDE)[:, :CLASSES]
 
-        return list(over(work, [slice(k, k + 1) for k in range(len(sources))], threads=threads))
+        return each(work, len(sources), threads=threads)
 
     # Values of actions
 
@@ -179,12 +179,12 @@ class ExactHand:
 
         terms, moments, ends = self.terms.terms, len(self.terms.moments), len(self.hand.outcomes)
         row, moment, outcome, sign = (
-            np.array([getattr(term, name) for term in terms]) for name in ("row", "moment", "outcome", "sign")
+            np.array([getattr(each, name) for each in terms]) for name in ("row", "moment", "outcome", "sign")
         )
-        seat = np.array([self.hand.nodes[each // 2][0] for each in row])
-        each, ones = np.arange(len(terms)), np.ones(len(terms))
-        into_rows = csr_matrix((ones, (row * moments + moment, each)), (2 * len(self.hand.nodes) * moments, len(terms)))
-        into_ends = csr_matrix((ones, (seat * ends + outcome, each)), (self.players * ends, len(terms)))
+        seat = np.array([self.hand.nodes[k // 2][0] for k in row])
+        term, ones = np.arange(len(terms)), np.ones(len(terms))
+        into_rows = csr_matrix((ones, (row * moments + moment, term)), (2 * len(self.hand.nodes) * moments, len(terms)))
+        into_ends = csr_matrix((ones, (seat * ends + outcome, term)), (self.players * ends, len(terms)))
         return row, moment, outcome, seat, sign, into_rows, into_ends
 
     def worth(self, moments: Floats, payoffs: NDArray[Any]) -> NDArray[np.float64]:

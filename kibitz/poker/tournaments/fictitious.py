@@ -98,12 +98,12 @@ class JamFoldPlay:
 
     def run(
         self, payoffs: Floats, rounds: int, tolerance: float = 0.0, begun: int = 0,
-        on_round: Callable[[int, float, int], None] | None = None,
+        on_round: Callable[[int, int], None] | None = None,
     ) -> JamStrategies:  # fmt: skip
         """Play at most so many rounds, at each state until nobody could win more than the tolerance.
 
-        payoffs: [states, outcomes, seats]; begun: rounds that strategies stand for. on_round: is told the round, the
-        largest gain, and how many states go on.
+        payoffs: [states, outcomes, seats]; begun: rounds that strategies stand for. on_round: a callback with
+        the round and how many states go on.
         """
         engine, forced = self.engine, self.forced
         worth = engine.worth(self.moments, payoffs)
@@ -112,7 +112,7 @@ class JamFoldPlay:
         for number in range(rounds + 1):
             active = np.flatnonzero(gains.max(axis=1) > tolerance)
             if on_round is not None:
-                on_round(number, float(gains.max()), len(active))
+                on_round(number, len(active))
             if number == rounds or not len(active):
                 break
             self.mix(active, best(worth[active], forced[active]), POWER / (begun + number + POWER))
@@ -126,12 +126,15 @@ class JamFoldPlay:
         """Forget what was played in early rounds alone, at states where that leaves nobody more to win."""
         now = self.run(payoffs, 0)
         pure = np.where(self.jams > OFTEN, 1.0, np.where(self.jams < 1 - OFTEN, 0.0, self.jams)).astype(np.float32)
-        moments = self.engine.moments(pure, self.threads)
-        gains = gains_of(self.engine.hand, self.engine.worth(moments, payoffs), pure, self.forced)
-        good = gains.max(axis=1) <= np.maximum(tolerance, now.gains.max(axis=1))
-        self.jams[good], self.moments[good] = pure[good], moments[good]
+        self._take(pure, payoffs, np.maximum(tolerance, now.gains.max(axis=1)))
         return self.run(payoffs, 0)
 
+    def _take(self, jams: Floats, payoffs: Floats, most: Floats) -> None:
+        """Take other strategies at states where nobody could then win more than `most` [states]."""
+        moments = self.engine.moments(jams, self.threads)
+        gains = gains_of(self.engine.hand, self.engine.worth(moments, payoffs), jams, self.forced)
+        good = gains.max(axis=1) <= most
+        self.jams[good], self.moments[good] = jams[good], moments[good]
 
     def settle(self, payoffs: Floats, tolerance: float, clear: float) -> JamStrategies:
         """At decisions that are seldom reached a mistake costs little, so fictitious play leaves some. Where a hand
@@ -147,10 +150,7 @@ class JamFoldPlay:
             jams = self.jams.copy()
             jams[:, node] = np.where(gain > clear, 1.0, np.where(gain < -clear, 0.0, jams[:, node]))
             jams[forced] = 1.0
-            moments = engine.moments(jams, self.threads)
-            after = gains_of(engine.hand, engine.worth(moments, payoffs), jams, forced).max(axis=1)
-            good = after <= np.maximum(tolerance, now)
-            self.jams[good], self.moments[good] = jams[good], moments[good]
+            self._take(jams, payoffs, np.maximum(tolerance, now))
         return self.run(payoffs, 0)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.recipes import class_of
-from kibitz.cards.strengths import run
+from kibitz.cards.strengths import each
 from kibitz.core.errors import GameError
 from kibitz.poker.tournaments.exact import hold_em
 from kibitz.poker.tournaments.hand import JamFoldHand, weak_orders
@@ -105,12 +105,11 @@ class SampledHand:
             jams, paid = moments[state].astype(np.float64), np.ascontiguousarray(payoffs[state], np.float64)
             pairs = self._pair_values(paid)
 
-            def work(part: slice, state: int = state, jams: Any = jams, paid: Any = paid, pairs: Any = pairs) -> None:
+            def work(chunk: int, state: int = state, jams: Any = jams, paid: Any = paid, pairs: Any = pairs) -> None:
                 room = np.zeros((n + 1, 1 << n)), np.zeros((2 << n, n))
-                span = self._span(part.start, chunks)
-                go_through(*span, jams, self._tables, paid, pairs, *room, out[state, part.start])
+                go_through(*self._span(chunk, chunks), jams, self._tables, paid, pairs, *room, out[state, chunk])
 
-            run(work, [slice(k, k + 1) for k in range(chunks)])
+            each(work, chunks)
         return out
 
     def _span(self, chunk: int, chunks: int) -> tuple[int, int]:
@@ -131,14 +130,14 @@ class SampledHand:
 
         n = self.hand.players
         inside = [tuple(s for s in range(n) if who >> (n - 1 - s) & 1) for who in range(1 << n)]
-        first_of = np.array([self.hand.first_of(each) for each in inside], np.int64)
+        first_of = np.array([self.hand.first_of(seats) for seats in inside], np.int64)
         sums = np.zeros((len(moments), CHUNKS, n, len(self.hand.outcomes)))
 
-        def work(part: slice) -> None:
-            state, chunk = divmod(part.start, CHUNKS)
+        def work(k: int) -> None:
+            state, chunk = divmod(k, CHUNKS)
             others, own = moments[state].astype(np.float64), jams[state].astype(np.float64)
             count_outcomes(*self._span(chunk, CHUNKS), others, own, self._tables, first_of, self._chances,
                            np.zeros((n + 1, 1 << n)), sums[state, chunk])  # fmt: skip
 
-        run(work, [slice(k, k + 1) for k in range(len(moments) * CHUNKS)])
+        each(work, len(moments) * CHUNKS)
         return np.asarray(sums.sum(axis=1) / self.deals)
