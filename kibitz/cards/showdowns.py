@@ -247,12 +247,11 @@ class ShowdownSums(NamedTuple):
 def _enumerated(plan: EnumerationPlan, shown: Ints, threads: int | None, insist: bool) -> ShowdownSums | None:
     """All showdowns; None if there are too many deals to list."""
     from kibitz.cards.kernels.ranges import meet_listed, meet_sorted
-    from kibitz.cards.kernels.strength import KINDS, WIDE, workspace
+    from kibitz.cards.kernels.strength import CARD_MASK, KINDS, MASK_OF, WIDE, workspace
 
-    masks = hand_masks()
     numbers = [np.flatnonzero(each) for each in plan.weights]
-    table = _union(card_masks()[shown])
-    common = [np.bitwise_and.reduce(masks[hands]) for hands in numbers]  # cards that a seat holds for certain
+    table = _union(CARD_MASK[shown])
+    common = [np.bitwise_and.reduce(MASK_OF[hands]) for hands in numbers]  # cards that a seat holds for certain
     listed = None if plan.by_sorting else _deals(plan.weights, numbers, insist)
     if not plan.by_sorting and listed is None:
         return None
@@ -323,9 +322,10 @@ def _deals(weights: list[Floats], numbers: list[Ints], insist: bool) -> tuple[Wo
 def _walked(numbers: list[Ints], chances: list[Floats], size: int, most: int, steps: int) -> tuple[int, Words, Any]:
     """(how many deals, the hands of all seats, a list of the first `size` deals); an error if there is none."""
     from kibitz.cards.kernels.ranges import DealList, RangeHands, walk_deals
+    from kibitz.cards.kernels.strength import MASK_OF
 
     seats = len(numbers)
-    hands = RangeHands(hand_masks()[np.concatenate(numbers)], np.concatenate(chances), _firsts(numbers))
+    hands = RangeHands(MASK_OF[np.concatenate(numbers)], np.concatenate(chances), _firsts(numbers))
     deals = DealList(np.empty((size, seats), np.int32), np.empty(size, np.uint64), np.empty(size))
     count = int(walk_deals(hands, most, steps, deals, np.zeros(seats, np.int64), np.zeros(seats + 1, np.uint64)))
     if count == 0:
@@ -444,16 +444,3 @@ def _moved_hands() -> Ints:
     cards = hand_cards()
     moved = np.sort(cards[None] // 4 * 4 + _renamings()[:, cards % 4], axis=2)
     return np.asarray(moved[..., 1] * (moved[..., 1] - 1) // 2 + moved[..., 0], np.int64)
-
-
-@lru_cache(1)
-def card_masks() -> Words:
-    """[52]  each card as the kernels have it."""
-    cards = np.arange(52, dtype=np.uint64)
-    return np.asarray(np.uint64(1) << (cards // np.uint64(4) + cards % np.uint64(4) * np.uint64(16)), np.uint64)
-
-
-@lru_cache(1)
-def hand_masks() -> Words:
-    """[1326]  each hand as the kernels have it."""
-    return np.asarray(np.bitwise_or.reduce(card_masks()[hand_cards()], axis=1), np.uint64)

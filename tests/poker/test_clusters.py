@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibitz.core.errors import SpecError
-from kibitz.poker.buckets.allocate import allocate
-from kibitz.poker.buckets.expectation import line_clusters, line_errors
+from kibitz.poker.buckets.expectation import allocate, line_clusters, line_errors
 
 
 def spread(values: np.ndarray, weights: np.ndarray, group: np.ndarray) -> float:

@@ -5,19 +5,42 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 
 from kibitz.core.errors import GameError
 from kibitz.poker.buckets.gameshrink import shrink
-from kibitz.poker.buckets.signals import PUBLIC, Cards, Walked, deals, signals_of
+from kibitz.poker.buckets.signals import PUBLIC, Walked, deals, signals_of
+from kibitz.poker.buckets.signals import Cards as CompiledCards
 from kibitz.poker.rules import acpc
 
 
 def deck(ranks, suits):
     return [4 * rank + suit for rank in range(13 - ranks, 13) for suit in range(suits)]
+
+
+class Cards(CompiledCards):
+    """The same with the rules of an ordered game, so that it can be walked."""
+
+    @property
+    def players(self):
+        return 2
+
+    @property
+    def order(self):
+        return [(0, 0), (0, 1), *((k, PUBLIC) for k, cards in enumerate(self.board) if cards)]
+
+    def signals(self, seen):
+        sizes = [self.hole, self.hole, *(cards for cards in self.board if cards)]
+        gone = {card for group in seen for card in group}
+        left = [card for card in self.deck if card not in gone]
+        return [(group, 1) for group in combinations(left, sizes[len(seen)])]
+
+    def outcome(self, seen):
+        board = [card for group in seen[2:] for card in group]
+        return tuple(self.strength(np.array([[*seen[seat], *board] for seat in range(2)], np.int64)).tolist())
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,47 @@ def packed(cards, count, scratch):
     return key
 
 
+@part
+def list_free(board, deck, free):
+    """List the cards of a deck that are not on a board, in order; returns how many."""
+    left = 0
+    for d in range(deck.shape[0]):
+        out = True
+        for k in range(board.shape[0]):
+            if board[k] == deck[d]:
+                out = False
+        if out:
+            free[left] = deck[d]
+            left += 1
+    return left
+
+
+@part
+def advance(at, size, left):
+    """The next set of `size` places among `left`, in lexicographic order; False after the last."""
+    k = size - 1
+    while k >= 0 and at[k] == left - size + k:
+        k -= 1
+    if k < 0:
+        return False
+    at[k] += 1
+    for j in range(k + 1, size):
+        at[j] = at[j - 1] + 1
+    return True
+
+
+@part
+def last_at_most(values, x, low, high):
+    """The last place from low to high - 1 whose value is at most x, in ascending order; low if there is none."""
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if values[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 @kernel
 def continue_boards(boards, group, rename, deck, scratch, out):
     """The boards that continue boards, one of each kind. Returns how many; writes as many as fit into `out`.
@@ -57,22 +98,14 @@ def continue_boards(boards, group, rename, deck, scratch, out):
     length = boards.shape[1]
     most, new = out.cards.shape[0], out.cards.shape[1] - length
     for b in range(boards.shape[0]):
-        left = 0
-        for d in range(deck.shape[0]):
-            card = deck[d]
-            free = True
-            for k in range(length):
-                if boards[b, k] == card:
-                    free = False
-            if free:
-                live[left] = card
-                left += 1
+        left = list_free(boards[b], deck, live)
         members = 0
         for p in range(rename.shape[0]):
             members += (group[b] >> p) & 1
         for i in range(new):
             pick[i] = i
-        while new <= left:
+        more = new <= left
+        while more:
             for i in range(new):
                 image[i] = live[pick[i]]
             key = packed(image, new, sorting)
@@ -98,15 +131,7 @@ def continue_boards(boards, group, rename, deck, scratch, out):
                     out.group[count] = keeps
                     out.copies[count] = members // kept
                 count += 1
-            # The next choice of cards, in order.
-            i = new - 1
-            while i >= 0 and pick[i] == left - new + i:
-                i -= 1
-            if i < 0:
-                break
-            pick[i] += 1
-            for j in range(i + 1, new):
-                pick[j] = pick[j - 1] + 1
+            more = advance(pick, new, left)
     return count
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.cards.kernels.boards import packed, place_of
+from kibitz.cards.kernels.boards import last_at_most, list_free, packed, place_of
 from kibitz.cards.kernels.isomorphism import number_of
 from kibitz.cards.kernels.strength import ahead_of, board_of, list_live, showdown
 from kibitz.core.jit import ONE, TWO, U64, kernel, part
@@ -99,20 +99,13 @@ def look_up(boards, gone, plan, figures, out, space):
 @part
 def hands_before(above, cards, p, tables):
     """The number, on the board before, of each hand on a board, after a renaming: tables.hand. Returns how many."""
-    deck, place, ranks, left = tables.deck, tables.place, tables.scratch[0], 0
-    for d in range(deck.shape[0]):
-        card = deck[d]
-        free = True
-        for k in range(cards.shape[0]):
-            if cards[k] == card:
-                free = False
-        if free:
-            here = place[tables.rename[p, card]]
-            rank = here
-            for k in range(above.shape[0]):
-                rank -= place[above[k]] < here
-            ranks[left] = rank
-            left += 1
+    deck, place, ranks = tables.deck, tables.place, tables.scratch[0]
+    left = list_free(cards, deck, ranks)
+    for i in range(left):
+        here = place[tables.rename[p, ranks[i]]]
+        ranks[i] = here
+        for k in range(above.shape[0]):
+            ranks[i] -= place[above[k]] < here
     if tables.hole == 1:
         for i in range(left):
             tables.hand[i] = ranks[i]
@@ -271,12 +264,5 @@ def apply_cuts(parent, metric, first, least, out):
     """The bucket of each hand: the last one of its parent that asks for no more than it has."""
     for n in range(parent.shape[0]):
         for h in range(parent.shape[1]):
-            low, high = first[parent[n, h]], first[parent[n, h] + 1]
-            value = U64(metric[n, h])
-            while low + 1 < high:
-                middle = (low + high) // 2
-                if least[middle] <= value:
-                    low = middle
-                else:
-                    high = middle
-            out[n, h] = low
+            p = parent[n, h]
+            out[n, h] = last_at_most(least, U64(metric[n, h]), first[p], first[p + 1])

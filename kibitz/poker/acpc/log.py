@@ -32,16 +32,9 @@ from typing import BinaryIO, Literal
 from kibitz.evaluate.match import seatings_of
 from kibitz.play.transcript import line_of as printable
 from kibitz.poker.acpc.seats import RULES
-from kibitz.poker.acpc.states import (
-    MOST_LINE,
-    LoggedHand,
-    ProtocolError,
-    line_of,
-    parse_played,
-    parse_score,
-    written_played,
-    written_score,
-)
+from kibitz.poker.acpc.states import MOST_LINE, LoggedHand, ProtocolError, line_of, parse_played, parse_score
+from kibitz.poker.acpc.states import written_played as hand_line
+from kibitz.poker.acpc.states import written_score as score_line
 from kibitz.poker.rules.rules import Poker
 
 FIRST = "# kibitz dealer 1"
@@ -118,10 +111,10 @@ class Log:
         self.line(f"# {kind} {hand} {name} {' '.join(why.split())[:300]}")
 
     def hand(self, played: LoggedHand) -> None:
-        self.line(written_played(played))
+        self.line(hand_line(played))
 
     def score(self, totals: Sequence[float], names: Sequence[str]) -> None:
-        self.line(written_score(totals, names))
+        self.line(score_line(totals, names))
 
     def close(self) -> None:
         if self._file is not None:
@@ -247,7 +240,7 @@ def _count(faults: list[list[str]], record: Record) -> None:
 
 def _ended(text: str, plan: MatchPlan, record: Record) -> None:
     parse_score(text, len(plan.players))
-    wanted = written_score(record.totals, plan.players)
+    wanted = score_line(record.totals, plan.players)
     if record.hands != plan.hands or text != wanted:
         raise ProtocolError(f"the score after {record.hands:,} hands should be {wanted!r}")
 

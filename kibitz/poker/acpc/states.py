@@ -70,9 +70,7 @@ class LoggedHand:
 
 def parse(rules: Poker, line: str) -> MatchState:
     """What a line MATCHSTATE:... says; a ProtocolError if it says nothing that can be."""
-    kind, position, hand, betting, cards = _fields(line, 5, "MATCHSTATE:position:hand:betting:cards")
-    if kind != "MATCHSTATE":
-        raise ProtocolError(f"a dealer's line begins with MATCHSTATE, not with {_shown(kind)}")
+    position, hand, betting, cards = _fields(line, "a dealer's line", "MATCHSTATE:position:hand:betting:cards")
     seat = _number(position, rules.players - 1, "the position")
     number = _number(hand, MOST_HAND, "the number of the hand")
     hole, board = _cards(rules, betting, cards)
@@ -102,9 +100,7 @@ def parse_action(rules: Poker, state: Any, said: str, seat: int) -> str:
 
 def parse_played(rules: Poker, line: str) -> LoggedHand:
     """A line STATE:... of a log: a hand that is over, whose values are what the rules pay."""
-    kind, hand, betting, cards, values, names = _fields(line, 6, "STATE:hand:betting:cards:values:names")
-    if kind != "STATE":
-        raise ProtocolError(f"a hand in a log begins with STATE, not with {_shown(kind)}")
+    hand, betting, cards, values, names = _fields(line, "a hand in a log", "STATE:hand:betting:cards:values:names")
     number = _number(hand, MOST_HAND, "the number of the hand")
     hole, board = _cards(rules, betting, cards)
     state = _played(rules, betting, hole, board)
@@ -120,9 +116,7 @@ def parse_played(rules: Poker, line: str) -> LoggedHand:
 
 def parse_score(line: str, players: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(totals as they are written, names) of a line SCORE:..."""
-    kind, values, names = _fields(line, 3, "SCORE:values:names")
-    if kind != "SCORE":
-        raise ProtocolError(f"a score begins with SCORE, not with {_shown(kind)}")
+    values, names = _fields(line, "a score", "SCORE:values:names")
     totals = tuple(values.split("|"))
     if len(totals) != players or not all(re.fullmatch(r"-?[0-9]{1,20}(\.[0-9]{1,6})?", each) for each in totals):
         raise ProtocolError(f"a score has {players} numbers, which {_shown(values)} are not")
@@ -204,12 +198,15 @@ def noted(rules: Poker, state: Any, hand: int, names: Sequence[str]) -> LoggedHa
 # Pieces
 
 
-def _fields(line: str, count: int, form: str) -> list[str]:
+def _fields(line: str, what: str, form: str) -> list[str]:
+    """The fields of a line of a form, after the word that it begins with."""
     if len(line) > MOST_LINE:
         raise ProtocolError(f"a line has more than {MOST_LINE:,} characters")
-    fields = line.split(":", count)
-    if len(fields) != count:
+    (kind, *names), (word, *fields) = form.split(":"), line.split(":", form.count(":") + 1)
+    if len(fields) != len(names):
         raise ProtocolError(f"a line reads {form}, not {_shown(line)}")
+    if word != kind:
+        raise ProtocolError(f"{what} begins with {kind}, not with {_shown(word)}")
     return fields
 
 

@@ -28,8 +28,7 @@ from kibitz.poker.buckets.cuts import tabled
 from kibitz.poker.buckets.expectation import expectation_rounds
 from kibitz.poker.buckets.hand_buckets import KIND, HandBuckets, RoundBuckets
 from kibitz.poker.buckets.percentile import percentile_rounds
-from kibitz.poker.buckets.potential import DISTANCES, MOST, Clustering, potential_rounds
-from kibitz.poker.buckets.stages import Stages
+from kibitz.poker.buckets.potential import DISTANCES, MOST, Clustering, Stages, potential_rounds
 
 BYTES_TO_SORT = 34  # a hand on a board: key, value, weight, metric, parent, bucket
 MEMORY_SHARE = 0.8

@@ -6,7 +6,7 @@
 
 Round by round from the first. In each, the hands of each bucket of the round before are clustered, into 1, 2, ...
 clusters, such that the sum of squared distances from their means is least; an integer programme then decides how many
-children each parent has, such that the expected error of the round is least (`allocate.py`).
+children each parent has, such that the expected error of the round is least (`allocate`).
 
 Departs from the paper: clusters on a line are exact, where k-means finds good ones. A parent with more than GRID
 distinct values has them rounded to as many steps first, which are far finer than any bucket.
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from kibitz.cards.strengths import METRICS, HandStrengths, Heard, Tell, each, heard_as
 from kibitz.core.errors import SpecError
-from kibitz.poker.buckets.allocate import allocate
 from kibitz.poker.buckets.cuts import Points, cut_round, tabled
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_CHOICES = 2_000_000_000  # entries of the dynamic programme's table, at 2 bytes
 GRID = 16_384  # distinct values of a parent
 LEAST_MOST, TIMES_MEAN = 32, 8  # a parent has at most so many children, or so many times the mean
 
@@ -97,6 +97,34 @@ def line_groups(points: Points, x: Floats, budget: int) -> list[Ints]:
 
     chosen = allocate(each(measure, points.parents), budget)
     return each(cut, points.parents)
+
+
+def allocate(errors: list[Floats], budget: int) -> Ints:
+    """[parents]  numbers of children: the integer programme of GS2 and GS3 [Gilpin & Sandholm 2007].
+
+    Each parent i has k_i children, at least one; they sum to at most the budget, and the sum of the errors e_i(k_i) is
+    least. errors: for each parent those of 1, 2, ... children, times its probability. A dynamic programme over parents,
+    exact. Of several that are as good the one that asks for the fewest buckets is taken.
+    """
+    from kibitz.poker.buckets.kernels.cluster import share_budget
+
+    if budget < len(errors):
+        raise SpecError(f"{len(errors):,} parents have at least one child each: a budget of {budget:,} is too small")
+    most = np.array([len(of_parent) for of_parent in errors], np.int64)
+    if budget >= most.sum():
+        return np.array([int(np.argmin(of_parent)) + 1 for of_parent in errors], np.int64)
+    if len(errors) * (budget + 1) > MOST_CHOICES:
+        raise SpecError(f"{budget:,} buckets for {len(errors):,} parents are too many to share out: take fewer")
+    table = np.full((len(errors), int(most.max())), np.inf)
+    for p, of_parent in enumerate(errors):
+        table[p, : len(of_parent)] = of_parent
+    choice = np.zeros((len(errors), budget + 1), np.uint16)
+    left = int(share_budget(table, most, budget, np.empty((2, budget + 1)), choice))
+    children = np.empty(len(errors), np.int64)
+    for p in range(len(errors) - 1, -1, -1):
+        children[p] = choice[p, left]
+        left -= int(children[p])
+    return children
 
 
 def _line(x: Floats, weight: Floats) -> tuple[Floats, Floats, Ints]:

@@ -28,30 +28,67 @@ not each number is tried but a ladder of them, and errors between are interpolat
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.strengths import HandStrengths, Tell, each, heard_as, run
-from kibitz.poker.buckets.allocate import allocate
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError
 from kibitz.poker.buckets.cuts import context_of, number_type, points_in_histogram, whole_parents, with_classes
-from kibitz.poker.buckets.expectation import check_budget, clustered_round, line_clusters, most_children
+from kibitz.poker.buckets.expectation import allocate, check_budget, clustered_round, line_clusters, most_children
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
-from kibitz.poker.buckets.stages import Stages
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Table = NDArray[Any]
 
+KIND = "stage"
 DISTANCES = ("l2", "l1", "emd")
 SAMPLE, SAMPLES = 4096, 65_536  # hands of a parent that centres come from, and of all parents if they are few
 EVERY, LADDER = 16, 1.2  # numbers of children that are all tried, and the steps above
 ITERATIONS = 30  # of k-means at most
 RESTARTS = 2
 FEWEST, MOST = 8, 128  # clusters of bottom-up passes
+
+
+class Stages:
+    """Stages of a long computation, kept on disk as artefacts: a killed run goes on from the last one that was done.
+
+    Each is a named result in a folder of their own; without a folder nothing is kept.
+    """
+
+    def __init__(self, folder: Path | None = None, name: str = "") -> None:
+        self.folder, self.name = folder, name
+
+    def read(self, stage: str) -> tuple[dict[str, Table], dict[str, Any]] | None:
+        """What a stage held, if it was done and every byte is what was written."""
+        if self.folder is None:
+            return None
+        try:
+            artefact = store.load(self.folder / stage, KIND)
+        except ArtefactError:
+            return None
+        facts = artefact.meta.get("facts")
+        return (artefact.arrays, facts) if artefact.meta.get("of") == self.name and isinstance(facts, dict) else None
+
+    def write(self, stage: str, arrays: dict[str, Table], facts: dict[str, Any]) -> None:
+        if self.folder is not None:
+            assert re.fullmatch(r"[a-z0-9-]+", stage)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            store.save(self.folder / stage, KIND, {k: np.ascontiguousarray(a) for k, a in arrays.items()},
+                       {"of": self.name, "facts": facts})  # fmt: skip
+
+    def clear(self) -> None:
+        """Remove all of them, once the whole is kept elsewhere."""
+        if self.folder is not None and self.folder.is_dir() and not self.folder.is_symlink():
+            shutil.rmtree(self.folder)
 
 
 @dataclass(frozen=True, eq=False)

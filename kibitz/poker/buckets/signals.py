@@ -12,7 +12,7 @@ Python:
 A seat's *node* is what it has seen by the end of a round's signals: its own and the public ones. A `SignalTree` has the
 nodes of all rounds, and for each node of the last round what others may hold against it and who wins then. That is far
 smaller than the game tree: betting is not in it. `Cards` are the signals of two-player poker, laid out by compiled
-code: `Walked` does any ordered game, slowly.
+code; `Walked` does any ordered game, slowly.
 
     Cards(deck=range(52), hole=1, board=(0, 1, 1))       # Rhode Island hold'em
 """
@@ -24,7 +24,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -247,30 +246,6 @@ class Cards:
         if definition.players != 2:
             raise GameError(f"these are the signals of two-player games; this one has {definition.players} players")
         return cls(definition.deck, definition.hole, definition.board)
-
-    # The rules, as for any ordered game.
-
-    @property
-    def players(self) -> int:
-        return 2
-
-    @property
-    def order(self) -> list[tuple[int, int]]:
-        return [(0, 0), (0, 1), *((k, PUBLIC) for k, cards in enumerate(self.board) if cards)]
-
-    def signals(self, seen: Seen) -> list[tuple[Signal, int]]:
-        sizes = [self.hole, self.hole, *(cards for cards in self.board if cards)]
-        gone = {card for group in seen for card in group}  # type: ignore[attr-defined]
-        left = [card for card in self.deck if card not in gone]
-        return [(group, 1) for group in combinations(left, sizes[len(seen)])]
-
-    def outcome(self, seen: Seen) -> tuple[int, int]:
-        board = [card for group in seen[2:] for card in group]  # type: ignore[attr-defined]
-        hands = np.array([[*seen[seat], *board] for seat in range(2)], np.int64)  # type: ignore[misc]
-        mine, other = self.strength(hands).tolist()
-        return mine, other
-
-    # The same, compiled.
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kibitz.cards.kernels.boards import advance
 from kibitz.core.jit import ONE, U64, kernel, maker, part
 
 FNV, PRIME = U64(0xCBF29CE484222325), U64(0x100000001B3)
@@ -27,20 +28,6 @@ def unseen(hand, cards, left):
             left[count] = card
             count += 1
     return count
-
-
-@part
-def advance(at, size, left):
-    """The next set of `size` places among `left`, in lexicographic order; False after the last."""
-    k = size - 1
-    while k >= 0 and at[k] == left - size + k:
-        k -= 1
-    if k < 0:
-        return False
-    at[k] += 1
-    for j in range(k + 1, size):
-        at[j] = at[j - 1] + 1
-    return True
 
 
 @maker

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.cards.kernels.boards import place_of
+from kibitz.cards.kernels.boards import last_at_most, list_free, place_of
 from kibitz.cards.kernels.ranking import value_of, value_of_three, with_card
 from kibitz.core.jit import U64, kernel, part
 
@@ -83,21 +83,6 @@ def sort_keys(key, count):
         gap //= 3
 
 
-@part
-def live_cards(board, cards, deck, live):
-    """The cards of a deck that are not on a board, in order; returns how many."""
-    left = 0
-    for d in range(deck.shape[0]):
-        free = True
-        for k in range(cards):
-            if board[k] == deck[d]:
-                free = False
-        if free:
-            live[left] = deck[d]
-            left += 1
-    return left
-
-
 @kernel
 def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
     """For each board: its hands by strength, the weakest first; tie: the first in order that is as strong.
@@ -107,7 +92,7 @@ def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
     hole, cards = pairs.shape[1], boards.shape[1]
     live, key, count = scratch.live, scratch.key, scratch.count
     for b in range(boards.shape[0]):
-        left = live_cards(boards[b], cards, deck, live)
+        left = list_free(boards[b], deck, live)
         word = U64(0)
         for k in range(cards):
             word = with_card(word, boards[b, k])
@@ -174,14 +159,7 @@ def cut_hands(boards, parents, deck_place, pairs, first, least, live, ahead, buc
         for h in range(pairs.shape[0]):
             at = live[pairs[h, 0]] if hole == 1 else place_of(live[pairs[h, 0]], live[pairs[h, 1]], wide)
             parent = np.int64(before_buckets[above[b], at]) if first.shape[0] > 2 else 0
-            low, high = first[parent], first[parent + 1]
-            while low + 1 < high:
-                middle = (low + high) // 2
-                if least[middle] <= ahead[b, h]:
-                    low = middle
-                else:
-                    high = middle
-            bucket[b, h] = low
+            bucket[b, h] = last_at_most(least, ahead[b, h], first[parent], first[parent + 1])
 
 
 @part
