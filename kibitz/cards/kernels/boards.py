@@ -141,18 +141,6 @@ def place_of(low, high, live):
     return low * (2 * live - low - 1) // 2 + high - low - 1
 
 
-@part
-def _below(keys, low, high, key):
-    """Where a key stands among sorted ones."""
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @kernel
 def find(cards, rounds, tables, board, hand):
     """The numbers of boards and of hands on them, by whatever names of suits. cards [n, private cards, board so far].
@@ -180,7 +168,7 @@ def find(cards, rounds, tables, board, hand):
                     elif key == least:
                         keeps |= 1 << p
             left = keeps
-            at = _below(keys[r], below[r][at], below[r][at + 1], least)
+            at = last_at_most(keys[r], least, below[r][at], below[r][at + 1])
         p = 0
         while not (left >> p) & 1:
             p += 1

@@ -218,8 +218,7 @@ def check(rules: Tournament, jams: list[NDArray[Any]], deals: int = 0, threads: 
     """The ex-post check: a best response to strategies of all levels, by policy iteration, against their own value.
     deals: the size of samples, where three players are not counted with all cards. Samples are fresh ones."""
     engines = [engine_of(level.players, deals) for level in rules.levels]
-    policies: list[NDArray[Any]] = []
-    own, most, above = _valued(rules, jams, [fresh(each, FOUND) for each in engines], threads, found=policies)
+    own, most, above, policies = _valued(rules, jams, [fresh(each, FOUND) for each in engines], threads)
     if not any(isinstance(each, SampledHand) for each in engines):
         return Check(own, most, above, above, [np.zeros_like(each) for each in above])
     runs = [
@@ -236,22 +235,21 @@ def check(rules: Tournament, jams: list[NDArray[Any]], deals: int = 0, threads: 
 
 def _valued(
     rules: Tournament, jams: list[NDArray[Any]], engines: list[Engine], threads: int | None,
-    policies: list[NDArray[Any]] | None = None, responders: list[NDArray[Any]] | None = None,
-) -> tuple[Floats, Floats, list[Floats]]:  # fmt: skip
-    """(values of the profile, those of a responder, its gains by level). Without `policies` a best responder is found
-    and appended to `found`."""
+    policies: list[NDArray[Any]] | None = None,
+) -> tuple[Floats, Floats, list[Floats], list[NDArray[Any]]]:  # fmt: skip
+    """(values of the profile, those of a responder, its gains by level, its policies). Without `policies` the responder
+    is a best one."""
     own, most = rules.icm.copy(), rules.icm.copy()
-    gains = []
+    gains, chosen = [], []
     for k, (level, played, engine) in enumerate(zip(rules.levels, jams, engines, strict=True)):
         induced = Induced(level, engine, engine.moments(played, threads))
         now = induced.value(played, own)
         own[level.values] = now.ravel()
-        if policies is not None:
-            best = induced.value(policies[k], most)
-        else:
+        if policies is None:
             best, policy = induced.policy_iteration(played, most)
-            if responders is not None:
-                responders.append(policy)
+        else:
+            best, policy = induced.value(policies[k], most), policies[k]
         most[level.values] = best.ravel()
         gains.append(best - now)
-    return own, most, gains
+        chosen.append(policy)
+    return own, most, gains, chosen

@@ -11,7 +11,7 @@ whole chips, and odd ones go to whoever sits first after the button.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -182,6 +182,13 @@ def placed(before: Ints, after: Ints, prizes: Sequence[float]) -> NDArray[np.flo
         out = gone[..., seat]
         won[..., seat][out] = (sums[(place + equal)[out]] - sums[place[out]]) / equal[out]
     return won
+
+
+def survivors(after: Ints) -> Iterator[tuple[tuple[Ints, ...], list[int]]]:
+    """(where, which seats) still have chips, for each set of seats. after: [..., players]."""
+    code = (after > 0) @ (1 << np.arange(after.shape[-1]))
+    for pattern in np.unique(code).tolist():
+        yield np.nonzero(code == pattern), [seat for seat in range(after.shape[-1]) if pattern >> seat & 1]
 
 
 def next_seats(after: Sequence[int]) -> tuple[int, ...]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.cards.deck import RANKS
 from kibitz.cards.holdem import classes
 
-RANKS = "23456789TJQKA"
 OFTEN, SELDOM = 0.995, 0.005
 
 

@@ -27,7 +27,7 @@ from kibitz.poker.tournaments.chip_model import checked_prizes, icm
 from kibitz.poker.tournaments.exact import ExactHand, hold_em
 from kibitz.poker.tournaments.fictitious import Engine, JamFoldPlay
 from kibitz.poker.tournaments.fresh import Epsilon, epsilon_of
-from kibitz.poker.tournaments.hand import FOLD, JAM, MOST, JamFoldHand, placed
+from kibitz.poker.tournaments.hand import FOLD, JAM, MOST, JamFoldHand, placed, survivors
 from kibitz.poker.tournaments.ranges import written
 from kibitz.poker.tournaments.sampled import DEALS, SampledHand, check_deals
 
@@ -143,11 +143,7 @@ def hand_payoffs(
         return np.asarray((after - chips[:, None, :]) / big)
     paid = np.array([*prizes, *[0.0] * hand.players][: hand.players])
     payoffs = placed(chips[:, None], after, paid.tolist())
-    alive = after > 0
-    code = alive @ (1 << np.arange(hand.players))
-    for pattern in np.unique(code):
-        here = np.nonzero(code == pattern)
-        seats = [seat for seat in range(hand.players) if int(pattern) >> seat & 1]
+    for here, seats in survivors(after):
         payoffs[(*(axis[:, None] for axis in here), np.array(seats))] = icm(after[here][:, seats], paid)
     return payoffs
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import GameError
 from kibitz.core.spec import parse, show
 from kibitz.poker.tournaments.chip_model import checked_prizes, icm
-from kibitz.poker.tournaments.hand import JamFoldHand, next_seats, placed
+from kibitz.poker.tournaments.hand import JamFoldHand, next_seats, placed, survivors
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -127,20 +127,15 @@ class Level:
         ends = self.hand.after(self.stacks, self.posted)
         link = np.full(shape, -1, np.int64)
         prize = placed(self.stacks[:, None], ends, self.rules.prizes[: self.players])
-        for o in range(shape[1]):
-            after = ends[:, o]
-            code = (after > 0) @ (1 << np.arange(self.players))
-            for pattern in np.unique(code):
-                here = np.flatnonzero(code == pattern)
-                alive = [seat for seat in range(self.players) if int(pattern) >> seat & 1]
-                if len(alive) == 1:
-                    prize[here, o, alive[0]] = self.rules.prizes[0]
-                    continue
-                level = self.rules.levels[len(alive) - 2]
-                order = next_seats([int(seat in alive) for seat in range(self.players)])
-                state = level.number(after[here][:, order])
-                for seat, was in enumerate(order):
-                    link[here, o, was] = level.first + state * level.players + seat
+        for (states, outcomes), alive in survivors(ends):
+            if len(alive) == 1:
+                prize[states, outcomes, alive[0]] = self.rules.prizes[0]
+                continue
+            level = self.rules.levels[len(alive) - 2]
+            order = next_seats([int(seat in alive) for seat in range(self.players)])
+            state = level.number(ends[states, outcomes][:, order])
+            for seat, was in enumerate(order):
+                link[states, outcomes, was] = level.first + state * level.players + seat
         return link, prize
 
     @property
