@@ -28,9 +28,9 @@ from kibitz.core.resources import cores
 
 Ints = NDArray[np.int64]
 Table = NDArray[Any]
-Values = Callable[[NDArray[np.uint8]], Ints]  # hands with their boards [n, cards] -> what they are worth
-Heard = Callable[[int, int], None]  # pieces done, of how many
-Tell = Callable[[str, int, int], None]  # the same, of what
+Values = Callable[[NDArray[np.uint8]], Ints]  # hands with their boards [n, cards] -> their values
+Heard = Callable[[int, int], None]  # a callback: pieces done, of how many
+Tell = Callable[[str, int, int], None]  # the same, and what the pieces are of
 
 HANDS_AT_ONCE = 1 << 21  # hands of the last round in one piece of work
 HOLD_EM = (13, 4, (0, 3, 1, 1), 2)
@@ -260,7 +260,7 @@ class HandStrengths:
 
 
 def heard_as(tell: Tell | None, what: str) -> Heard | None:
-    """Who is told of one thing's pieces."""
+    """The callback for the pieces of one thing."""
     return None if tell is None else lambda done, of: tell(what, done, of)
 
 

@@ -43,7 +43,7 @@ EVERY = 20.0  # seconds between parts on disk: what a killed process loses
 MEMORY_SHARE, DISK_SHARE = 0.8, 0.9  # of what is free
 POLL = 0.05  # seconds between looks at the threads
 QUICK = 2.0  # seconds of a core: what takes less need not be kept
-SAID = 15.0  # seconds of a core: of what takes less, programs are told nothing
+SAID = 15.0  # seconds of a core: a table that takes less is made without a message
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Recipe:
     make: Callable[[Arrays, threading.Lock], Fill]
     work: float = 0.0  # seconds that one core takes, about
     sums: bool = False
-    by: str = ""  # who makes it, where that is worth knowing
+    by: str = ""  # the device that makes it, if not the processor
 
     @property
     def bytes(self) -> int:
@@ -95,7 +95,7 @@ def is_open(recipe: Recipe) -> bool:
 
 
 def opened(recipe: Recipe, tell: Tell | None = None) -> Arrays:
-    """The arrays of a table, read-only; it is made first if there is none. `tell` hears how that goes."""
+    """The arrays of a table, read-only; it is made first if there is none. `tell`: a callback for its progress."""
     path = home() / recipe.name
     if path not in _open:
         arrays = whole(recipe)
@@ -122,7 +122,7 @@ def looked_up(recipe: Recipe, tell: Tell | None = None) -> Arrays:
 
 
 def whole(recipe: Recipe) -> Arrays | None:
-    """The table as it lies on disk, mapped, if it is there and every byte is what was written."""
+    """The table on disk, mapped, if it is there and every byte is what was written."""
     try:
         table = store.load(home() / recipe.name, KIND, mmap=True)
     except ArtefactError:
@@ -319,8 +319,7 @@ _teller: list[Tell | None] = [None]
 
 @contextlib.contextmanager
 def told_by(tell: Tell) -> Iterator[None]:
-    """Who hears meanwhile how far a table is that something needs without saying who should hear: commands have a line
-    of progress of their own."""
+    """The callback for tables that are made meanwhile without one of their own: commands have a line of progress."""
     before, _teller[0] = _teller[0], tell
     try:
         yield

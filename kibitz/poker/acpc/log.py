@@ -159,7 +159,7 @@ def seed_of(path: Path) -> int:
 
 
 def resumed(path: Path, plan: MatchPlan, rules: Poker, heard: Callable[[LoggedHand], None]) -> tuple[Log, Record]:
-    """A log to go on with, and what it says. heard: is given each hand in order, and raises where one is wrong."""
+    """A log that is resumed, and what it says. heard: a callback with each hand, which raises if one is wrong."""
     file = _opened(path, "r+b")
     try:
         _lock(file, path)

@@ -180,7 +180,7 @@ def state_of(rules: Poker, line: MatchState | LoggedHand) -> Any:
 
 
 def told(rules: Poker, state: Any, seat: int, hand: int) -> MatchState:
-    """What a seat is told of a state: its own cards, and at a showdown those of all who are in."""
+    """A state as a seat sees it: its own cards, and at a showdown those of all who are in."""
     folded = state.bets.folded
     showdown = rules.turn(state) == TERMINAL and sum(folded) < rules.players - 1
     hole = tuple(

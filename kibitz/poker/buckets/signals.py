@@ -205,7 +205,7 @@ class Walked:
 
 
 def poker_strength(cards: ArrayLike) -> Ints:
-    """What hands of 1, 2, 3 or 5 to 7 cards are worth in poker, larger is better."""
+    """The values of hands of 1, 2, 3 or 5 to 7 cards in poker; larger is better."""
     from kibitz.poker.rules.rules import strength
 
     return strength(cards)

@@ -1,7 +1,7 @@
-"""A strategy of a game of fewer bets, at a table where every bet may be made.
+"""A strategy of a game with an action abstraction, at a table where every bet may be made.
 
-What all have done is read as a history of the game of fewer bets, action by action; the strategy is asked there, and
-its answer is turned into an action that is legal at the table.
+What all have done is read as a history of the abstract game, action by action; the strategy is asked there, and its
+answer is turned into an action that is legal at the table.
 
 What others do:
 
@@ -48,7 +48,7 @@ CALL, FOLD = "call", "fold"
 
 
 class AbstractGameAgent(Protocol):
-    """The agent that plays the game of fewer bets."""
+    """The agent that plays the game with the action abstraction."""
 
     @property
     def name(self) -> str: ...
@@ -65,7 +65,7 @@ class Meaning(NamedTuple):
 
 
 class Translated:
-    """One who plays a strategy of the game of fewer bets in `machine`, which has all of them; see above."""
+    """An agent that plays a strategy of an abstract game in `machine`, which has all bets; see above."""
 
     def __init__(self, base: AbstractGameAgent, fewer: Poker, machine: Machine) -> None:
         rules: Any = machine.rules

@@ -1,7 +1,7 @@
-"""The Independent Chip Model (Malmuth-Harville): what stacks are worth in prizes.
+"""The Independent Chip Model (Malmuth-Harville): the values of stacks in prizes.
 
 A player comes first with the probability of his share of the chips; without him the same is said of second place, and
-so on. So P(order) is a product over the places, and a stack is worth the mean of its prizes.
+so on. So P(order) is a product over the places, and the value of a stack is the mean of its prizes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST = 20  # players: sets of them are gone through, 2^20
 
 
 def icm(stacks: ArrayLike, prizes: ArrayLike) -> Floats:
-    """What each stack is worth. stacks: [..., players], all above zero; prizes: for the first places; the rest get 0.
+    """The value of each stack. stacks: [..., players], all above zero; prizes: for the first places; the rest get 0.
 
     Many vectors of stacks may be given at once.
     """

@@ -87,8 +87,8 @@ def solve(
     threads: int | None = None,
 ) -> TournamentSolution:  # fmt: skip
     """Solve all levels, from two players up. deals: to sample, where three players are not to be counted with all
-    cards. start: a solution that goes on. on_step: is told after each iteration, when the solution may be saved;
-    on_round: players, iteration, round of fictitious play, and states that go on."""
+    cards. start: a solution that is resumed. on_step: a callback after each iteration, when the solution may be saved;
+    on_round: one with players, iteration, round of fictitious play, and states that go on."""
     if algorithm not in ALGORITHMS:
         raise SolverError(f"there is no algorithm {algorithm!r}: choose {', '.join(ALGORITHMS)}")
     solution = start or TournamentSolution(rules, algorithm, tolerance, deals, worth=rules.icm.copy())

@@ -1,9 +1,9 @@
 """Fictitious play of hands of jam or fold, in vector form: all hands of all seats at all states at once.
 
 Everybody plays best against what the others did so far on average. A seat acts once in a hand, so a best response is
-found node by node: jam with the hands for which it is worth more. Later rounds count more than early ones, and what is
-played with less than a thousandth is not played at all, as sums over ranges go faster where they are sparse; what comes
-of it is measured anyway.
+found node by node: jam with the hands for which that has the higher value. Later rounds count more than early ones. A
+probability below a thousandth counts as zero, because sums over ranges go faster where they are sparse; the result is
+measured anyway.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Engine(Protocol):
 
 @dataclass
 class JamStrategies:
-    """Strategies of some states, and what they are worth."""
+    """Strategies of some states, and their values."""
 
     jams: Floats  # [states, nodes, 169]  the probability of jamming, by hand
     gains: Floats  # [states, seats]  what a seat could win more in this hand

@@ -2,8 +2,8 @@
 
 The profile is the same for all players, so one process serves: its states are the values of the tournament, a state and
 the seat that the player has in it. It is undiscounted, and a policy under which nobody is ever put out has no unique
-value. So the equations are solved for the *minimal* solution: states from which the tournament never ends are worth
-nothing; and a policy keeps what it did last where two actions are worth the same [Ganzfried & Sandholm 2009].
+value. So the equations are solved for the *minimal* solution: states from which the tournament never ends have
+value zero; and a policy keeps what it did last where two actions have the same value [Ganzfried & Sandholm 2009].
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Induced:
     moments: Any  # of the others' strategies
 
     def value(self, jams: NDArray[Any], worth: Floats) -> Floats:
-        """[states, seats]  what a policy is worth. worth: values of all levels, of which those below are used."""
+        """[states, seats]  the values of a policy. worth: values of all levels, of which those below are used."""
         level = self.level
         chance = self.engine.outcomes(self.moments, jams)  # [states, seats, outcomes]
         link = level.link.transpose(0, 2, 1)
@@ -53,7 +53,7 @@ class Induced:
 
     def policy_iteration(self, jams: NDArray[Any], worth: Floats, most: int = 100) -> tuple[Floats, NDArray[np.bool_]]:
         """(the values of the best policy, and that policy), from a strategy on. It is over when values stand still:
-        hands that are worth the same either way may change sides for ever, by rounding."""
+        hands with the same value either way may change sides for ever, by rounding."""
         values = worth.copy()
         mine, still = self.level.values, STILL * self.level.rules.prizes[0]
         now: Any = jams

@@ -1,11 +1,11 @@
-"""One hand in which everybody jams or folds: who jams with what, and what every stack is worth.
+"""One hand in which everybody jams or folds: who jams with what, and the value of every stack.
 
-    found = pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])
-    found.charts[0].range                   # "22+, A2s+, ..."
-    found.values                            # what every seat gets on average
+    solved = pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])
+    solved.charts[0].range                  # "22+, A2s+, ..."
+    solved.values                           # what every seat gets on average
 
-Stacks are in the order of acting: with three players the button, the small blind, the big blind. With prizes a stack is
-worth what the Independent Chip Model says of it after the hand; without, a chip is a chip, counted in big blinds.
+Stacks are in the order of acting: with three players the button, the small blind, the big blind. With prizes the
+value of a stack after the hand comes from the Independent Chip Model; without, chips count, in big blinds.
 """
 
 from __future__ import annotations

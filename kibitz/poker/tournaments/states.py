@@ -143,7 +143,7 @@ class Level:
         return self._leads[0]
 
     def payoffs(self, worth: Floats) -> Floats:
-        """[states, outcomes, seats]  what the ends of a hand are worth, by the values of all states."""
+        """[states, outcomes, seats]  the values of the ends of a hand, by those of all states."""
         link, prize = self._leads
         return np.where(link >= 0, worth[link], prize)
 
