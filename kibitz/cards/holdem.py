@@ -212,12 +212,9 @@ def _numbers(cards: ArrayLike | str) -> NDArray[Any]:
 
 
 def equity(
-    hand: ArrayLike | str,
-    other: ArrayLike | str,
-    board: ArrayLike | str = "",
-    samples: int | None = None,
+    hand: ArrayLike | str, other: ArrayLike | str, board: ArrayLike | str = "", samples: int | None = None,
     seed: int = 0,
-) -> Equity:
+) -> Equity:  # fmt: skip
     """How a hand fares against another over all boards that can still come, or over a sample of random ones.
 
     `other` may be several hands, [m, 2]: each is met on every board that it can be held beside (of a sample: they take

@@ -73,13 +73,9 @@ class Equities(NamedTuple):
 
 
 def equities(
-    hands: Sequence[str | Range | ArrayLike],
-    board: ArrayLike | str = "",
-    samples: int | None = None,
-    seed: int = 0,
-    exact: bool = False,
-    threads: int | None = None,
-) -> Equities:
+    hands: Sequence[str | Range | ArrayLike], board: ArrayLike | str = "", samples: int | None = None, seed: int = 0,
+    exact: bool = False, threads: int | None = None,
+) -> Equities:  # fmt: skip
     """The equity of each seat. hands: for each a text as of `parse_range`, a Range, or two cards as numbers.
 
     samples: so many random deals instead of all, with random numbers from `seed`; without it they are enumerated if
@@ -355,7 +351,8 @@ def _in_turns(seats: list[Range], shown: Ints, samples: int, seed: int) -> Equit
         wins, losses = losses, wins
     counts = np.array([[wins, ties], [losses, ties]], np.float64)
     shares = counts[:, 0] + counts[:, 1] / 2
-    errors = _errors(shares, counts[:, 0] + counts[:, 1] / 4, samples)
+    variance = (counts[:, 0] + counts[:, 1] / 4) / samples - (shares / samples) ** 2
+    errors = np.asarray(np.sqrt(np.maximum(0.0, variance) / samples), np.float64)  # standard errors of means of shares
     return _answer(seats, ShowdownSums(counts[:, 0], counts[:, 1], shares, errors, samples, False))
 
 
@@ -364,7 +361,8 @@ def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: 
     from kibitz.cards.kernels.ranges import DrawTables, sample_deals
 
     count = len(seats)
-    flat = [seat.is_flat and seat.size == _most(seats, shown) for seat in seats]
+    most = math.comb(52 - len(shown) - 2 * sum(seat.size == 1 for seat in seats), 2)  # hands beside the known cards
+    flat = [seat.is_flat and seat.size == most for seat in seats]
     order = [int(s) for s in np.argsort([seat.size for seat in seats], kind="stable") if not flat[s]]
     drawn = [seats[s].weights / seats[s].weights.sum() for s in order]
     order += [s for s in range(count) if flat[s]]
@@ -398,20 +396,9 @@ def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: 
     return _answer(seats, ShowdownSums(wins * samples, ties * samples, shares * samples, errors, samples, False))
 
 
-def _most(seats: list[Range], shown: Ints) -> int:
-    """How many hands can be held beside the known cards."""
-    return math.comb(52 - len(shown) - 2 * sum(seat.size == 1 for seat in seats), 2)
-
-
 def _edges(weights: Floats) -> Floats:
     sums = np.cumsum(weights[weights > 0.0])
     return np.asarray(sums / sums[-1], np.float64)
-
-
-def _errors(shares: Floats, squares: Floats, samples: int) -> Floats:
-    """Standard errors of means of shares."""
-    mean = shares / samples
-    return np.asarray(np.sqrt(np.maximum(0.0, squares / samples - mean**2) / samples), np.float64)
 
 
 # Small things

@@ -284,9 +284,7 @@ def run(
         pass
 
 
-def each(
-    work: Callable[[int], Any], count: int, heard: Heard | None = None, threads: int | None = None
-) -> list[Any]:
+def each(work: Callable[[int], Any], count: int, heard: Heard | None = None, threads: int | None = None) -> list[Any]:
     """The results of work on 0, 1, ... below `count`, on all cores."""
     return list(over(lambda part: work(part.start), [slice(k, k + 1) for k in range(count)], heard, threads))
 

@@ -237,15 +237,9 @@ def _fill(
 
 
 def _wave(
-    recipe: Recipe,
-    piece: Fill,
-    done: NDArray[np.bool_],
-    threads: int,
-    tell: Tell,
-    lock: threading.Lock,
-    until: float,
+    recipe: Recipe, piece: Fill, done: NDArray[np.bool_], threads: int, tell: Tell, lock: threading.Lock, until: float,
     saves: tuple[float, Callable[[], None]] | None,
-) -> bool:
+) -> bool:  # fmt: skip
     """Work on pieces until a time; True if Ctrl-C ended it. saves: how often and how a part is written meanwhile."""
     left = iter(np.flatnonzero(~done).tolist())
     stop = threading.Event()
@@ -306,11 +300,8 @@ def _to_stderr(recipe: Recipe, done: int, pieces: int) -> None:
         print(f"kibitz: the table {recipe.name} is made and kept in {home()}", file=sys.stderr)
     elif recipe.name not in _told:
         _told.add(recipe.name)
-        print(
-            f"kibitz: making the table {recipe.name} ({recipe.about}; {recipe.bytes / 1e6:,.1f} MB, about "
-            f"{recipe.work:.0f} s of one core), once",
-            file=sys.stderr,
-        )
+        about = f"{recipe.about}; {recipe.bytes / 1e6:,.1f} MB, about {recipe.work:.0f} s of one core"
+        print(f"kibitz: making the table {recipe.name} ({about}), once", file=sys.stderr)
 
 
 _told: set[str] = set()

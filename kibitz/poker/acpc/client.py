@@ -99,7 +99,8 @@ class Client:
             raise ProtocolError(f"the dealer plays no {spec}: {error}; name its game by --game") from None
         rules, seat, state = self.rules, told.position, state_of(self.rules, told)
         if (told.hand, seat) != self._hand:
-            self._begin(told)
+            self._hand, self._over, self._numbers = (told.hand, seat), False, []
+            self.agent.begin(seat)
         turn = rules.turn(state)
         if turn == TERMINAL:
             self._end(told, state)
@@ -108,10 +109,6 @@ class Client:
         decision = sum(map(len, told.betting))
         action = choose(self.agent, view_of(rules, state, seat), self._number(told.hand, decision), self._silent)
         return f"{line}:{LETTERS.get(action, action)}"
-
-    def _begin(self, told: MatchState) -> None:
-        self._hand, self._over, self._numbers = (told.hand, told.position), False, []
-        self.agent.begin(told.position)
 
     def _number(self, hand: int, decision: int) -> float:
         """The number that a match of ours draws for a decision of a hand."""

@@ -116,13 +116,11 @@ class Dealer:
         self._doors: list[Door] = []
         self._invalid: dict[str, int] = {}
         self._number = 0  # of the hand that is played
-        self._log, self._record = self._begin()
-
-    def _begin(self) -> tuple[Log, Record]:
         if self.resume and self.log is not None:
-            return resumed(self.log, self.plan, self.rules, self._again)
-        check_new(self.log)  # it is made when the players are there
-        return Log(None), Record(totals=[0.0] * len(self.plan.players))
+            self._log, self._record = resumed(self.log, self.plan, self.rules, self._again)
+        else:
+            check_new(self.log)  # it is made when the players are there
+            self._log, self._record = Log(None), Record(totals=[0.0] * len(self.plan.players))
 
     # Ports
 

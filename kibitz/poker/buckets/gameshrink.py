@@ -217,11 +217,9 @@ def _kinds(tree: SignalTree, last: Ints) -> tuple[Ints, ...]:
 
 
 def _classes(
-    tree: SignalTree,
-    kinds: tuple[Ints, ...],
-    thresholds: Sequence[int] = (),
+    tree: SignalTree, kinds: tuple[Ints, ...], thresholds: Sequence[int] = (),
     penalties: Sequence[NDArray[np.int32]] = (),
-) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:
+) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:  # fmt: skip
     """Top down: by round the class of each node, and the class before of each class."""
     from kibitz.poker.buckets.kernels.gameshrink import unite
 

@@ -78,5 +78,4 @@ def tree_keys(rules: Any, infosets: Infosets, spec: specs.Spec | HandBuckets) ->
         for at, of in enumerate(of_seat):
             here = (level == at) & (seat == who)
             bucket[here] = of[number[here]]
-    keys: Ints = node * (int(bucket.max(initial=0)) + 1) + bucket
-    return keys
+    return np.asarray(node * (int(bucket.max(initial=0)) + 1) + bucket)

@@ -274,8 +274,9 @@ class Cards:
 
         n, width = len(self.deck), self.hole + sum(self.board)
         ways = math.comb(n - width, self.hole)
-        nodes = math.prod(math.comb(n - before, size) for before, size in self._steps())
-        slots = math.prod(math.comb(n, size) for size in self.groups[-1])
+        sizes = self.groups[-1]
+        nodes = math.prod(math.comb(n - sum(sizes[:k]), size) for k, size in enumerate(sizes))
+        slots = math.prod(math.comb(n, size) for size in sizes)
         if max(nodes * ways, slots) > MOST_ROWS:
             raise GameError(
                 f"{nodes:,} hands on the last round with {ways:,} against each are too many to lay out (at most "
@@ -303,11 +304,6 @@ class Cards:
         first = np.arange(0, nodes * ways + 1, ways)
         tree = SignalTree(tuple(parents), 1, first, other[:, None], outcome, np.empty(0, np.int64))
         return tree, tuple(tables)
-
-    def _steps(self) -> list[tuple[int, int]]:
-        """For each group that a seat sees: (cards seen before, cards of the group)."""
-        sizes = self.groups[-1]
-        return [(sum(sizes[:k]), size) for k, size in enumerate(sizes)]
 
     @property
     def tree(self) -> SignalTree:

@@ -106,7 +106,8 @@ class Translated:
 
     def meanings(self, seat: int, cards: str, done: str) -> tuple[Bets, list[Meaning]]:
         """(the bets at the table, all meanings of what led there) for a seat that has seen some cards."""
-        table, meanings = _dealt(self.all, betting.start(self.all), "")[0], [self._first()]
+        table = _dealt(self.all, betting.start(self.all), "")[0]
+        meanings = [Meaning(1.0, *_dealt(self.few, betting.start(self.few), ""))]
         for said in done.split("/"):
             for action in betting.words(said):
                 after: list[Meaning] = []
@@ -121,9 +122,6 @@ class Translated:
                 meanings = [new._replace(weight=new.weight / total) for new in after]
                 table = _dealt(self.all, betting.act(self.all, table, action), "")[0]
         return table, meanings
-
-    def _first(self) -> Meaning:
-        return Meaning(1.0, *_dealt(self.few, betting.start(self.few), ""))
 
     def _followed(self, old: Meaning, action: str, p: float) -> Meaning:
         assert old.bets is not None

@@ -67,8 +67,7 @@ class HandTables:
     @cached_property
     def strength(self) -> NDArray[np.float64]:
         """[169]  the equity of hands against a random one."""
-        worth: NDArray[np.float64] = (self.pairs[0, 1] + self.pairs[0, 0] / 2).sum(axis=1) / self.prior
-        return worth
+        return np.asarray((self.pairs[0, 1] + self.pairs[0, 0] / 2).sum(axis=1) / self.prior)
 
 
 @lru_cache(1)

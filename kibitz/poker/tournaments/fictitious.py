@@ -156,5 +156,4 @@ class JamFoldPlay:
 
 def values_of(outcomes: Floats, payoffs: Floats) -> NDArray[np.float64]:
     """[states, seats]"""
-    values: NDArray[np.float64] = np.einsum("sio,soi->si", outcomes, payoffs)
-    return values
+    return np.asarray(np.einsum("sio,soi->si", outcomes, payoffs))

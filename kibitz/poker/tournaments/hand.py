@@ -118,8 +118,7 @@ class JamFoldHand:
         blinds = np.zeros(self.players, np.int64)
         blinds[-2:] = small, big
         paid = np.minimum(chips, ante)
-        paid_in: Ints = paid + np.minimum(chips - paid, blinds)
-        return paid_in
+        return np.asarray(paid + np.minimum(chips - paid, blinds))
 
     def forced(self, stacks: Ints, posted: Ints) -> NDArray[np.bool_]:
         """[..., nodes]  where a seat stays in without a decision: it has nothing left, or nothing to pay."""

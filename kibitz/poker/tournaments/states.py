@@ -88,8 +88,7 @@ class Level:
         cuts = np.array(list(combinations(range(1, self.rules.units), self.players - 1)), np.int64)
         cuts = cuts.reshape(-1, self.players - 1)
         edge = np.zeros((len(cuts), 1), np.int64)
-        stacks: Ints = np.diff(np.hstack((edge, cuts, edge + self.rules.units)), axis=1)  # type: ignore[assignment]
-        return stacks
+        return np.asarray(np.diff(np.hstack((edge, cuts, edge + self.rules.units)), axis=1), np.int64)
 
     @cached_property
     def _number(self) -> Ints:
