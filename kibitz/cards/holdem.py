@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kibitz.cards.deck import RANKS, flat_hands, parse
 from kibitz.cards.isomorphism import Indexer
+from kibitz.cards.ranges import hand_cards
 from kibitz.cards.recipes import BINS, STREETS, checked_bins, class_of, histogram_recipe, recipe
 from kibitz.cards.tables import Recipe, is_open, opened
 from kibitz.core.errors import GameError
@@ -250,12 +251,13 @@ def classes() -> Classes:
     return Classes(class_names(), class_sizes(), wins, ties, wins.T)
 
 
-def pairs_of_classes() -> Ints:
-    """[169, 169]  how many pairs of hands of two classes share no card."""
-    hands = np.array([(a, b) for b in range(52) for a in range(b)])  # in the order of class_of()
+def pairs_of_classes(gone: ArrayLike = ()) -> Ints:
+    """[169, 169]  how many pairs of hands of two classes share no card, nor one with the cards that are gone."""
+    left = ~np.isin(hand_cards(), gone).any(axis=1)
+    number = class_of().astype(np.int64)[left]
     holds = np.zeros((169, 52), np.int64)  # hands of a class that hold a card
-    np.add.at(holds, (class_of().astype(np.int64)[:, None], hands), 1)
-    size = class_sizes()
+    np.add.at(holds, (number[:, None], hand_cards()[left]), 1)
+    size = np.bincount(number, minlength=169)
     # All pairs, less those with a card in common, which a hand and itself have twice.
     return np.outer(size, size) - holds @ holds.T + np.diag(size)
 
@@ -280,8 +282,7 @@ def class_sizes() -> Ints:
 
 def class_hands(text: str) -> Ints:
     """All hands of a class, [4, 12 or 6, 2]: class_hands("QQ")."""
-    hands = np.array([(a, b) for b in range(52) for a in range(b)])  # in the order of class_of()
-    return np.asarray(hands[class_of() == class_number(text)], np.int64)
+    return np.asarray(hand_cards()[class_of() == class_number(text)], np.int64)
 
 
 def class_equity(one: str, other: str) -> Equity:

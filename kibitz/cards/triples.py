@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.holdem import classes
+from kibitz.cards.holdem import classes, pairs_of_classes
+from kibitz.cards.ranges import hand_cards
 from kibitz.cards.recipes import class_of, triples_recipe
 from kibitz.cards.tables import Tell, opened
 from kibitz.core.errors import GameError
@@ -37,21 +38,13 @@ class Triples(NamedTuple):
 def triples_of_hands() -> Ints:
     """[169, 169, 169]  in how many ways three classes can be dealt together.
 
-    With a hand of the first class gone, n and m hands of the others are left, of which k and l hold a card: there are
-    n m - sum of k l over the cards, and hands of one class that meet themselves were taken off once too often.
+    With a hand of the first class gone, the others are pairs of the hands that are left.
     """
     number = class_of().astype(np.int64)
-    hands = np.array([(a, b) for b in range(52) for a in range(b)])
     ways = np.empty((169, 169, 169), np.int64)
     for first in range(169):
-        gone = hands[np.flatnonzero(number == first)[0]]
-        left = ~np.isin(hands, gone).any(axis=1)
-        holds = np.zeros((169, 52), np.int64)
-        for card in (0, 1):
-            np.add.at(holds, (number[left], hands[left, card]), 1)
-        count = np.bincount(number[left], minlength=169)
-        pairs = np.outer(count, count) - holds @ holds.T + np.diag(count)
-        ways[first] = pairs * int((number == first).sum())
+        hands = hand_cards()[number == first]
+        ways[first] = pairs_of_classes(hands[0]) * len(hands)
     return ways
 
 

@@ -6,7 +6,6 @@ so on. So P(order) is a product over the places, and the value of a stack is the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -60,11 +59,8 @@ def checked_prizes(prizes: ArrayLike) -> tuple[float, ...]:
     if not paid or not all(np.isfinite(paid)) or min(paid) < 0:
         raise GameError("prizes are numbers, zero or more, that of the first place first: such as 50, 30, 20")
     if any(a < b for a, b in pairwise(paid)):
-        raise GameError(f"prizes {_list(paid)} should not go up from one place to the next")
+        listed = ", ".join(f"{prize:g}" for prize in paid)
+        raise GameError(f"prizes {listed} should not go up from one place to the next")
     if paid[0] <= 0:
         raise GameError("the first prize should be above zero")
     return paid
-
-
-def _list(numbers: Sequence[float]) -> str:
-    return ", ".join(f"{number:g}" for number in numbers)

@@ -55,14 +55,14 @@ class JamFoldHand:
     def nodes(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """(seat, seats that jammed before it)."""
         last = self.players - 1
-        nodes_of = []
+        decisions = []
         for seat in range(self.players):
             for bits in range(1 << seat):
                 # What the first seats did counts most, so that nodes of a seat come in the order of their histories.
                 jammed = tuple(other for other in range(seat) if bits >> (seat - 1 - other) & 1)
                 if jammed or seat < last:
-                    nodes_of.append((seat, jammed))
-        return tuple(nodes_of)
+                    decisions.append((seat, jammed))
+        return tuple(decisions)
 
     @cached_property
     def node_number(self) -> dict[tuple[int, tuple[int, ...]], int]:

@@ -60,7 +60,7 @@ def load(path: AnyPath) -> TournamentSolution:
 
 def at_state(solution: TournamentSolution, stacks: Sequence[Any], path: Path | None = None) -> PushFold:
     """What a solved tournament plays at some stacks, in chips, in the order of acting."""
-    rules: Tournament = solution.rules
+    rules = solution.rules
     chips = [_chips(rules, each) for each in stacks]
     if not 2 <= len(chips) <= rules.players:
         raise GameError(f"{len(chips)} stacks: {rules} is for 2 to {rules.players} players")
@@ -73,14 +73,13 @@ def at_state(solution: TournamentSolution, stacks: Sequence[Any], path: Path | N
     play = JamFoldPlay(engine, level.forced[[state]], solution.jams[number][[state]])
     payoffs = level.payoffs(solution.worth)[[state]]
     played = play.run(payoffs, 0)
-    prizes = rules.prizes[: level.players]
     before = rules.icm[level.values].reshape(-1, level.players)[state]
     unit = rules.unit
     return PushFold(
         level.hand, tuple(float(c * unit) for c in chips), (float(rules.small * unit), float(rules.big * unit)),
-        float(rules.ante * unit), prizes, charts_of(level.hand, engine, play, payoffs, level.forced[[state]]),
+        float(rules.ante * unit), rules.prizes[: level.players], charts_of(play, payoffs),
         tuple(played.values[0].tolist()), tuple(before.tolist()),
-        epsilon_of(engine, play.jams, payoffs, level.forced[[state]]), len(solution.steps),
+        epsilon_of(engine, play.jams, payoffs, play.forced), len(solution.steps),
     )  # fmt: skip
 
 

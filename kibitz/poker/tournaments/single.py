@@ -118,7 +118,7 @@ def pushfold(
     before = (0.0,) * hand.players if paid is None else tuple(icm(np.array(whole), paid[: hand.players]).tolist())
     return PushFold(
         hand, tuple(float(chip * scaled) for chip in whole), (float(posts[0] * scaled), big), float(dead * scaled),
-        paid, charts_of(hand, engine, play, payoffs, forced), tuple(played.values[0].tolist()), before,
+        paid, charts_of(play, payoffs), tuple(played.values[0].tolist()), before,
         epsilon_of(engine, play.jams, payoffs, forced), rounds,
     )  # fmt: skip
 
@@ -148,22 +148,19 @@ def hand_payoffs(
     return payoffs
 
 
-def charts_of(
-    hand: JamFoldHand, engine: Engine, play: JamFoldPlay, payoffs: Floats, forced: NDArray[np.bool_], at: int = 0
-) -> tuple[Chart, ...]:
-    """The charts of one of the states."""
-    one = slice(at, at + 1)
-    worth = engine.worth(play.moments[one], payoffs[one])[0]
-    # With a payoff of one everywhere an action is worth the probability that it comes to it.
-    met = engine.worth(play.moments[one], np.ones_like(payoffs[one]))[0, :, JAM]
+def charts_of(play: JamFoldPlay, payoffs: Floats) -> tuple[Chart, ...]:
+    """The charts of a single state."""
+    worth = play.engine.worth(play.moments, payoffs)[0]
+    # With a payoff of one everywhere the value of an action is the probability that it comes to it.
+    met = play.engine.worth(play.moments, np.ones_like(payoffs))[0, :, JAM]
     charts = []
-    for k, (seat, jammed) in enumerate(hand.nodes):
+    for k, (seat, jammed) in enumerate(play.engine.hand.nodes):
         here = np.maximum(met[k], 1e-12)
         gain, fold = (worth[k, JAM] - worth[k, FOLD]) / here, worth[k, FOLD] / here
-        jams = play.jams[at, k].astype(np.float64)
+        jams = play.jams[0, k].astype(np.float64)
         reach = float(met[k].sum())
         chance = met[k] / reach if reach > 0 else hold_em().prior
-        charts.append(Chart(seat, jammed, jams, gain, fold, chance, reach, bool(forced[at, k])))
+        charts.append(Chart(seat, jammed, jams, gain, fold, chance, reach, bool(play.forced[0, k])))
     return tuple(charts)
 
 
