@@ -222,15 +222,15 @@ def _read(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> HandBuckets:
         forgets = level > 0 and bool((parent == -1).all())
         if not forgets and not (parent[0] == 0 and parent[-1] == before - 1 and np.isin(np.diff(parent), (0, 1)).all()):
             raise ValueError(f"round {level} has parents that are not those of the round before")
-        made = RoundBuckets(len(parent), parent, table, least)
+        of = RoundBuckets(len(parent), parent, table, least)
         if table is not None and (table.dtype.kind != "u" or int(table.max(initial=0)) >= len(parent)):
             raise ValueError(f"round {level} names buckets that it does not have")
         if table is None and least is not None:
             cut = np.diff(least) > 0
-            cut[made.first[1:-1] - 1] = True
-            if least.dtype != np.int64 or least.shape != parent.shape or not cut.all() or least[made.first[:-1]].any():
+            cut[of.first[1:-1] - 1] = True
+            if least.dtype != np.int64 or least.shape != parent.shape or not cut.all() or least[of.first[:-1]].any():
                 raise ValueError(f"round {level} has cuts that do not ascend")
-        rounds.append(made)
+        rounds.append(of)
     return HandBuckets(meta["name"], boards, hole, tuple(rounds), meta["made"])
 
 
