@@ -34,7 +34,7 @@ class ClientTally:
     """How a match went for one player."""
 
     hands: int = 0
-    total: float = 0.0  # chips, of the hands whose end could be told
+    total: float = 0.0  # chips, of the hands whose end is known
     untold: int = 0  # hands whose showdown did not show all cards
     ended: bool = True  # the dealer left between two hands
     seconds: float = 0.0
@@ -93,21 +93,21 @@ class Client:
     def answer(self, line: str) -> str | None:
         """What is sent back for a line of the dealer, if anything."""
         try:
-            told = parse(self.rules, line)
+            message = parse(self.rules, line)
         except ProtocolError as error:
             spec = getattr(self.rules, "spec", "") or "this game"
             raise ProtocolError(f"the dealer plays no {spec}: {error}; name its game by --game") from None
-        rules, seat, state = self.rules, told.position, state_of(self.rules, told)
-        if (told.hand, seat) != self._hand:
-            self._hand, self._over, self._numbers = (told.hand, seat), False, []
+        rules, seat, state = self.rules, message.position, state_of(self.rules, message)
+        if (message.hand, seat) != self._hand:
+            self._hand, self._over, self._numbers = (message.hand, seat), False, []
             self.agent.begin(seat)
         turn = rules.turn(state)
         if turn == TERMINAL:
-            self._end(told, state)
+            self._end(message, state)
         if turn != seat:
             return None
-        decision = sum(map(len, told.betting))
-        action = choose(self.agent, view_of(rules, state, seat), self._number(told.hand, decision), self._silent)
+        decision = sum(map(len, message.betting))
+        action = choose(self.agent, view_of(rules, state, seat), self._number(message.hand, decision), self._silent)
         return f"{line}:{LETTERS.get(action, action)}"
 
     def _number(self, hand: int, decision: int) -> float:
@@ -117,29 +117,29 @@ class Client:
             self._numbers = list(islice(draws(begin), 2 * decision + 8))
         return self._numbers[decision]
 
-    def _end(self, told: MatchState, state: Any) -> None:
+    def _end(self, message: MatchState, state: Any) -> None:
         if self._over:
             return
         self._over = True
         self.tally.hands += 1
-        payoff = self._payoff(told, state)
+        payoff = self._payoff(message, state)
         if payoff is None:
             self.tally.untold += 1
             self._strange("the dealer does not show all cards of a showdown: such hands are not in the total")
             return
         self.tally.total += payoff
-        self.agent.end(view_of(self.rules, state, told.position), payoff)
+        self.agent.end(view_of(self.rules, state, message.position), payoff)
 
-    def _payoff(self, told: MatchState, state: Any) -> float | None:
+    def _payoff(self, message: MatchState, state: Any) -> float | None:
         """What the hand brought; None if that depends on cards that were not shown."""
         folded = state.bets.folded
         if sum(folded) < len(folded) - 1:
-            if not all(cards or gone for cards, gone in zip(told.hole, folded, strict=True)):
+            if not all(cards or gone for cards, gone in zip(message.hole, folded, strict=True)):
                 return None
             # Those who folded have no part in the pot, but the rules ask for their cards: any that are left will do.
-            seen = {card for cards in (*told.hole, *told.board) for card in cards}
+            seen = {card for cards in (*message.hole, *message.board) for card in cards}
             left = [card for card in self.rules.definition.deck if card not in seen]
             size = self.rules.definition.hole
-            filled = tuple(cards or tuple(left[k * size : (k + 1) * size]) for k, cards in enumerate(told.hole))
+            filled = tuple(cards or tuple(left[k * size : (k + 1) * size]) for k, cards in enumerate(message.hole))
             state = state._replace(hole=filled)
-        return float(self.rules.payoff(state)[told.position])
+        return float(self.rules.payoff(state)[message.position])

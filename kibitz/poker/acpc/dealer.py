@@ -33,7 +33,7 @@ from kibitz.play.agents import agent as agent_of
 from kibitz.play.fallback import Silence, silence_of
 from kibitz.poker.acpc.log import Log, MatchPlan, Record, begun, check_new, resumed, seed_of
 from kibitz.poker.acpc.seats import Door, Local, Remote, poker_game, poker_machine, welcome
-from kibitz.poker.acpc.states import LoggedHand, ProtocolError, noted, parse_names, told, written_played
+from kibitz.poker.acpc.states import LoggedHand, ProtocolError, logged_hand, match_state, parse_names, written_played
 from kibitz.poker.acpc.wire import listening
 
 HOST = "127.0.0.1"
@@ -217,16 +217,16 @@ class Dealer:
                 state = hand.draw(state)
             for seat, each in enumerate(seated):
                 if isinstance(each, Remote) and each.connection is not None:
-                    each.tell(told(rules, state, seat, number))
+                    each.send(match_state(rules, state, seat, number))
             if turn == TERMINAL:
                 break
             draw, mover = next(numbers), seated[turn]
             if isinstance(mover, Local):
                 action = mover.act(rules, state, draw)
             else:
-                action = mover.act(rules, state, told(rules, state, turn, number))
+                action = mover.act(rules, state, match_state(rules, state, turn, number))
             state = rules.after(state, action)
-        over = noted(rules, state, number, [each.name for each in seated])
+        over = logged_hand(rules, state, number, [each.name for each in seated])
         for seat, each in enumerate(seated):
             if isinstance(each, Local):
                 each.agent.end(view_of(rules, state, seat), over.values[seat])
@@ -250,7 +250,7 @@ class Dealer:
         actions = iter([action for said in played.betting for action in said])
         while (turn := rules.turn(state)) != TERMINAL:
             state = hand.draw(state) if turn == CHANCE else rules.after(state, next(actions))
-        over = noted(rules, state, played.hand, played.names)
+        over = logged_hand(rules, state, played.hand, played.names)
         if written_played(over) != written_played(played):
             raise ProtocolError(f"hand {played.hand} has other cards than seed {self.plan.seed} deals")
         for seat, player in enumerate(seating):

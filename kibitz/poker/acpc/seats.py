@@ -105,20 +105,20 @@ class Remote:
     strays: int = 0
     gone: str = ""  # why the seat was given up
 
-    def tell(self, told: MatchState) -> None:
+    def send(self, message: MatchState) -> None:
         """Send a state."""
         if self.connection is not None:
             try:
-                self.connection.send(written(told))
+                self.connection.send(written(message))
             except Closed as error:
                 self.forfeit(str(error))
 
-    def act(self, rules: Poker, state: Any, told: MatchState) -> str:
+    def act(self, rules: Poker, state: Any, message: MatchState) -> str:
         """The answer to the state that was just sent, or what the rules of forfeits make of it."""
         try:
-            said = self._answer(written(told))
+            said = self._answer(written(message))
             if said is not None:
-                return parse_action(rules, state, said, told.position)
+                return parse_action(rules, state, said, message.position)
         except Late:
             self.late += 1
             self.report("late", self.name, f"no answer within {self.timeout:g} seconds")

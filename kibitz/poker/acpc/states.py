@@ -76,7 +76,7 @@ def parse(rules: Poker, line: str) -> MatchState:
     hole, board = _cards(rules, betting, cards)
     state = _played(rules, betting, hole, board)
     if not hole[seat]:
-        raise ProtocolError(f"the cards of seat {seat}, to whom the line is told, are missing in {_shown(cards)}")
+        raise ProtocolError(f"the cards of seat {seat}, to which the line is sent, are missing in {_shown(cards)}")
     if rules.turn(state) != TERMINAL and sum(map(bool, hole)) > 1:
         raise ProtocolError(f"cards of others are shown in {_shown(cards)} before the hand is over")
     return MatchState(seat, number, _by_round(betting), hole, board)
@@ -84,8 +84,8 @@ def parse(rules: Poker, line: str) -> MatchState:
 
 def parse_reply(rules: Poker, line: str) -> tuple[MatchState, str]:
     """(the state that a client answers to, its action), of a line MATCHSTATE:...:action."""
-    told, _, said = line.rpartition(":")
-    state = parse(rules, told)
+    sent, _, said = line.rpartition(":")
+    state = parse(rules, sent)
     return state, parse_action(rules, state_of(rules, state), said, state.position)
 
 
@@ -179,7 +179,7 @@ def state_of(rules: Poker, line: MatchState | LoggedHand) -> Any:
     return _played(rules, _letters(line.betting), line.hole, line.board)
 
 
-def told(rules: Poker, state: Any, seat: int, hand: int) -> MatchState:
+def match_state(rules: Poker, state: Any, seat: int, hand: int) -> MatchState:
     """A state as a seat sees it: its own cards, and at a showdown those of all who are in."""
     folded = state.bets.folded
     showdown = rules.turn(state) == TERMINAL and sum(folded) < rules.players - 1
@@ -189,7 +189,7 @@ def told(rules: Poker, state: Any, seat: int, hand: int) -> MatchState:
     return MatchState(seat, hand, _by_round(state.done), hole, _board(rules, state))
 
 
-def noted(rules: Poker, state: Any, hand: int, names: Sequence[str]) -> LoggedHand:
+def logged_hand(rules: Poker, state: Any, hand: int, names: Sequence[str]) -> LoggedHand:
     """A hand that is over, for the log."""
     values = tuple(float(each) for each in rules.payoff(state))
     return LoggedHand(hand, _by_round(state.done), tuple(state.hole), _board(rules, state), values, tuple(names))
