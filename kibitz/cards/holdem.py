@@ -177,7 +177,8 @@ def _worked_out(cards: Bytes, bins: int = 0) -> Any:
     """Figures without a table."""
     from kibitz.cards.kernels.strength import Figures, add_hands, workspace
 
-    figures = Figures(*np.zeros((4, len(cards)), np.int64), np.zeros((len(cards), bins), np.int64))
+    ahead, wins, ties, squares = np.zeros((4, len(cards)), np.int64)
+    figures = Figures(ahead, wins, ties, squares, np.zeros((len(cards), bins), np.int64))
     add_hands(cards, figures, workspace())
     return figures
 

@@ -157,7 +157,7 @@ class HandStrengths:
             sizes = np.bincount(number, minlength=169).astype(np.uint64)
             low, high = pairs(52, 2).T
             classes: Table = _figures(opened(recipe("preflop")), power).astype(np.uint64) // sizes
-            return classes[number[high * (high - 1) // 2 + low]][None]
+            return np.asarray(classes[number[high * (high - 1) // 2 + low]][None])
         figures = _figures(opened(recipe("flop" if level == 1 else "turn")), power)
         plan = Indexer([2, sum(self.boards.board[: level + 1])])._plan
         out = np.empty(shape, np.uint32)

@@ -138,8 +138,8 @@ def maker(recipe: Recipe) -> str:
 def made_in(recipe: Recipe) -> float | None:
     """Seconds that a table which is there took when it was made; None of one that does not say."""
     seconds = store.load(home() / recipe.name, KIND, mmap=True).meta.get("seconds")
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    return float(seconds) if number and seconds >= 0.0 else None
+    number = float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else -1.0
+    return number if number >= 0.0 else None
 
 
 def state(recipe: Recipe) -> str:

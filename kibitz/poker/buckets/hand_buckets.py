@@ -104,7 +104,6 @@ class HandBuckets:
         of = self.rounds[level]
         if of.table is not None:
             return of.table[board, hand].astype(np.int64)
-        assert of.least is not None
         before = cards[:, : cards.shape[1] - self.boards.board[level]]
         parent = self.of(level - 1, before) if level and of.parent[0] >= 0 else np.zeros(len(cards), np.int64)
         kinds, number = np.unique(board, return_inverse=True)
@@ -137,7 +136,6 @@ class HandBuckets:
         of = self.rounds[level]
         if of.table is not None:
             return of.table[part].astype(np.int64)
-        assert of.least is not None
         ahead = self._ahead(np.arange(part.start, part.stop)).astype(np.int64)
         parent = np.zeros(ahead.shape, np.int64)
         if level and of.parent[0] >= 0:
@@ -174,6 +172,7 @@ class HandBuckets:
 
 def _cut(of: RoundBuckets, parent: Ints, ahead: Ints) -> Ints:
     """The buckets of hands that are cut by strength. They ascend with (parent, least), so one search does it."""
+    assert of.least is not None
     key = np.repeat(np.arange(len(of.first) - 1), np.diff(of.first)) * (1 << 32) + of.least
     return np.searchsorted(key, parent * (1 << 32) + ahead, "right") - 1
 
