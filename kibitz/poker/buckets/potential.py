@@ -185,7 +185,7 @@ def _round(
         for k in _ladder(most):
             distances[k - 1] = _clustered(points, weight, k, setting, salt)[0]
         tried = np.flatnonzero(~np.isnan(distances))
-        return np.interp(np.arange(most), tried, distances[tried]) / share.sum()
+        return np.asarray(np.interp(np.arange(most), tried, distances[tried]) / share.sum())
 
     if setting.recall or not level:
         chosen = allocate(each(measure, parents, heard_as(tell, f"round {level}: clusters of each parent")), budget)
