@@ -58,7 +58,7 @@ def test_a_tournament_is_checked_on_fresh_deals():
     found = solve(rules, "vi-fp", 0.02, deals=1_000)
     fresh = check(rules, found.jams, 1_000)
     engines = [equilibrium.engine_of(level.players, 1_000) for level in rules.levels]
-    _, _, gains = equilibrium._valued(rules, found.jams, engines, None)
+    _, _, gains, _ = equilibrium._valued(rules, found.jams, engines, None)
     assert float(gains[-1].max()) < 0.5 * fresh.highest
     low, high = fresh.interval
     assert low < fresh.epsilon < high and fresh.epsilon < fresh.highest
