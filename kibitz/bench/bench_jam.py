@@ -20,7 +20,7 @@ def jam_figure(seconds: float, quick: bool) -> dict[str, Any]:
     from kibitz.core.resources import cores
     from kibitz.poker.tournaments import pushfold, tournament
     from kibitz.poker.tournaments.exact import ExactHand
-    from kibitz.poker.tournaments.fictitious import FictitiousPlay
+    from kibitz.poker.tournaments.fictitious import JamFoldPlay
 
     exact = state(triples_recipe()) == "made" and not quick
     charts = {}
@@ -36,7 +36,7 @@ def jam_figure(seconds: float, quick: bool) -> dict[str, Any]:
     sweeps: dict[str, float] = {}
     if exact:
         level = tournament().levels[1]
-        play = FictitiousPlay(ExactHand(3), level.forced[:SWEPT])
+        play = JamFoldPlay(ExactHand(3), level.forced[:SWEPT])
         play.run(level.payoffs(tournament().icm)[:SWEPT], 5)
         for threads in sorted({1, cores()}):
             began = time.perf_counter()

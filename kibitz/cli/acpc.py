@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kibitz.play.fallback import Silence
-    from kibitz.poker.acpc.client import Tally
-    from kibitz.poker.acpc.dealer import Outcome
+    from kibitz.poker.acpc.client import ClientTally
+    from kibitz.poker.acpc.dealer import DealerOutcome
 
 MOST_AGENTS = 10
 POKER_HELP = "Poker by a definition: leduc, kuhn, rhode_island, holdem.limit.2p, holdem.limit.3p, a FILE.game ..."
@@ -105,7 +105,7 @@ def acpc_client(
         watch.phase(f"connecting to {host}")
         connection = connected(host, where, wait)
 
-        def told(tally: Tally) -> None:
+        def told(tally: ClientTally) -> None:
             watch.phase(f"hand {tally.hands:,}: {tally.total:+g} chips")
 
         try:
@@ -233,7 +233,7 @@ def _agents(given: list[str]) -> dict[str, str]:
     return found
 
 
-def _print_tally(tally: Tally, profile: str, game: str, silence: Silence | None, json: bool) -> None:
+def _print_tally(tally: ClientTally, profile: str, game: str, silence: Silence | None, json: bool) -> None:
     hands = tally.hands
     if json:
         data: dict[str, Any] = {"player": profile, "game": game, "hands": hands, "total": tally.total}
@@ -257,7 +257,7 @@ def _print_tally(tally: Tally, profile: str, game: str, silence: Silence | None,
         raise KibitzError(f"the dealer left in the middle of a hand, after {hands:,} hands")
 
 
-def _print_outcome(outcome: Outcome, game: str, seed: int, log: Path | None, json: bool) -> None:
+def _print_outcome(outcome: DealerOutcome, game: str, seed: int, log: Path | None, json: bool) -> None:
     if json:
         print_json({"game": game, "seed": seed, "log": None if log is None else str(log), **outcome.data()})
         return

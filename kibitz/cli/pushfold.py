@@ -120,7 +120,7 @@ def pushfold(
       kibitz pushfold --stacks 12,8,20,9 --blinds 1/2 --ante 0.2 --prizes 50,30,20 --deals 20000
     """
     from kibitz.cards.ranges import parse_items
-    from kibitz.poker.tournaments.compare import compared
+    from kibitz.poker.tournaments.single import compared
     from kibitz.poker.tournaments.states import numbers
     from kibitz.report import charts
 

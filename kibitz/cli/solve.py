@@ -183,7 +183,7 @@ def solve(
 def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path | None, shown: bool) -> str:
     """The buckets that --limit stands for."""
     from kibitz.forms.choice import needs_tree
-    from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
+    from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 
     if abstraction is not None or resume is not None or game is None:
         raise SolverError("--limit chooses the buckets of a new run: name a GAME, and leave --abstraction out")

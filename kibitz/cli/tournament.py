@@ -13,7 +13,7 @@ from kibitz.cli.options import number
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
-    from kibitz.poker.tournaments import Check, Solution, Tournament
+    from kibitz.poker.tournaments import Check, Tournament, TournamentSolution
 
 # Seconds of a core that a state takes until the tolerance is met, by players: aarch64, two cores. Of four, over a
 # sample of deals, until values move by some tenths of a percent of the first prize (x86_64, 84 states).
@@ -78,7 +78,7 @@ def tournament(
     if not json:
         _announce(wanted, start)
 
-    def keep(found: Solution, step: Any) -> None:
+    def keep(found: TournamentSolution, step: Any) -> None:
         watch.phase(f"{step.players} players, iteration {step.iteration}: {_change(found, step)}, {step.active:,} "
                     f"states played on, {duration(found.seconds)} used")  # fmt: skip
         if out is not None:
@@ -110,13 +110,13 @@ def tournament(
         _print(data, out)
 
 
-def _change(found: Solution, step: Any) -> str:
+def _change(found: TournamentSolution, step: Any) -> str:
     if found.algorithm in ("vi-fp", "pi-fp"):
         return f"values moved {step.change:.2g}"
     return f"{step.change:.2g} to be won"
 
 
-def _announce(rules: Tournament, start: Solution | None) -> None:
+def _announce(rules: Tournament, start: TournamentSolution | None) -> None:
     from kibitz.core.resources import cores
     from kibitz.report.text import duration
 
@@ -127,7 +127,7 @@ def _announce(rules: Tournament, start: Solution | None) -> None:
         typer.echo(f"going on after {len(start.steps):,} iterations, {duration(start.seconds)}")
 
 
-def summary(found: Solution, proof: Check) -> dict[str, Any]:
+def summary(found: TournamentSolution, proof: Check) -> dict[str, Any]:
     """What a solution is worth, as plain data."""
     import numpy as np
 

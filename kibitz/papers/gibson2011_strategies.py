@@ -12,7 +12,7 @@ from typing import Any
 
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import Setting, kept, solved_expert, solved_whole, solved_within
-from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 from kibitz.poker.stitching.experts import betting_parts, dynamic_form, poker_of, static_views, view_experts
 
 BASE, DYNAMIC, EACH, ALL, FINEST = "Base", "Dynamic", "Static.S={i}", "Static.S=N", "Finest"

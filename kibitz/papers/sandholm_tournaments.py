@@ -18,8 +18,8 @@ from kibitz.papers.experiment import Experiment, Page, Plan
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.tournaments import check, pushfold, solve, tournament
 from kibitz.poker.tournaments.equilibrium import ALGORITHMS, engine_of
-from kibitz.poker.tournaments.fictitious import FictitiousPlay
-from kibitz.poker.tournaments.hand import Hand
+from kibitz.poker.tournaments.fictitious import JamFoldPlay
+from kibitz.poker.tournaments.hand import JamFoldHand
 from kibitz.poker.tournaments.saved import load, save
 from kibitz.report.figures import Curves, Line, Panel, Sheet
 
@@ -66,7 +66,7 @@ def played(algorithm: str, text: str, deals: int, folder: str) -> dict[str, Any]
     found = load(Path(folder) / f"{algorithm}.tournament")
     level = rules.levels[-1]
     engine = engine_of(level.players, deals)
-    play = FictitiousPlay(engine, level.forced, found.jams[-1])
+    play = JamFoldPlay(engine, level.forced, found.jams[-1])
     play.run(level.payoffs(rules.icm), 60, 1e-4 * rules.prizes[0])
     prior = engine.tables.prior
     whole, single = found.jams[-1] @ prior, play.jams @ prior  # [states, nodes]
@@ -200,7 +200,7 @@ def algorithms(r: Results, of: list[dict[str, Any]], rules: Any) -> Sheet:
 
 
 def strategies(r: Results) -> Sheet:
-    hand, p = Hand(3), r.played
+    hand, p = JamFoldHand(3), r.played
     rows: list[tuple[str, ...]] = []
     for k, node in enumerate(hand.nodes):
         rows.append((hand.decision(*node), f"{p['tournament'][k]:.3f}", f"{p['icm'][k]:.3f}", f"{p['chips'][k]:.3f}"))

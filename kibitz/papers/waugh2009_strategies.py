@@ -16,7 +16,7 @@ from typing import Any
 import kibitz
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import Setting, kept, solved_expert, solved_within, unit_of
-from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 from kibitz.poker.stitching.experts import betting_parts, poker_of, static_views, view_experts
 
 GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = "20x8 grafted", "20x8", "20x7", "20x32", "14", "12"

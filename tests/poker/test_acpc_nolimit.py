@@ -13,7 +13,7 @@ import kibitz
 from kibitz.cli import app
 from kibitz.play.agents import agent
 from kibitz.poker.acpc.client import Client
-from kibitz.poker.acpc.dealer import Dealer, Outcome
+from kibitz.poker.acpc.dealer import Dealer, DealerOutcome
 from kibitz.poker.acpc.seats import poker_game, poker_machine
 from kibitz.poker.acpc.wire import connected
 from kibitz.poker.nolimit.translation import Translated
@@ -30,7 +30,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
     return game, *paths
 
 
-def clean(outcome: Outcome) -> None:
+def clean(outcome: DealerOutcome) -> None:
     assert not outcome.invalid and not outcome.late and not outcome.gone
     assert sum(outcome.totals) == pytest.approx(0.0)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_signals import Draws, deck
+from test_signals import Cards, Draws, deck
 
 import kibitz
 from examples import examples
@@ -21,7 +21,7 @@ from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.tree import tree_of
 from kibitz.poker.buckets.gameshrink import READINGS, lp_size, shrink
 from kibitz.poker.buckets.kernels import gameshrink as kernels
-from kibitz.poker.buckets.signals import PUBLIC, Cards, Walked, deals
+from kibitz.poker.buckets.signals import PUBLIC, Walked, deals
 
 # Rhode Island hold'em: by round, sequences and infosets of a seat for each hand, over all ways of coming to the round.
 SEQUENCES, INFOSETS = [10, 70, 490], [4, 28, 196]

@@ -21,7 +21,7 @@ from kibitz.poker.blueprints.rows import (
     expert_buckets,
 )
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.buckets.limits import finest_after, infosets_of, percentile_spec
+from kibitz.poker.buckets.percentile import finest_after, infosets_of, percentile_spec
 from kibitz.poker.rules.rows import Rows
 from kibitz.poker.stitching.row_experts import row_experts, stitched_rows, trained_expert
 from kibitz.solvers.machines import machine_of

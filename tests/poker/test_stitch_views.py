@@ -13,7 +13,7 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.profile import Profile
 from kibitz.games import game
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 from kibitz.poker.exact.form import PokerForm
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching import experts as views

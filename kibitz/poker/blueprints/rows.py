@@ -18,7 +18,7 @@ from typing import Any
 from kibitz.core.errors import SolverError
 from kibitz.poker.blueprints.row_blueprint import RowBlueprint
 from kibitz.poker.buckets.buckets import is_bucket_name
-from kibitz.poker.buckets.limits import finest_after, infosets_of, percentile_spec
+from kibitz.poker.buckets.percentile import finest_after, infosets_of, percentile_spec
 from kibitz.poker.rules.rounds import Rounds
 from kibitz.poker.rules.rows import RowLayout, Rows
 from kibitz.solvers.blueprint import Blueprint

@@ -121,7 +121,7 @@ def _counted(
     dtype = np.int32 if fits else np.int64
     scratch = kernels.scratch_of(hands, left, size, int(wide), dtype)
     wins, meets = np.zeros((size, size), dtype), np.zeros((size, size), dtype)
-    kernels.add_boards(order, tie, pairs(left, buckets.hole), left, bucket, weight, scratch, wins, meets)
+    kernels.add_boards(order, tie, pairs(left, buckets.hole), bucket, weight, scratch, wins, meets)
     return wins, meets
 
 
@@ -164,16 +164,17 @@ def rows_on(
     bucket = np.zeros(ahead.shape, np.uint32)
     if level == 0 or len(of.first) == 2:
         upper, parents = np.zeros((1, 0), np.uint8), np.zeros((1, 1), np.uint16)  # nothing is above
-        above, new = np.zeros(len(cards), np.int64), cards.shape[1]
+        above = np.zeros(len(cards), np.int64)
     else:
         before = shard[level - 1]
         held = buckets.rounds[level - 1].table
         assert held is not None
         upper, parents = boards.rounds[level - 1].cards[before], held[before]
-        above, new = boards.rounds[level].above[shard[level]] - before.start, boards.board[level]
+        above = boards.rounds[level].above[shard[level]] - before.start
+    table = kernels.ParentBuckets(above, np.ascontiguousarray(upper), np.ascontiguousarray(parents))
     kernels.cut_hands(
-        cards, above, np.ascontiguousarray(upper), np.ascontiguousarray(parents), new, boards.deck.astype(np.int64),
-        pairs(boards.live(level), buckets.hole), of.first, of.least, np.zeros(53, np.int64), ahead, bucket,
+        cards, table, boards.deck.astype(np.int64), pairs(boards.live(level), buckets.hole), of.first, of.least,
+        np.zeros(53, np.int64), ahead, bucket,
     )  # fmt: skip
     return bucket
 

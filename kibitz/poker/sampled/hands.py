@@ -76,7 +76,7 @@ def _behind(tie: NDArray[np.int16]) -> NDArray[np.uint16]:
 
 def hands_before(boards: Boards, hole: int, level: int, shard: list[slice]) -> Ints:
     """[boards, hands]  the hand on the board before."""
-    from kibitz.cards.kernels.hands import SCRATCH, lift
+    from kibitz.cards.kernels.hands import lift
 
     here = shard[level]
     hands = boards.hands(level, hole)
@@ -87,8 +87,7 @@ def hands_before(boards: Boards, hole: int, level: int, shard: list[slice]) -> I
     table = np.repeat(np.arange(wide, dtype=np.int64)[None], len(before), axis=0)
     found = np.empty((here.stop - here.start, hands), np.int64)
     lift(above - shard[level - 1].start, boards.rounds[level].cards[here], table, np.ascontiguousarray(before),
-         boards.deck.astype(np.int64), boards.place.astype(np.int64), renamings(boards.suits).astype(np.int64), hole,
-         np.zeros(SCRATCH, np.int64), found)  # fmt: skip
+         boards.tables(hole), found)  # fmt: skip
     return found
 
 
