@@ -21,7 +21,7 @@ MOST_ROWS, MOST_CELLS = 80, 40  # of a grid: lines below one another, cells besi
 
 
 @dataclass(frozen=True)
-class Panel:
+class StrategyPanel:
     """The infosets of one seat: [infosets, actions] probabilities, NaN where an action is not legal."""
 
     title: str
@@ -29,7 +29,7 @@ class Panel:
     shares: NDArray[np.float64]
 
 
-def strategy_figure(title: str, actions: Sequence[str], panels: Sequence[Panel], most: int) -> Any:
+def strategy_figure(title: str, actions: Sequence[str], panels: Sequence[StrategyPanel], most: int) -> Any:
     """A figure with a panel for each seat: bars for up to `most` infosets of a seat. For more it is a grid where names
     have two parts, as "JsKh:cr" has: cards down, betting across; else a heat map."""
     many = max((len(panel.labels) for panel in panels), default=1) > most
@@ -98,7 +98,7 @@ def blocks_of(labels: Sequence[str], order: Mapping[str, int]) -> list[Block] | 
     ]
 
 
-def _grids(title: str, actions: Sequence[str], panels: Sequence[Panel], grids: Sequence[Sequence[Block]]) -> Any:
+def _grids(title: str, actions: Sequence[str], panels: Sequence[StrategyPanel], grids: list[list[Block]]) -> Any:
     """Blocks below one another, seats beside one another."""
     names = 0.25 + LETTER * max(len(row) for blocks in grids for block in blocks for row in block.rows)
     widths = [names + CELL * max(len(block.columns) for block in blocks) + 0.25 for blocks in grids]
@@ -166,7 +166,7 @@ def _picture(wide: float, high: float) -> Any:
     return figure
 
 
-def _bars(axes: Any, panel: Panel, actions: Sequence[str]) -> None:
+def _bars(axes: Any, panel: StrategyPanel, actions: Sequence[str]) -> None:
     """Each infoset a bar of length one, cut into its actions."""
     at, end = np.arange(len(panel.labels)), np.zeros(len(panel.labels))
     for k in range(len(actions)):
@@ -184,7 +184,7 @@ def _bars(axes: Any, panel: Panel, actions: Sequence[str]) -> None:
     axes.spines[:].set_visible(False)
 
 
-def _heat(axes: Any, panel: Panel, actions: Sequence[str]) -> None:
+def _heat(axes: Any, panel: StrategyPanel, actions: Sequence[str]) -> None:
     """An infoset to a line, an action to a column: the darker, the more likely."""
     from matplotlib import colormaps
 

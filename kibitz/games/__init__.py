@@ -74,8 +74,8 @@ def game(source: Any) -> Game:
         return game(own_game(text))
     if text not in GAMES:
         opened = (each.open(text) for each in all_plugins())
-        if (found := next((one for one in opened if one is not None), None)) is not None:
-            return found  # type: ignore[no-any-return]
+        if (shipped := next((one for one in opened if one is not None), None)) is not None:
+            return shipped  # type: ignore[no-any-return]
     try:
         spec = specs.parse(text)
         if spec.name not in GAMES:

@@ -14,9 +14,8 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from kibitz.core import spec as specs
 from kibitz.core.errors import SpecError
-from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.protocol import CHANCE, TERMINAL, Action, BuiltIn
 
 LIAR = "liar"
 MOST = 100  # far beyond what can be laid out or sampled, and lists of bids stay short
@@ -32,9 +31,10 @@ class Bids(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LiarsDice:
+class LiarsDice(BuiltIn):
     """Liar's Dice: liars_dice(numdice=1, dice_sides=6)."""
 
+    called = "liars_dice"
     players: int = 2
     numdice: int = 1
     dice_sides: int = 6
@@ -53,10 +53,6 @@ class LiarsDice:
                 f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
             )
 
-    @property
-    def spec(self) -> str:
-        return str(specs.of(self, "liars_dice"))
-
     def openspiel(self) -> str:
         """The same game's name in OpenSpiel."""
         return f"liars_dice(players={self.players},numdice={self.numdice},dice_sides={self.dice_sides})"
@@ -74,9 +70,6 @@ class LiarsDice:
 
     def root(self) -> Bids:
         return Bids(CHANCE, (), -1, ())
-
-    def turn(self, state: Bids) -> int:
-        return state.turn
 
     def actions(self, state: Bids) -> tuple[str, ...]:
         higher = self._bids[state.last + 1 :]

@@ -34,8 +34,8 @@ def playthrough(spec: str, seed: int, plays: int) -> str:
         if rules.turn(state) != CHANCE:
             return rng.choice(choices)
         if hasattr(rules, "sample"):
-            found: Action = rules.sample(state, rng)
-            return found
+            drawn: Action = rules.sample(state, rng)
+            return drawn
         outcomes = rules.chance(state)
         return rng.choices([outcome for outcome, _ in outcomes], [p for _, p in outcomes])[0]
 
@@ -59,10 +59,10 @@ def replay(text: str) -> str:
 
 
 def _heading(text: str) -> tuple[str, int, int]:
-    found = re.match(r"(.+)\nseed (\d+), plays (\d+)(\n|$)", text)
-    if not found:
+    match = re.match(r"(.+)\nseed (\d+), plays (\d+)(\n|$)", text)
+    if not match:
         raise GameError("a playthrough begins with a line for the game's spec and one such as 'seed 1, plays 3'")
-    return found[1], int(found[2]), int(found[3])
+    return match[1], int(match[2]), int(match[3])
 
 
 def _written(spec: str, seed: int, plays: int, pick: Pick) -> str:

@@ -22,7 +22,7 @@ from kibitz.core import html, store
 from kibitz.core.errors import GameError
 from kibitz.games.checks import LEAST_PAYOFF, MOST_PAYOFF
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
-from kibitz.games.size import Guard
+from kibitz.games.size import SizeGuard
 from kibitz.games.walk import Walk, path_of, walk
 
 ZERO_SUM = 1e-9  # what the payoffs of an outcome may sum to, as a share of the largest of them
@@ -143,15 +143,15 @@ class Infosets:
         shapes = start.ndim == 1 and len(start) >= 2 and first.shape == (count + 1,) and of.shape == (count,)
         if not shapes or start[0] != 0 or start[-1] != count or (np.diff(start) < 0).any() or first[0] != 0:
             raise ValueError("its tables do not fit together")
-        found = Infosets(start, first, labels, actions, of)
-        if sum(map(len, found.number)) != count:
+        infosets = Infosets(start, first, labels, actions, of)
+        if sum(map(len, infosets.number)) != count:
             raise ValueError("two infosets of a seat have the same label")
         if count and (of.min() < 0 or of.max() >= len(actions)):
             raise ValueError("an infoset has no actions")
         widths = np.array([len(a) for a in actions], np.int64)
         if (np.diff(first) != (widths[of] if count else widths[:0])).any():
             raise ValueError("infosets and actions do not fit together")
-        return found
+        return infosets
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,18 +193,18 @@ class Tree:
     def levels(self) -> list[NDArray[np.int32]]:
         """Histories by depth, without the root."""
         start, child = self.children
-        found: list[NDArray[np.int32]] = []
+        levels: list[NDArray[np.int32]] = []
         level = np.zeros(1, np.int32)
         while len(level):
             counts = (start[level + 1] - start[level]).astype(np.int64)
             before = np.cumsum(counts) - counts
             level = child[np.repeat(start[level] - before, counts) + np.arange(int(counts.sum()))]
-            found.append(level)
-        return found[:-1]
+            levels.append(level)
+        return levels[:-1]
 
     @cached_property
     def zero_sum(self) -> bool:
-        """Whether the payoffs of each outcome sum to zero, held against that outcome's own payoffs.
+        """Whether the payoffs of each outcome sum to zero, compared with that outcome's own payoffs.
 
         Units do not matter, nor what is paid elsewhere; but sums that should be zero may be off by what the game's
         largest payoffs are rounded by.
@@ -215,7 +215,7 @@ class Tree:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of shape, chance, payoffs, labels and actions: saved strategies are held against it."""
+        """A fingerprint of shape, chance, payoffs, labels and actions: saved strategies are compared with it."""
         import hashlib
 
         content = hashlib.sha256()
@@ -273,7 +273,7 @@ def lay_out(
     players = game.players
     if isinstance(players, bool) or not isinstance(players, int) or not 1 <= players <= 100:
         raise GameError(f"a game has 1 to 100 players, not {players!r}")
-    guard = Guard(game, limit)
+    guard = SizeGuard(game, limit)
     least = getattr(game, "least_histories", 0)  # a game may know how large it is at least
     if least > guard.most:
         raise GameError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError
 from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.toepen.arrays import rules_of
+from kibitz.toepen.rules import Toepen
 from kibitz.toepen.states import NAMES, NUMBERS
-
-if TYPE_CHECKING:
-    from kibitz.toepen.states import ToepenRules
 
 MOST_CARDS = 4  # in a hand, as kibitz.toepen.kernels.rules
 DEPTH = 40  # decisions of a seat on one history
@@ -42,7 +40,7 @@ class ToepenMachine(Machine):
     advises = True
     abstractions = ABOUT
 
-    def __init__(self, rules: ToepenRules) -> None:
+    def __init__(self, rules: Toepen) -> None:
         from kibitz.toepen.kernels.machine import duel, train
 
         self.rules: Any = rules
@@ -90,12 +88,12 @@ class ToepenMachine(Machine):
         from kibitz.toepen.words import mask_of, words_of
 
         rules: Any = self.rules
-        found = np.zeros(len(infosets), np.uint64)
+        row_keys = np.zeros(len(infosets), np.uint64)
         for i, text in enumerate(infosets):
             state = rules.read(seat, str(text))
             dealt = np.uint64(mask_of(state.dealt[seat]))
-            found[i] = key_after(self.game, view.keys, seat, words_of(state.done.split()), dealt)
-        return found
+            row_keys[i] = key_after(self.game, view.keys, seat, words_of(state.done.split()), dealt)
+        return row_keys
 
     def agent_class(self) -> Any:
         from kibitz.toepen.agents import ToepenPlayer
@@ -123,9 +121,9 @@ class ToepenMachine(Machine):
         if arrays is None or not np.array_equal(arrays["seat_start"], infosets.seat_start):
             raise SolverError(f"the infosets are not those of {self.spec}")
         states = arrays["labels"].examples  # in the order of the tree
-        found = np.zeros(len(states), np.uint64)
-        keys_at(states, self.game, view.keys, found)
-        return found
+        row_keys = np.zeros(len(states), np.uint64)
+        keys_at(states, self.game, view.keys, row_keys)
+        return row_keys
 
 
 class ToepenHand(Hand):

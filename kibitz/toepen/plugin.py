@@ -17,7 +17,7 @@ class ToepenPlugin(Plugin):
         return AGENTS
 
     def renderer(self, game: Any) -> Any:
-        from kibitz.toepen.teller import SymmetricTeller, ToepenTeller
+        from kibitz.toepen.renderer import SymmetricTeller, ToepenTeller
 
         return SymmetricTeller(game) if game.symmetric else ToepenTeller(game)
 

@@ -25,8 +25,3 @@ def text_of(word: int) -> str:
 def mask_of(cards: Iterable[int]) -> int:
     """Cards as bits."""
     return sum(1 << card for card in cards)
-
-
-def cards_in(text: str) -> tuple[int, ...]:
-    """The cards of a hand, from its text."""
-    return tuple(NUMBERS[name] for name in text.split() if name != "-")

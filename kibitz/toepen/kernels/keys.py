@@ -103,6 +103,17 @@ def swap(a, b):
 
 
 @part
+def in_order(a, b, c, d):
+    """Four words, the lowest first."""
+    a, b = swap(a, b)
+    c, d = swap(c, d)
+    a, c = swap(a, c)
+    b, d = swap(b, d)
+    b, c = swap(b, c)
+    return a, b, c, d
+
+
+@part
 def key_of(state, rules, keys):
     """The key of the row that the player to move reads."""
     seat = player_of(state)
@@ -123,11 +134,7 @@ def key_of(state, rules, keys):
     c = signature(state, seat, U64(2))
     d = signature(state, seat, U64(3))
     if kind == MAXIMAL:
-        a, b = swap(a, b)
-        c, d = swap(c, d)
-        a, c = swap(a, c)
-        b, d = swap(b, d)
-        b, c = swap(b, c)
+        a, b, c, d = in_order(a, b, c, d)
     return chain(chain(chain(chain(key, a), b), c), d)
 
 
@@ -232,11 +239,7 @@ def outlook(state, rules, seat):
             c = view
         else:
             d = view
-    a, b = swap(a, b)
-    c, d = swap(c, d)
-    a, c = swap(a, c)
-    b, d = swap(b, d)
-    b, c = swap(b, c)
+    a, b, c, d = in_order(a, b, c, d)
     last = field(meta, LAST, M2)
     mine_last = ONE if last == seat + ONE else NONE
     context = (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.core.jit import ONE, U64, kernel, maker, part
+from kibitz.core.jit import ONE, U64, kernel, part
 from kibitz.core.random import NONE, choose, next_unit, seed_of
 from kibitz.games.kernels.dispatch import register
 from kibitz.games.kernels.machine import END
@@ -26,8 +26,8 @@ from kibitz.toepen.kernels.rules import (
     PLAY,
     THREE,
     WORD,
+    PackedState,
     Rules,
-    State,
     act,
     choices,
     draw_hands,
@@ -43,7 +43,7 @@ from kibitz.toepen.kernels.rules import payoff as payoff_of
 TRICK = U64(1)  # a trick is two plays
 
 
-class Spot(NamedTuple):
+class TurnState(NamedTuple):
     """A state of `toepen/kernels/rules.py` and what may be done there."""
 
     start: np.uint64
@@ -72,28 +72,22 @@ def action_of(phase, cards, a):
 
 
 @part
-def spot_of(state, width, cards):
-    return Spot(state.start, state.hands, state.low, state.high, state.meta, width, cards)
+def turn_of(state, width, cards):
+    return TurnState(state.start, state.hands, state.low, state.high, state.meta, width, cards)
 
 
 @part
-def spotted(state, rules):
+def with_actions(state, rules):
     """A state with its actions."""
     if phase_of(state) == OVER:
-        return spot_of(state, NONE, NONE)
+        return turn_of(state, NONE, NONE)
     _, width, cards = options(state, rules)
-    return spot_of(state, width, cards)
-
-
-@part
-def bare(spot):
-    """A state without its actions."""
-    return State(spot.start, spot.hands, spot.low, spot.high, spot.meta)
+    return turn_of(state, width, cards)
 
 
 def deal(game, random):
     one, two, random[0] = draw_hands(game, random[1:], random[0])
-    return spotted(first_decision(one, two, game), game)
+    return with_actions(first_decision(one, two, game), game)
 
 
 def turn(game, state):
@@ -106,7 +100,8 @@ def width(game, state):
 
 def after(game, state, action):
     phase = phase_of(state)
-    return spotted(act(bare(state), phase, action_of(phase, state.cards, U64(action)), game), game)
+    packed = PackedState(state.start, state.hands, state.low, state.high, state.meta)
+    return with_actions(act(packed, phase, action_of(phase, state.cards, U64(action)), game), game)
 
 
 def key(game, view, state):
@@ -176,17 +171,14 @@ def duel(game, players, seatings, seed, first, result, random, luck, probability
     play_deals(game, players, seatings, seed, first, result, random, luck, probability)
 
 
-@maker
-def strengths(rules, one, seed, first, last, total, seen, random):
-    """What hands are worth when a player meets itself: total and seen[seat, play & 1, hand] over deals first..last - 1.
+@kernel
+def strengths(rules, one, seed, first, last, sums, random, probability, path):
+    """The values of hands when a player meets itself: sums[0] is the total and sums[1] how often a hand was seen, each
+    [seat, play & 1, hand], over deals first..last - 1.
 
     A hand counts at each decision that its seat has with it, by the payoff that the deal then brings the seat.
+    probability: float64[4] and path: uint64[64, 3] are scratch.
     """
-    add_strengths(rules, one, seed, first, last, total, seen, random, np.zeros(4), np.zeros((64, 3), np.uint64))
-
-
-@part
-def add_strengths(rules, one, seed, first, last, total, seen, random, probability, path):
     for i in range(first, last):
         random[0] = seed_of(seed, i)
         state = machine_deal(rules, random)
@@ -202,5 +194,5 @@ def add_strengths(rules, one, seed, first, last, total, seen, random, probabilit
         value = payoff_of(state)
         for k in range(depth):
             seat = path[k, 0]
-            total[seat, path[k, 1], path[k, 2]] += -value if seat else value
-            seen[seat, path[k, 1], path[k, 2]] += 1.0
+            sums[0, seat, path[k, 1], path[k, 2]] += -value if seat else value
+            sums[1, seat, path[k, 1], path[k, 2]] += 1.0

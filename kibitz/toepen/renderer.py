@@ -14,7 +14,8 @@ from kibitz.games.views import View
 from kibitz.play.teller import Heard, Teller, in_columns, indented
 from kibitz.solvers.machines import machine_of
 from kibitz.toepen.agents import ToepenPlayer, anyone
-from kibitz.toepen.rules import NAMES, NUMBERS, Cards, Toepen, takes
+from kibitz.toepen.rules import Toepen
+from kibitz.toepen.states import NAMES, NUMBERS, Cards, takes
 from kibitz.toepen.words import mask_of
 
 SUIT_SIGNS = {"c": "\u2663", "d": "\u2666", "h": "\u2665", "s": "\u2660"}
@@ -126,9 +127,9 @@ class ToepenTeller(Teller):
             text = text.replace(sign, letter).replace(OPEN_SIGNS[letter], letter)
         if re.fullmatch(r"10[cdhs]?", text):
             text = "t" + text[2:]
-        found = [action for action in actions if text and action.lower().startswith(text)]
-        exact = [action for action in found if action.lower() == text]
-        return exact[0] if exact else found[0] if len(found) == 1 else None
+        matches = [action for action in actions if text and action.lower().startswith(text)]
+        exact = [action for action in matches if action.lower() == text]
+        return exact[0] if exact else matches[0] if len(matches) == 1 else None
 
     def help(self, view: View) -> str:
         rules = self.rules
