@@ -31,10 +31,10 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.core.threads import together
 from kibitz.toepen.endgame_layout import EndgameLayout
 from kibitz.toepen.endgame_rows import EndgameRows, PublicState, rows_of
+from kibitz.toepen.kernels import endgame_tree as fields
 from kibitz.toepen.kernels.endgame import passes
 from kibitz.toepen.kernels.endgame_tree import (
     AVERAGE,
-    COUNT,
     EVALUATE,
     FINISH,
     KEEP,
@@ -242,7 +242,7 @@ class ToepenEndgame(EndgameLayout):
         inside[:, self._order] = ranges
         room = np.zeros(2 * self._places + threads * TEMPORARIES * width)
         upper = Upper(regret[0], high, average[0], room, self._places, 2 * self._places, width, inside)
-        width = int(self._tree.batch[:, COUNT].max()) * self._deck.lanes + 16
+        width = int(self._tree.batch[:, fields.COUNT].max()) * self._deck.lanes + 16
         lower = []
         for dtype in (np.float32, np.float64):
             number = np.arange(64).astype(dtype)

@@ -9,19 +9,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
 from kibitz.toepen.endgame_layout import MOST_CARDS, EndgameLayout
-from kibitz.toepen.kernels.endgame_tree import (
-    AT,
-    BET,
-    CALL,
-    HISTORY,
-    KIDS0,
-    MAY,
-    MAY_LEADER,
-    MAY_OTHER,
-    PLACE,
-    PLAY0,
-    PLAYED,
-)
+from kibitz.toepen.kernels import endgame_tree as fields
 from kibitz.toepen.states import NAMES, NUMBERS
 
 # Phases of a row: about to check or bet, facing a bet, about to play after a check, and after bet and call.
@@ -58,7 +46,7 @@ def rows_of(endgame: EndgameLayout) -> EndgameRows:
     parts: list[EndgameRows] = []
     for node in endgame._tree.node.tolist():
         actor, role, j, _, may, led, _, bet, call, play0, play1 = node[:11]
-        played, history = node[PLAYED], node[HISTORY]
+        played, history = node[fields.PLAYED], node[fields.HISTORY]
         plays = 2 * (k - j) + role
         mine, theirs = endgame._space(j), endgame._space(j - role)
         hands = np.flatnonzero(mine & played == 0)
@@ -92,8 +80,8 @@ def batch_rows(endgame: EndgameLayout, batch: list[int]) -> list[EndgameRows]:
     codes = np.array(endgame._card, np.int64)
     n, plays = count * lanes, 2 * endgame.cards_each - 2
     if parent >= 0:
-        played = node[parent, PLAYED] | np.left_shift(1, member)
-        history = node[parent, HISTORY] + ((codes[member] * 2 + path) << (6 * (plays - 1)))
+        played = node[parent, fields.PLAYED] | np.left_shift(1, member)
+        history = node[parent, fields.HISTORY] + ((codes[member] * 2 + path) << (6 * (plays - 1)))
     else:
         played, history = np.zeros(1, np.int64), np.zeros(1, np.int64)
     free = (endgame._live & ~played)[:, None] >> np.arange(lanes) & 1  # [count, lanes]
@@ -154,9 +142,9 @@ class PublicState:
     def may_bet(self) -> bool:
         """Whether the one about to play may bet."""
         if self._batch < 0:
-            return bool(self.endgame._tree.node[self._node, MAY])
+            return bool(self.endgame._tree.node[self._node, fields.MAY])
         batch = self.endgame._tree.batch[self._batch]
-        return bool(batch[MAY_LEADER] if self._last < 0 else self._raised_last or batch[MAY_OTHER])
+        return bool(batch[fields.MAY_LEADER] if self._last < 0 else self._raised_last or batch[fields.MAY_OTHER])
 
     def take(self, action: str | int) -> None:
         """One public action."""
@@ -196,14 +184,14 @@ class PublicState:
             self.seat = 1 - self.seat
         else:
             node = tree.node[self._node]
-            place = int(tree.kids[node[KIDS0 + raised] + lane])
-            child = int(np.searchsorted(tree.node[:, AT], place))
+            place = int(tree.kids[node[fields.KIDS0 + raised] + lane])
+            child = int(np.searchsorted(tree.node[:, fields.AT], place))
             wins = self.led >= 0 and lane & 3 == self.led & 3 and lane > self.led
-            if child < len(tree.node) and tree.node[child, AT] == place:
+            if child < len(tree.node) and tree.node[child, fields.AT] == place:
                 self._node = child
             else:
-                self._batch = int(np.searchsorted(tree.batch[:, PLACE], place, side="right")) - 1
-                self._member = (place - int(tree.batch[self._batch, PLACE])) // endgame._deck.lanes
+                self._batch = int(np.searchsorted(tree.batch[:, fields.PLACE], place, side="right")) - 1
+                self._member = (place - int(tree.batch[self._batch, fields.PLACE])) // endgame._deck.lanes
             if self.led < 0:
                 self.led, self.seat = lane, 1 - self.seat
             else:
@@ -232,12 +220,12 @@ class PublicState:
         index = lanes.bit_length() - 1 if size == 1 else int(np.flatnonzero(endgame._space(size) == lanes)[0])
         n = int(endgame._deck.size[size])
         if self.phase == ANSWER:
-            return {"fold": int(node[CALL]) + index, "call": int(node[CALL]) + n + index}
+            return {"fold": int(node[fields.CALL]) + index, "call": int(node[fields.CALL]) + n + index}
         if self.phase == BEFORE and self.may_bet:
-            return {"check": int(node[BET]) + index, "bet": int(node[BET]) + n + index}
+            return {"check": int(node[fields.BET]) + index, "bet": int(node[fields.BET]) + n + index}
         deck = endgame._deck
         legal = int(deck.legal[int(deck.start[size]) + index, self.led & 3 if self.led >= 0 else 4])
-        first = int(node[PLAY0 + (self.phase == PLAY_RAISED)]) + index
+        first = int(node[fields.PLAY0 + (self.phase == PLAY_RAISED)]) + index
         wide = int(deck.wide[size]) + index * size
         names = [NAMES[endgame._card[lane]] for lane in deck.cards[wide : wide + size].tolist()]
         result = {name: first + a * n for a, name in enumerate(names) if legal >> a & 1}

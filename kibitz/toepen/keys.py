@@ -44,6 +44,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from kibitz.games.protocol import Buckets
+from kibitz.toepen.arrays import Labels, keys_of_states, ties_of_states
 from kibitz.toepen.rules import Toepen
 from kibitz.toepen.states import ToepenState, maximal_key, thesis_key, thesis_names
 
@@ -57,7 +58,8 @@ def buckets(rules: Toepen) -> Mapping[str, Buckets]:
         return lambda seat, infoset: key(rules, rules.read(seat, infoset))
 
     def at_once(name: str) -> Callable[[Sequence[str]], Any]:
-        return lambda labels: compiled_keys(rules, labels, name)
+        """The keys of all infosets by the compiled twin, [I]; None unless the state machine has laid the tree out."""
+        return lambda labels: keys_of_states(rules, labels.examples, name) if isinstance(labels, Labels) else None
 
     table = {name: Buckets(of(key), about, True, at_once(name)) for name, (key, about) in KEYS.items()}
     table["maximal"] = table["maximal"]._replace(ties=partial(ties, rules), all_ties=partial(compiled_ties, rules))
@@ -74,19 +76,7 @@ def ties(rules: Toepen, seat: int, infoset: str) -> list[int]:
 
 def compiled_ties(rules: Toepen, labels: Sequence[str]) -> Any:
     """The same for all infosets at once, [I, 4], if the state machine has laid the tree out."""
-    from kibitz.toepen.arrays import Labels, ties_of_states
-
     return ties_of_states(rules, labels.examples) if isinstance(labels, Labels) else None
-
-
-def compiled_keys(rules: Toepen, labels: Sequence[str], name: str, bucket: Any = None) -> Any:
-    """The keys of all infosets by the compiled twin, [I]; None unless the state machine has laid the tree out.
-
-    bucket: of hands, for the abstractions by strength (kibitz.toepen.strength).
-    """
-    from kibitz.toepen.arrays import Labels, keys_of_states
-
-    return keys_of_states(rules, labels.examples, name, bucket) if isinstance(labels, Labels) else None
 
 
 # What keys are made of

@@ -79,9 +79,10 @@ class ToepenMachine(Machine):
             raise SolverError(
                 f"--strength goes with --abstraction strength or strength-history, not with {abstraction}"
             )
-        from kibitz.toepen.strength import strength_buckets_of
+        from kibitz.solvers.blueprint import Blueprint
+        from kibitz.toepen.strength import strength_buckets
 
-        return {"bucket": strength_buckets_of(path, self)}
+        return {"bucket": strength_buckets(Blueprint.load(path, compact=True, game=self))}
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.toepen.kernels.play import key_after

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
-from kibitz.games.machine import Machine
 from kibitz.solvers.blueprint import Blueprint
 
 Floats = NDArray[np.float64]
@@ -48,11 +47,6 @@ def strength_buckets(solved: Blueprint, buckets: int = BUCKETS, deals: int = DEA
                 if len(hands):
                     result[seat, role, hands] = cut_line(total[hands] / times[hands], times[hands], buckets)
     return np.take_along_axis(result, np.broadcast_to(like, result.shape), axis=2)
-
-
-def strength_buckets_of(path: str, machine: Machine) -> NDArray[np.uint8]:
-    """The buckets by a saved blueprint."""
-    return strength_buckets(Blueprint.load(path, compact=True, game=machine))
 
 
 def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:

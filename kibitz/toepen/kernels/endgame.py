@@ -10,26 +10,9 @@ from __future__ import annotations
 
 from kibitz.core.barrier import claim, meet
 from kibitz.core.jit import ONE, U64, kernel, part
-from kibitz.toepen.kernels.endgame_last import decide, flow, measure_last, update_last
-from kibitz.toepen.kernels.endgame_tree import (
-    ACTOR,
-    ANTE,
-    AT,
-    AVERAGE,
-    BET,
-    CALL,
-    CARDS,
-    KIDS0,
-    LED,
-    MAY,
-    NORMALISE,
-    PLAY0,
-    PLAYED,
-    RESPOND,
-    ROLE,
-    TEMPORARIES,
-    UPDATE,
-)
+from kibitz.toepen.kernels import endgame_tree as fields
+from kibitz.toepen.kernels.endgame_last import decide, flow, measure_last, update_last, vectors
+from kibitz.toepen.kernels.endgame_tree import AVERAGE, NORMALISE, RESPOND, TEMPORARIES, UPDATE
 
 
 @part
@@ -68,13 +51,13 @@ def disjoint(x, reach, j, k, deck, out, sums):
 @part
 def hand_down(reach, node, path, other, weight, deck, tree, upper):
     """The other seat plays a card: its reach goes to the children, a vector for each card."""
-    k = node[CARDS]
+    k = node[fields.CARDS]
     n, at, start = U64(deck.size[k]), U64(deck.wide[k]), U64(deck.start[k])
-    kids = U64(node[KIDS0 + path])
-    play = U64(node[PLAY0 + path])
+    kids = U64(node[fields.KIDS0 + path])
+    play = U64(node[fields.PLAY0 + path])
     x, strategy, average = upper.x, upper.strategy, upper.average
-    suit = node[LED] & 3 if node[LED] >= 0 else 4
-    played = node[PLAYED]
+    suit = node[fields.LED] & 3 if node[fields.LED] >= 0 else 4
+    played = node[fields.PLAYED]
     less = U64(deck.size[k - 1])
     for lane in range(U64(deck.lanes)):
         kid = tree.kids[kids + lane]
@@ -111,13 +94,13 @@ def hand_down(reach, node, path, other, weight, deck, tree, upper):
 @part
 def hand_up(out, node, path, own, deck, tree, upper):
     """The seat plays a card: the value of each hand, and regret matching+ over its legal cards."""
-    k = node[CARDS]
+    k = node[fields.CARDS]
     n, at, start = U64(deck.size[k]), U64(deck.wide[k]), U64(deck.start[k])
-    kids = U64(node[KIDS0 + path])
-    play = U64(node[PLAY0 + path])
+    kids = U64(node[fields.KIDS0 + path])
+    play = U64(node[fields.PLAY0 + path])
     x, strategy, regret = upper.x, upper.strategy, upper.regret
-    suit = node[LED] & 3 if node[LED] >= 0 else 4
-    played = node[PLAYED]
+    suit = node[fields.LED] & 3 if node[fields.LED] >= 0 else 4
+    played = node[fields.PLAYED]
     values = upper.values
     for h in range(n):
         value = 0.0
@@ -163,26 +146,26 @@ def hand_up(out, node, path, own, deck, tree, upper):
 @part
 def down(node, seat, other, weight, deck, tree, upper, work):
     """The other seat's reach goes through a node to its children."""
-    k = node[CARDS]
+    k = node[fields.CARDS]
     x = upper.x
-    reach = U64(node[AT])
+    reach = U64(node[fields.AT])
     raised = work
     rest = work + U64(upper.width)
-    acts = node[ACTOR] != seat
-    j = k if acts else k - node[ROLE]
+    acts = node[fields.ACTOR] != seat
+    j = k if acts else k - node[fields.ROLE]
     n = U64(deck.size[j])
-    if node[MAY]:
-        column = U64(node[BET] if acts else node[CALL])
+    if node[fields.MAY]:
+        column = U64(node[fields.BET] if acts else node[fields.CALL])
         flow(upper, reach, raised, n, column, other, weight)
         for h in range(n):
             x[rest + h] = x[reach + h] - x[raised + h] if acts else x[reach + h]
-    for path in range(1 + node[MAY]):
-        r_at = raised if path == 1 else rest if node[MAY] else reach
+    for path in range(1 + node[fields.MAY]):
+        r_at = raised if path == 1 else rest if node[fields.MAY] else reach
         if acts:
             hand_down(r_at, node, path, other, weight, deck, tree, upper)
         else:
             for lane in range(deck.lanes):
-                kid = tree.kids[node[KIDS0 + path] + lane]
+                kid = tree.kids[node[fields.KIDS0 + path] + lane]
                 if kid >= 0:
                     for h in range(n):
                         x[U64(kid) + h] = x[r_at + h]
@@ -194,26 +177,21 @@ def down(node, seat, other, weight, deck, tree, upper, work):
 @part
 def up(node, seat, own, deck, tree, upper, work):
     """The seat's values come from a node's children and are settled there."""
-    k = node[CARDS]
+    k = node[fields.CARDS]
     x = upper.x
-    reach = U64(node[AT])
+    reach = U64(node[fields.AT])
     value = reach + U64(upper.values)
-    width = U64(upper.width)
-    worth = work
-    raised = work + width
-    some = raised + width
-    mass = some + width
-    sums = mass + width
-    acts = node[ACTOR] == seat
-    other = k - node[ROLE]  # cards of the one who is not to play
+    worth, raised, some, mass, sums, _, _, _, _ = vectors(work, U64(upper.width))
+    acts = node[fields.ACTOR] == seat
+    other = k - node[fields.ROLE]  # cards of the one who is not to play
     j = k if acts else other  # of the seat
     n = U64(deck.size[j])
-    may = node[MAY]
-    ante = float(node[ANTE])
+    may = node[fields.MAY]
+    ante = float(node[fields.ANTE])
     if may:
         # What the other's reach is worth if the bet is folded: by the other, or by the seat.
         m = U64(deck.size[other if acts else k])
-        column = U64(node[CALL] if acts else node[BET]) + m
+        column = U64(node[fields.CALL] if acts else node[fields.BET]) + m
         for h in range(m):
             y = x[reach + h] * upper.strategy[column + h]
             x[some + h] = x[reach + h] - y if acts else y
@@ -226,7 +204,7 @@ def up(node, seat, own, deck, tree, upper, work):
             for h in range(n):
                 x[v_at + h] = 0.0
             for lane in range(deck.lanes):
-                kid = tree.kids[node[KIDS0 + path] + lane]
+                kid = tree.kids[node[fields.KIDS0 + path] + lane]
                 if kid >= 0:
                     at = kid + upper.values
                     first = deck.holds_start[j] + lane * deck.holds_count[j]
@@ -237,11 +215,11 @@ def up(node, seat, own, deck, tree, upper, work):
     if may and acts:
         for h in range(n):
             x[mass + h] = x[raised + h] + ante * x[mass + h]
-        decide(upper, worth, mass, worth, n, U64(node[BET]), own)
+        decide(upper, worth, mass, worth, n, U64(node[fields.BET]), own)
     elif may:
         for h in range(n):
             x[mass + h] *= -ante
-        decide(upper, mass, raised, raised, n, U64(node[CALL]), own)
+        decide(upper, mass, raised, raised, n, U64(node[fields.CALL]), own)
         for h in range(n):
             x[worth + h] += x[raised + h]
     for h in range(n):

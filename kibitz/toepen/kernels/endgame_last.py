@@ -9,21 +9,15 @@ a prefix sum.
 from __future__ import annotations
 
 from kibitz.core.jit import ONE, THREE, TWO, U64, part, small_part
-from kibitz.toepen.kernels.endgame_tree import (
-    AVERAGE,
-    COLUMN,
-    COUNT,
-    FINISH,
-    KEEP,
-    LEADER,
-    MAY_LEADER,
-    MAY_OTHER,
-    NORMALISE,
-    PLACE,
-    POT,
-    RESPOND,
-    UPDATE,
-)
+from kibitz.toepen.kernels import endgame_tree as fields
+from kibitz.toepen.kernels.endgame_tree import AVERAGE, FINISH, KEEP, NORMALISE, RESPOND, UPDATE
+
+
+@small_part
+def vectors(work, width):
+    """Where the vectors of a workspace begin."""
+    a, b, c = work, work + THREE * width, work + (THREE + THREE) * width
+    return a, a + width, a + TWO * width, b, b + width, b + TWO * width, c, c + width, c + TWO * width
 
 
 @part
@@ -151,29 +145,21 @@ def update_last(batch, seat, weight, lanes, upper, lower, work):
     It reads the other's reach and writes the seat's values. To bet with the winning card is never worse than to check:
     it is taken for granted.
     """
-    count = batch[COUNT]
+    count = batch[fields.COUNT]
     n = U64(count * lanes)
     x, strategy, average = lower.x, lower.strategy, lower.average
     number = lower.number
     zero, one = number[0], number[1]
-    place = U64(batch[PLACE])
+    place = U64(batch[fields.PLACE])
     values = upper.x
     value = place + U64(upper.values)
-    may = batch[MAY_LEADER]
-    ante = number[batch[POT]]
-    width = U64(lower.width)
-    reach = work
-    raised = reach + width
-    rest = raised + width
-    wins = rest + width
-    loses = wins + width
-    worth = loses + width
-    worth_raised = worth + width
-    mass = worth_raised + width
-    bet = U64(batch[COLUMN])  # first column; the second is n further on
+    may = batch[fields.MAY_LEADER]
+    ante = number[batch[fields.POT]]
+    reach, raised, rest, wins, loses, worth, worth_raised, mass, _ = vectors(work, U64(lower.width))
+    bet = U64(batch[fields.COLUMN])  # first column; the second is n further on
     call = bet + n + n
     column = bet + U64(4 * may) * n
-    leads = batch[LEADER] == seat
+    leads = batch[fields.LEADER] == seat
     for i in range(n):
         x[reach + i] = values[place + i]
     if may:
@@ -187,7 +173,7 @@ def update_last(batch, seat, weight, lanes, upper, lower, work):
         r_at, v_at = (reach if leads or not may else rest, worth) if path == 0 else (raised, worth_raised)
         pot = ante + number[path]
         twice = pot + pot + one
-        bets = path == 1 or batch[MAY_OTHER]
+        bets = path == 1 or batch[fields.MAY_OTHER]
         check = column + n + n
         bluff = check + n
         fold = bluff + n
@@ -251,27 +237,18 @@ def update_last(batch, seat, weight, lanes, upper, lower, work):
 @part
 def measure_last(batch, seat, own, other, weight, lanes, upper, lower, work):
     """As `update_last`, for passes that do not solve, and with all rows."""
-    count = batch[COUNT]
+    count = batch[fields.COUNT]
     n = U64(count * lanes)
     x = lower.x
-    place = U64(batch[PLACE])
+    place = U64(batch[fields.PLACE])
     value = place + U64(upper.values)
-    may = batch[MAY_LEADER]
-    ante = float(batch[POT])
-    width = U64(lower.width)
-    raised = work
-    rest = raised + width
-    wins = rest + width
-    loses = wins + width
-    worth = loses + width
-    worth_raised = worth + width
-    one = worth_raised + width
-    two = one + width
-    three = two + width
-    bet = U64(batch[COLUMN])
+    may = batch[fields.MAY_LEADER]
+    ante = float(batch[fields.POT])
+    raised, rest, wins, loses, worth, worth_raised, one, two, three = vectors(work, U64(lower.width))
+    bet = U64(batch[fields.COLUMN])
     call = bet + n + n
     column = bet + U64(4 * may) * n
-    leads = batch[LEADER] == seat
+    leads = batch[fields.LEADER] == seat
     for i in range(n):
         x[rest + i] = upper.x[place + i]
     if may:
@@ -282,7 +259,7 @@ def measure_last(batch, seat, own, other, weight, lanes, upper, lower, work):
     for path in range(1 + may):
         r_at, v_at = (rest, worth) if path == 0 else (raised, worth_raised)
         pot = ante + path
-        bets = path == 1 or batch[MAY_OTHER]
+        bets = path == 1 or batch[fields.MAY_OTHER]
         lose = column + n + n
         answer = lose + n + n
         if leads:
