@@ -23,7 +23,7 @@ from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Outcome, Plan
 from kibitz.papers.runs import Told
 from kibitz.report.figures import Heat, Sheet
-from kibitz.toepen.gains import SearchGain
+from kibitz.toepen.search import SearchGain
 
 TITLE = "Toepen, the full game: blueprint, search and exploitation, measured"
 PLAN = Plan(starts=1, iterations=1_000_000)

@@ -17,8 +17,8 @@ from kibitz.play.lower_bound import LowerBound, lower_bound
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.toepen.agents import ToepenPlayer
 from kibitz.toepen.exploit import Exploit
-from kibitz.toepen.gains import Leaned, SearchGain, endgame_bound, exploit_gains, search_gain
-from kibitz.toepen.search import ToepenSearch
+from kibitz.toepen.gains import Leaned, endgame_bound, exploit_gains
+from kibitz.toepen.search import SearchGain, ToepenSearch, search_gain
 from kibitz.toepen.strength import strength_buckets
 
 GAME = "toepen"

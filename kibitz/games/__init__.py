@@ -24,13 +24,9 @@ GAMES: dict[str, tuple[str, str]] = {
     "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or more"),
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
-    "toepen": (
-        "kibitz.toepen.rules:Toepen",
-        "Toepen: a trick-taking game with betting; only the last trick counts",
-    ),
+    "toepen": ("kibitz.toepen.rules:Toepen", "Toepen: a trick-taking game with betting; only the last trick counts"),
     "rhode_island": (
-        "kibitz.poker.rules.rules:rhode_island",
-        "Rhode Island hold'em: three rounds, hands of three cards",
+        "kibitz.poker.rules.rules:rhode_island", "Rhode Island hold'em: three rounds, hands of three cards",
     ),
     "poker": ("kibitz.poker.rules.rules:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
     "matrix": (

@@ -331,8 +331,8 @@ class _Reader:
         choice = EfgChoice("", self.labels(names, f"chance event {number}", listed), tuple(odds))
         total = reduce(self.sum, odds, Fraction(0))
         if total != 1:
-            sum_text = f"{float(total):.12g}, not to exactly 1 (write 1/3, not 0.333)"
-            raise self.fail(f"the probabilities of chance event {number} sum to {sum_text}", listed)
+            total_text = f"{float(total):.12g}, not to exactly 1 (write 1/3, not 0.333)"
+            raise self.fail(f"the probabilities of chance event {number} sum to {total_text}", listed)
         if known is not None and known != choice:
             raise self.fail(f"chance event {number} was described differently before", listed)
         self.events[number] = choice

@@ -42,14 +42,9 @@ class LiarsDice(BuiltIn):
     def __post_init__(self) -> None:
         if self.players != 2:
             raise SpecError(f"liars_dice is for 2 players; players={self.players} was asked for")
-        if self.numdice < 1 or self.dice_sides < 2:
+        if not 1 <= self.numdice <= MOST or not 2 <= self.dice_sides <= MOST:
             raise SpecError(
-                f"liars_dice needs numdice of 1 or more and dice_sides of 2 or more, "
-                f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
-            )
-        if self.numdice > MOST or self.dice_sides > MOST:
-            raise SpecError(
-                f"liars_dice has at most {MOST} dice of {MOST} sides for each, "
+                f"liars_dice needs numdice of 1 to {MOST} and dice_sides of 2 to {MOST}, "
                 f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
             )
 

@@ -91,7 +91,7 @@ def _run(file: Path) -> ModuleType:
     """
     folder = file.resolve().parent
     with _neighbours(folder):
-        content = closure.digest([closure.Source(file.stem, str(file))])
+        content = closure.digest([closure.ModuleSource(file.stem, str(file))])
     spec = importlib.util.spec_from_file_location(f"kibitz_own_{file.stem}_{content}", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

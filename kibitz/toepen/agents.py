@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.play.compiled import Compiled
-from kibitz.toepen.words import words_of
+from kibitz.toepen.states import words_of
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]

@@ -9,8 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.toepen.rules import Toepen
-from kibitz.toepen.states import MOST_DEALS, NAMES, hand_text
+from kibitz.toepen.states import MOST_DEALS, NAMES, ToepenRules, hand_text
 
 Words = NDArray[np.uint64]
 MOST_PENDING = 512  # states that wait while one deal is walked: far above what four cards a hand can need
@@ -50,7 +49,7 @@ class Labels(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def rules_of(game: Toepen) -> Any:
+def rules_of(game: ToepenRules) -> Any:
     """The parameters as kernels take them."""
     from kibitz.toepen.kernels.rules import Rules
 
@@ -58,7 +57,7 @@ def rules_of(game: Toepen) -> Any:
     return Rules(np.uint64(deck), np.uint64(game.hand), np.uint64(game.betting), np.uint64(game.follow_suit))
 
 
-def deals_of(game: Toepen) -> Words:
+def deals_of(game: ToepenRules) -> Words:
     """[D, 2]  all deals as masks, in the order of the rules."""
     masks = np.array(list(combinations(game.deck, game.hand)), np.uint64)
     hands = np.bitwise_or.reduce(np.uint64(1) << masks, axis=1)
@@ -66,7 +65,7 @@ def deals_of(game: Toepen) -> Words:
     return np.stack([hands[one], hands[other]], axis=1)
 
 
-def arrays_of(game: Toepen, limit: int = 1 << 31) -> dict[str, Any] | None:
+def arrays_of(game: ToepenRules, limit: int = 1 << 31) -> dict[str, Any] | None:
     """The fields of Tree and Infosets; None for what the state machine does not play, or for over `limit` histories.
 
     In the second case the walk of the rules says so: it stops at the limit too.
@@ -105,7 +104,7 @@ def arrays_of(game: Toepen, limit: int = 1 << 31) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def keys_of_states(game: Toepen, states: Words, name: str, bucket: NDArray[np.uint8] | None = None) -> Words:
+def keys_of_states(game: ToepenRules, states: Words, name: str, bucket: NDArray[np.uint8] | None = None) -> Words:
     """The keys of rows that some decisions [n, 5] read under an abstraction."""
     from kibitz.toepen.kernels.keys import NAMES as KINDS
     from kibitz.toepen.kernels.keys import Keys, plain
@@ -117,7 +116,7 @@ def keys_of_states(game: Toepen, states: Words, name: str, bucket: NDArray[np.ui
     return row_keys
 
 
-def ties_of_states(game: Toepen, states: Words) -> NDArray[np.int64]:
+def ties_of_states(game: ToepenRules, states: Words) -> NDArray[np.int64]:
     """[n, 4]  for each action of some decisions the first one that is the same to the seat."""
     from kibitz.toepen.kernels.lay import ties_at
 

@@ -248,8 +248,9 @@ class ToepenEndgame(EndgameLayout):
             number = np.arange(64).astype(dtype)
             number[63] = TINY
             none, used = np.zeros(0, dtype), low.dtype == dtype
+            x = np.zeros(threads * TEMPORARIES * width * used, dtype)
             columns = (regret[1], low, average[1]) if used else (none, none, none)
-            lower.append(Lower(*columns, np.zeros(threads * TEMPORARIES * width * used, dtype), width, number))
+            lower.append(Lower(columns[0], columns[1], columns[2], x, width, number))
         return PassTables(upper, *lower)
 
     def _passes(self, tables: PassTables, weights: Floats, how: Pass, threads: int = 1) -> Floats:

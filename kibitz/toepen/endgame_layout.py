@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import GameError, SolverError
 from kibitz.toepen.kernels.endgame_tree import BATCH_FIELDS, NODE_FIELDS, Deck, EndgameStart, PublicTree, lay_out
 from kibitz.toepen.rules import Toepen
-from kibitz.toepen.words import mask_of
+from kibitz.toepen.states import mask_of
 
 Ints = NDArray[np.int64]
 Bounds = tuple[int, int, int, int]  # on nodes, batches, entries of `kids` and of `member`

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from kibitz.toepen.endgame import ToepenEndgame
 from kibitz.toepen.rules import Toepen
-from kibitz.toepen.states import NUMBERS, takes
-from kibitz.toepen.words import mask_of
+from kibitz.toepen.states import NUMBERS, events, mask_of
 
 
 @dataclass(frozen=True)
@@ -36,24 +35,19 @@ def tricks_in(history: Sequence[str]) -> int:
 
 def root_of(rules: Toepen, history: Sequence[str], trick: int) -> EndgameRoot:
     """The start of a trick in a public history that goes so far, or further."""
-    leader, ante, bettor, turn = 0, 1, -1, 0
-    shown = [0, 0]
-    plays: list[int] = []
-    before: list[str] = []
-    for word in history:
-        if len(plays) == 2 * trick:
+    leader, ante, bettor, plays = 0, 1, -1, 0
+    shown, before = [0, 0], []
+    for event in events(history):
+        if plays == 2 * trick:
             break
-        before.append(word)
-        if word == "bet":
-            bettor = turn
-        elif word == "call":
+        before.append(event.word)
+        if event.word == "bet":
+            bettor = event.seat
+        elif event.word == "call":
             ante += 1
-        elif word in NUMBERS:
-            card = NUMBERS[word]
-            shown[turn] |= 1 << card
-            if len(plays) % 2 and takes(plays[-1], card):
-                leader = turn
-            plays.append(card)
-            turn = leader if len(plays) % 2 == 0 else 1 - leader
+        elif event.word in NUMBERS:
+            shown[event.seat] |= 1 << NUMBERS[event.word]
+            plays += 1
+            leader = leader if event.taken < 0 else event.taken
     unplayed = mask_of(rules.deck) & ~shown[0] & ~shown[1]
     return EndgameRoot(tuple(before), trick, leader, ante, bettor, unplayed, (shown[0], shown[1]))

@@ -3,14 +3,12 @@
 Deals are played to the start of an endgame. There the values of strategies are exact over all hands by their ranges, so
 the luck of the last tricks does not count. Hands that end before count as 0: nothing differs then.
 
-    search_gain      what search wins more than its blueprint, against that blueprint
     endgame_bound    what best responses in endgames alone win from a strategy: a lower bound on its exploitability
     exploit_gains    what the exploiting player wins more than search, from an opponent whose strategy is known
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,100 +19,11 @@ from kibitz.evaluate.match import match
 from kibitz.evaluate.score import Score, scored
 from kibitz.games.views import View
 from kibitz.toepen.agents import ToepenPlayer
-from kibitz.toepen.endgame_root import EndgameRoot, root_of
+from kibitz.toepen.endgame_root import EndgameRoot
 from kibitz.toepen.exploit import Exploit, cards_of
-from kibitz.toepen.kernels.play import MOST_WORDS, until_trick
-from kibitz.toepen.search import SolvedEndgame, ToepenSearch, dealt, joined, written
-from kibitz.toepen.words import text_of
+from kibitz.toepen.search import ToepenSearch, dealt, joined, root_met, written
 
 Floats = NDArray[np.float64]
-
-
-def root_met(
-    search: ToepenSearch, players: tuple[ToepenPlayer, ToepenPlayer], seed: int, number: int
-) -> EndgameRoot | None:
-    """The endgame that a deal comes to when two players play it; None where the hand ends before."""
-    words, scratch = np.zeros(MOST_WORDS, np.uint64), (np.zeros(64, np.uint64), np.zeros(4))
-    one, two = players[0].player, players[1].player
-    count = until_trick(search.blueprint.rules, one, two, seed, number, search.trick, words, *scratch)
-    return None if count < 0 else root_of(search.game, [text_of(int(word)) for word in words[:count]], search.trick)
-
-
-# Search
-
-
-@dataclass(frozen=True)
-class SearchGain:
-    """What search wins more than its blueprint, per hand, against that blueprint."""
-
-    mean: float
-    error: float
-    interval: tuple[float, float]
-    by_seat: tuple[Score, Score]
-    deals: int
-    endgames: int  # deals that came so far
-    nash_conv: float  # mean over the endgames: how far the solutions are from equilibria, for their ranges
-    base_nash_conv: float  # the same of the blueprint
-    seconds: float
-
-
-def search_gain(
-    search: ToepenSearch, deals: int = 100, seed: int = 0, on_deal: Callable[[int, Score], None] | None = None
-) -> SearchGain:
-    """Measure what search wins more than its blueprint against that blueprint, with little noise.
-
-    The blueprint plays deals against itself up to the endgame. Until there search plays the same; from there on the
-    exact values of (search against blueprint) and (blueprint against blueprint), for all hands weighted by their
-    ranges, differ by what search gains given the public history. Their mean over deals is unbiased. A duplicate match
-    estimates the same number with the luck of the last tricks in it.
-    """
-    base, began = search.blueprint, time.perf_counter()
-    sums, squares, endgames, distances = np.zeros(3), np.zeros(3), 0, np.zeros(2)
-    done = 0
-
-    def score(column: int) -> Score:
-        return scored(done, float(sums[column]), float(squares[column]))
-
-    try:
-        for number in range(deals):
-            root = root_met(search, (base, base), seed, number)
-            gains = np.zeros(2)
-            if root is not None:
-                gains, distance = _gained(search, search.solved_at(root))
-                endgames += 1
-                distances += distance
-            each = np.array([gains[0], gains[1], gains.mean()])
-            sums += each
-            squares += each * each
-            done += 1
-            if on_deal is not None:
-                on_deal(done, score(2))
-    except KeyboardInterrupt:
-        if done == 0:
-            raise
-    whole = score(2)
-    distances /= max(endgames, 1)
-    return SearchGain(
-        whole.mean, whole.error, whole.interval, (score(0), score(1)), done, endgames, float(distances[0]),
-        float(distances[1]), time.perf_counter() - began,
-    )  # fmt: skip
-
-
-def _gained(search: ToepenSearch, solved: SolvedEndgame) -> tuple[Floats, Floats]:
-    """By seat: the value of search against the blueprint less that of the blueprint against itself; and the NashConv
-    of both."""
-    endgame, ranges = solved.endgame, solved.ranges
-    rows = endgame.rows()
-    plain = written(search.blueprint, solved.root, endgame, rows, ranges, threads=search.threads)
-    searched = solved.solution.probabilities
-    value = endgame.evaluate(plain, ranges[0], ranges[1]).value
-    first = endgame.evaluate(joined(rows, searched, plain), ranges[0], ranges[1]).value - value
-    second = value - endgame.evaluate(joined(rows, plain, searched), ranges[0], ranges[1]).value
-    used, nash_conv = solved.solution.ranges, 0.0
-    for seat in range(2):
-        mass = used[seat] * endgame.compatible(used[1 - seat])
-        nash_conv += float(mass / mass.sum() @ endgame.respond(plain, seat, used[1 - seat]).by_hand)
-    return np.array([first, second]), np.array([solved.solution.nash_conv, nash_conv])
 
 
 # Best responses

@@ -45,13 +45,12 @@ from typing import Any, TypeAlias
 
 from kibitz.games.protocol import Buckets
 from kibitz.toepen.arrays import Labels, keys_of_states, ties_of_states
-from kibitz.toepen.rules import Toepen
-from kibitz.toepen.states import ToepenState, maximal_key, thesis_key, thesis_names
+from kibitz.toepen.states import ToepenRules, ToepenState, maximal_key, thesis_key, thesis_names
 
-Key: TypeAlias = Callable[[Toepen, ToepenState], Hashable]
+Key: TypeAlias = Callable[[ToepenRules, ToepenState], Hashable]
 
 
-def buckets(rules: Toepen) -> Mapping[str, Buckets]:
+def buckets(rules: ToepenRules) -> Mapping[str, Buckets]:
     """The table of a game's method `buckets`."""
 
     def of(key: Key) -> Callable[[int, str], Hashable]:
@@ -66,7 +65,7 @@ def buckets(rules: Toepen) -> Mapping[str, Buckets]:
     return table
 
 
-def ties(rules: Toepen, seat: int, infoset: str) -> list[int]:
+def ties(rules: ToepenRules, seat: int, infoset: str) -> list[int]:
     """For each action the first one that is the same to the seat but for the name of a suit."""
     _, kinds = rules.kinds(seat, infoset)
     actions = list(rules.actions(rules.read(seat, infoset)))
@@ -74,7 +73,7 @@ def ties(rules: Toepen, seat: int, infoset: str) -> list[int]:
     return [first[action] for action in actions]
 
 
-def compiled_ties(rules: Toepen, labels: Sequence[str]) -> Any:
+def compiled_ties(rules: ToepenRules, labels: Sequence[str]) -> Any:
     """The same for all infosets at once, [I, 4], if the state machine has laid the tree out."""
     return ties_of_states(rules, labels.examples) if isinstance(labels, Labels) else None
 
@@ -82,21 +81,21 @@ def compiled_ties(rules: Toepen, labels: Sequence[str]) -> Any:
 # What keys are made of
 
 
-def _hand(rules: Toepen, state: ToepenState) -> str:
+def _hand(rules: ToepenRules, state: ToepenState) -> str:
     return thesis_key(state, state.turn).partition(" |")[0]
 
 
-def _history(rules: Toepen, state: ToepenState) -> str:
+def _history(rules: ToepenRules, state: ToepenState) -> str:
     return thesis_key(state, state.turn).partition(" |")[2]
 
 
-def _played(rules: Toepen, state: ToepenState) -> tuple[str, int]:
+def _played(rules: ToepenRules, state: ToepenState) -> tuple[str, int]:
     """(cards played in order, ante)."""
     called = thesis_names(state.dealt[state.turn])
     return " ".join(called[card] for card in state.plays), state.ante
 
 
-def _figures(rules: Toepen, state: ToepenState) -> tuple[int, int, int]:
+def _figures(rules: ToepenRules, state: ToepenState) -> tuple[int, int, int]:
     """(sum of ranks, ranks above the deck's average, suits) of the hand held."""
     ranks = [card % 8 for card in state.held[state.turn]]
     suits = {card // 8 for card in state.held[state.turn]}

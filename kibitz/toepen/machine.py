@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError
 from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.toepen.arrays import rules_of
-from kibitz.toepen.rules import Toepen
-from kibitz.toepen.states import NAMES, NUMBERS
+from kibitz.toepen.states import NAMES, NUMBERS, ToepenRules, mask_of, words_of
 
 MOST_CARDS = 4  # in a hand, as kibitz.toepen.kernels.rules
 DEPTH = 40  # decisions of a seat on one history
@@ -40,7 +39,7 @@ class ToepenMachine(Machine):
     advises = True
     abstractions = ABOUT
 
-    def __init__(self, rules: Toepen) -> None:
+    def __init__(self, rules: ToepenRules) -> None:
         from kibitz.toepen.kernels.machine import duel, train
 
         self.rules: Any = rules
@@ -86,15 +85,14 @@ class ToepenMachine(Machine):
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.toepen.kernels.play import key_after
-        from kibitz.toepen.words import mask_of, words_of
 
-        rules: Any = self.rules
-        row_keys = np.zeros(len(infosets), np.uint64)
-        for i, text in enumerate(infosets):
-            state = rules.read(seat, str(text))
-            dealt = np.uint64(mask_of(state.dealt[seat]))
-            row_keys[i] = key_after(self.game, view.keys, seat, words_of(state.done.split()), dealt)
-        return row_keys
+        known = (self._known(seat, str(text)) for text in infosets)
+        return np.array([key_after(self.game, view.keys, seat, *each) for each in known], np.uint64)
+
+    def _known(self, seat: int, infoset: str) -> tuple[Words, np.uint64]:
+        """(the public history, the cards that the seat was dealt) of an infoset, as kernels take them."""
+        state = self.rules.read(seat, infoset)
+        return words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))
 
     def agent_class(self) -> Any:
         from kibitz.toepen.agents import ToepenPlayer
@@ -109,10 +107,8 @@ class ToepenMachine(Machine):
 
     def advice(self, seat: int, infoset: str, actions: Sequence[str]) -> int:
         from kibitz.toepen.kernels.play import advised
-        from kibitz.toepen.words import mask_of, words_of
 
-        state = self.rules.read(seat, infoset)
-        return int(advised(self.game, seat, words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))))
+        return int(advised(self.game, seat, *self._known(seat, infoset)))
 
     def keys_at(self, view: RowKeys, infosets: Any) -> Words:
         from kibitz.toepen.arrays import arrays_of

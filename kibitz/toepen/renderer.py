@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,8 +14,7 @@ from kibitz.play.teller import Heard, Teller, in_columns, indented
 from kibitz.solvers.machines import machine_of
 from kibitz.toepen.agents import ToepenPlayer, anyone
 from kibitz.toepen.rules import Toepen
-from kibitz.toepen.states import NAMES, NUMBERS, Cards, takes
-from kibitz.toepen.words import mask_of
+from kibitz.toepen.states import NAMES, NUMBERS, Cards, events, mask_of
 
 SUIT_SIGNS = {"c": "\u2663", "d": "\u2666", "h": "\u2665", "s": "\u2660"}
 OPEN_SIGNS = {"c": "\u2667", "d": "\u2662", "h": "\u2661", "s": "\u2664"}
@@ -30,38 +28,6 @@ BETS = """\
 Before you play a card you may bet, unless the last bet was yours. The other calls, and the hand is worth 1 more, or \
 folds, and you win what it was worth before.
 """
-
-
-@dataclass(frozen=True)
-class Event:
-    """One word of a public history."""
-
-    seat: int
-    word: str
-    taken: int = -1  # the seat that took a trick with it
-
-
-def events(history: Sequence[str]) -> list[Event]:
-    """Who said and played what."""
-    result: list[Event] = []
-    turn = leader = 0
-    led = -1
-    for word in history:
-        if word in VERBS:
-            result.append(Event(turn, word))
-            if word != "check":
-                turn = 1 - turn
-            continue
-        card = NUMBERS[word]
-        if led < 0:
-            led = card
-            result.append(Event(turn, word))
-            turn = 1 - turn
-        else:
-            leader = turn if takes(led, card) else 1 - turn
-            result.append(Event(turn, word, leader))
-            led, turn = -1, leader
-    return result
 
 
 def card_text(card: int | str, signs: bool) -> str:

@@ -5,11 +5,12 @@ there, the *range* is the probability that the blueprint makes that seat's moves
 are equally likely. The rest of the hand is then solved for these ranges (`kibitz.toepen.endgame`), and played
 from the solution. Where the blueprint could not have come, the ranges are even over the hands that the rules allow.
 
-What search gains is measured without the luck of cards in `kibitz.toepen.gains`.
+`search_gain` measures what search gains without the luck of cards.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SpecError
-from kibitz.evaluate.score import Score
+from kibitz.evaluate.score import Score, scored
 from kibitz.games.views import View
 from kibitz.play.search import Search
 from kibitz.toepen.agents import NO_COUNTS, ToepenPlayer, anyone
@@ -27,10 +28,9 @@ from kibitz.toepen.endgame import FLOOR, EndgameSolution, ToepenEndgame
 from kibitz.toepen.endgame_layout import MOST_CARDS
 from kibitz.toepen.endgame_root import EndgameRoot, root_of, tricks_in
 from kibitz.toepen.endgame_rows import EndgameRows, PublicState
-from kibitz.toepen.kernels.play import MOST_WORDS
+from kibitz.toepen.kernels.play import MOST_WORDS, until_trick
 from kibitz.toepen.kernels.rows import HandWeights, RowScratch, write_rows
-from kibitz.toepen.states import NUMBERS
-from kibitz.toepen.words import mask_of, words_of
+from kibitz.toepen.states import NUMBERS, mask_of, text_of, words_of
 
 Floats = NDArray[np.float64]
 TRICKS_LEFT = 2  # tricks that are solved while one waits, unless an option says otherwise
@@ -61,8 +61,26 @@ class SolvedEndgame:
 
     def reaches(self, seat: int, public: Sequence[str]) -> dict[int, float]:
         """By hand of a seat at the root: its weight there times the probability of the seat's moves since."""
-        weights = reaches(self, self.solution.probabilities, self.solution.ranges[seat], seat, self.since(public))
-        return dict(zip(self.endgame.hands.tolist(), weights.tolist(), strict=True))
+        turns: list[tuple[PublicState, str]] = []
+        endgame, state = self.endgame, self.endgame.locate(())
+        for word in self.since(public):
+            if state.seat == seat and not (word == "check" and not state.may_bet):
+                turns.append((endgame.locate(tuple(state.history)), word))
+            state.take(word)
+        played = sum(1 << NUMBERS[word] for _, word in turns if word in NUMBERS)
+        result: dict[int, float] = {}
+        for hand, start in zip(endgame.hands.tolist(), self.solution.ranges[seat].tolist(), strict=True):
+            weight = start if hand & played == played else 0.0
+            for turn, word in turns:
+                if weight <= 0.0:
+                    break
+                # The cards that the other seat has played were not in the hand.
+                free = all(not hand >> endgame._card[lane] & 1 for lane in turn.played[1 - seat])
+                column = turn.columns(hand).get(word) if free else None
+                chance = 0.0 if column is None else 1.0 if column < 0 else float(self.solution.probabilities[column])
+                weight *= chance
+            result[hand] = weight
+        return result
 
 
 class ToepenSearch(Search):
@@ -145,10 +163,8 @@ class ToepenSearch(Search):
         )
         return SolvedEndgame(root, endgame, ranges, possible, solution)
 
-    def gain(self, deals: int, seed: int, on_deal: Callable[[int, Score], None] | None = None) -> Any:
-        """What it wins more than its base; see `kibitz.toepen.gains.search_gain`."""
-        from kibitz.toepen.gains import search_gain
-
+    def gain(self, deals: int, seed: int, on_deal: Callable[[int, Score], None] | None = None) -> SearchGain:
+        """What it wins more than its base; see `search_gain`."""
         return search_gain(self, deals, seed, on_deal)
 
 
@@ -199,30 +215,94 @@ def joined(rows: EndgameRows, one: Floats, two: Floats) -> Floats:
     return result
 
 
-def reaches(solved: SolvedEndgame, strategy: Floats, start: Floats, seat: int, since: Sequence[str]) -> Floats:
-    """By hand at the root of an endgame: its weight there times the probability of the seat's moves since."""
-    turns: list[tuple[PublicState, str]] = []
-    state, endgame = solved.endgame.locate(()), solved.endgame
-    for word in since:
-        if state.seat == seat and not (word == "check" and not state.may_bet):
-            turns.append((endgame.locate(tuple(state.history)), word))
-        state.take(word)
-    played = sum(1 << NUMBERS[word] for _, word in turns if word in NUMBERS)
-    result = np.zeros(len(start))
-    for i, hand in enumerate(endgame.hands.tolist()):
-        weight = float(start[i]) if hand & played == played else 0.0
-        for turn, word in turns:
-            if weight <= 0.0:
-                break
-            # The cards that the other seat has played were not in the hand.
-            free = all(not hand >> endgame._card[lane] & 1 for lane in turn.played[1 - seat])
-            column = turn.columns(hand).get(word) if free else None
-            weight *= 0.0 if column is None else 1.0 if column < 0 else float(strategy[column])
-        result[i] = weight
-    return result
-
-
 def _carried(before: SolvedEndgame, root: EndgameRoot, endgame: ToepenEndgame, seat: int) -> Floats:
     """The range at a later root, if a solution was played since an earlier one."""
     weight, played = before.reaches(seat, root.history), root.shown[seat] & ~before.root.shown[seat]
     return np.array([weight.get(hand | played, 0.0) for hand in endgame.hands.tolist()])
+
+
+# What search gains
+
+
+def root_met(
+    search: ToepenSearch, players: tuple[ToepenPlayer, ToepenPlayer], seed: int, number: int
+) -> EndgameRoot | None:
+    """The endgame that a deal comes to when two players play it; None where the hand ends before."""
+    words, scratch = np.zeros(MOST_WORDS, np.uint64), (np.zeros(64, np.uint64), np.zeros(4))
+    one, two = players[0].player, players[1].player
+    count = until_trick(search.blueprint.rules, one, two, seed, number, search.trick, words, *scratch)
+    return None if count < 0 else root_of(search.game, [text_of(int(word)) for word in words[:count]], search.trick)
+
+
+@dataclass(frozen=True)
+class SearchGain:
+    """What search wins more than its blueprint, per hand, against that blueprint."""
+
+    mean: float
+    error: float
+    interval: tuple[float, float]
+    by_seat: tuple[Score, Score]
+    deals: int
+    endgames: int  # deals that came so far
+    nash_conv: float  # mean over the endgames: how far the solutions are from equilibria, for their ranges
+    base_nash_conv: float  # the same of the blueprint
+    seconds: float
+
+
+def search_gain(
+    search: ToepenSearch, deals: int = 100, seed: int = 0, on_deal: Callable[[int, Score], None] | None = None
+) -> SearchGain:
+    """Measure what search wins more than its blueprint against that blueprint, with little noise.
+
+    The blueprint plays deals against itself up to the endgame. Until there search plays the same; from there on the
+    exact values of (search against blueprint) and (blueprint against blueprint), for all hands weighted by their
+    ranges, differ by what search gains given the public history. Their mean over deals is unbiased. A duplicate match
+    estimates the same number with the luck of the last tricks in it.
+    """
+    base, began = search.blueprint, time.perf_counter()
+    sums, squares, endgames, distances = np.zeros(3), np.zeros(3), 0, np.zeros(2)
+    done = 0
+
+    def score(column: int) -> Score:
+        return scored(done, float(sums[column]), float(squares[column]))
+
+    try:
+        for number in range(deals):
+            root = root_met(search, (base, base), seed, number)
+            gains = np.zeros(2)
+            if root is not None:
+                gains, distance = _gained(search, search.solved_at(root))
+                endgames += 1
+                distances += distance
+            each = np.array([gains[0], gains[1], gains.mean()])
+            sums += each
+            squares += each * each
+            done += 1
+            if on_deal is not None:
+                on_deal(done, score(2))
+    except KeyboardInterrupt:
+        if done == 0:
+            raise
+    whole = score(2)
+    distances /= max(endgames, 1)
+    return SearchGain(
+        whole.mean, whole.error, whole.interval, (score(0), score(1)), done, endgames, float(distances[0]),
+        float(distances[1]), time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def _gained(search: ToepenSearch, solved: SolvedEndgame) -> tuple[Floats, Floats]:
+    """By seat: the value of search against the blueprint less that of the blueprint against itself; and the NashConv
+    of both."""
+    endgame, ranges = solved.endgame, solved.ranges
+    rows = endgame.rows()
+    plain = written(search.blueprint, solved.root, endgame, rows, ranges, threads=search.threads)
+    searched = solved.solution.probabilities
+    value = endgame.evaluate(plain, ranges[0], ranges[1]).value
+    first = endgame.evaluate(joined(rows, searched, plain), ranges[0], ranges[1]).value - value
+    second = value - endgame.evaluate(joined(rows, plain, searched), ranges[0], ranges[1]).value
+    used, nash_conv = solved.solution.ranges, 0.0
+    for seat in range(2):
+        mass = used[seat] * endgame.compatible(used[1 - seat])
+        nash_conv += float(mass / mass.sum() @ endgame.respond(plain, seat, used[1 - seat]).by_hand)
+    return np.array([first, second]), np.array([solved.solution.nash_conv, nash_conv])

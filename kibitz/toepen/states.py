@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 RANKS = "JQKA789T"  # low to high
 SUITS = "cdhs"
@@ -12,6 +17,7 @@ MOST_DEALS = 5_000_000  # more than this are not listed
 
 # A card is the number suit * 8 + rank; hands are tuples of cards in ascending order.
 Cards: TypeAlias = tuple[int, ...]
+ToepenRules: TypeAlias = Any  # kibitz.toepen.rules.Toepen, for files that it imports
 NAMES = tuple(rank + suit for suit in SUITS for rank in RANKS)
 NUMBERS = {name: card for card, name in enumerate(NAMES)}
 
@@ -114,3 +120,56 @@ def renamed(cards: Cards, done: str, called: tuple[str, ...]) -> str:
     hand = " ".join(sorted((called[card] for card in cards), key=lambda name: (name[1], RANKS.index(name[0])))) or "-"
     words = " ".join(called[NUMBERS[word]] if word in NUMBERS else word for word in done.split())
     return f"{hand} | {words}".rstrip()
+
+
+# Public histories
+
+# Words of a public history as kernels read them: cards are their numbers.
+SAID = {"check": 32, "bet": 33, "call": 34, "fold": 35}
+
+
+def words_of(history: Sequence[str]) -> NDArray[np.uint64]:
+    """A public history as kernels read it."""
+    return np.array([SAID[word] if word in SAID else NUMBERS[word] for word in history], np.uint64)
+
+
+def text_of(word: int) -> str:
+    """A word of a public history, from its number."""
+    return NAMES[word] if word < 32 else ("check", "bet", "call", "fold")[word - 32]
+
+
+def mask_of(cards: Iterable[int]) -> int:
+    """Cards as bits."""
+    return sum(1 << card for card in cards)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One word of a public history."""
+
+    seat: int
+    word: str
+    taken: int = -1  # the seat that took a trick with it
+
+
+def events(history: Sequence[str]) -> list[Event]:
+    """Who said and played what."""
+    result: list[Event] = []
+    turn = leader = 0
+    led = -1
+    for word in history:
+        if word in SAID:
+            result.append(Event(turn, word))
+            if word != "check":
+                turn = 1 - turn
+            continue
+        card = NUMBERS[word]
+        if led < 0:
+            led = card
+            result.append(Event(turn, word))
+            turn = 1 - turn
+        else:
+            leader = turn if takes(led, card) else 1 - turn
+            result.append(Event(turn, word, leader))
+            led, turn = -1, leader
+    return result

@@ -24,8 +24,8 @@ from kibitz.play.table import Session, opponents_of
 from kibitz.play.teller import WIDTH, Teller
 from kibitz.play.transcript import replayed
 from kibitz.solvers.machines import machine_of
-from kibitz.toepen.renderer import ToepenTeller, belief_text, beliefs, card_text, events
-from kibitz.toepen.states import NAMES, hand_text
+from kibitz.toepen.renderer import ToepenTeller, belief_text, beliefs, card_text
+from kibitz.toepen.states import NAMES, events, hand_text
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 OWN_GAME = """

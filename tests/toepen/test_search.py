@@ -13,11 +13,8 @@ from kibitz.games.views import view_of
 from kibitz.play import agent
 from kibitz.solvers.machines import machine_of
 from kibitz.toepen.endgame_root import root_of
-from kibitz.toepen.gains import search_gain
-from kibitz.toepen.renderer import events
-from kibitz.toepen.search import ToepenSearch, allowed, joined, reaches, written
-from kibitz.toepen.states import NUMBERS, deal_text
-from kibitz.toepen.words import mask_of
+from kibitz.toepen.search import ToepenSearch, allowed, joined, search_gain, written
+from kibitz.toepen.states import NUMBERS, deal_text, events, mask_of
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 
@@ -230,7 +227,7 @@ def test_solving_again_at_the_next_trick(full):
     rest, later = first.since(view.public), second.since(view.public)
     assert (*second.root.history, *later) == view.public == (*first.root.history, *rest)
     # The range it starts from is what the first solution leads to.
-    found = reaches(first, first.solution.probabilities, first.solution.ranges[0], 0, rest)
+    found = np.array(list(first.reaches(0, view.public).values()))
     assert found.sum() > 0 and (found <= first.solution.ranges[0] + 1e-12).all()
 
 

@@ -8,23 +8,9 @@ import numpy as np
 
 from kibitz.core.jit import ONE, U64, kernel, part
 from kibitz.core.random import NONE
+from kibitz.toepen.kernels import rules as bits
 from kibitz.toepen.kernels.keys import key_of
-from kibitz.toepen.kernels.rules import (
-    CARD,
-    EIGHT,
-    END,
-    M3,
-    M8,
-    THREE,
-    PackedState,
-    act,
-    choices,
-    deal,
-    payoff,
-    phase_of,
-    player_of,
-    signature,
-)
+from kibitz.toepen.kernels.rules import PackedState, act, choices, deal, payoff, phase_of, player_of, signature
 
 EMPTY = -1
 
@@ -49,11 +35,11 @@ def open_state(stack, depth, state, rules, node):
     phase = phase_of(state)
     width = U64(2)
     cards = NONE
-    if phase == CARD:
+    if phase == bits.CARD:
         width, cards = choices(state, rules)
     for k in range(width):
         a = width - ONE - k
-        action = (cards >> (EIGHT * a)) & M8 if phase == CARD else a
+        action = (cards >> (bits.EIGHT * a)) & bits.M8 if phase == bits.CARD else a
         push(stack, depth, act(state, phase, action, rules), node, a)
         depth += ONE
     return depth
@@ -73,7 +59,7 @@ def count_histories(deals, rules, stack, limit):
             depth -= ONE
             state = state_at(stack, depth)
             histories += 1
-            if phase_of(state) == END:
+            if phase_of(state) == bits.END:
                 ends += 1
             else:
                 depth = open_state(stack, depth, state, rules, NONE)
@@ -120,7 +106,7 @@ def lay(deals, rules, keys, stack, tree, table):
             state = state_at(stack, depth)
             parent[node] = stack[depth, 5]
             action[node] = stack[depth, 6]
-            if phase_of(state) == END:
+            if phase_of(state) == bits.END:
                 turn[node] = -2
                 infoset[node] = -1
                 leaf[ends] = payoff(state)
@@ -140,9 +126,9 @@ def lay(deals, rules, keys, stack, tree, table):
                     for k in range(5):
                         example[seat, number, k] = state[k]
                     offered[seat, number] = phase_of(state)
-                    if phase_of(state) == CARD:
+                    if phase_of(state) == bits.CARD:
                         width, cards = choices(state, rules)
-                        offered[seat, number] = cards | (~NONE << (EIGHT * width))
+                        offered[seat, number] = cards | (~NONE << (bits.EIGHT * width))
                 infoset[node] = table_infoset[at]
                 depth = open_state(stack, depth, state, rules, node)
             node += ONE
@@ -160,7 +146,7 @@ def count_rows(deals, rules, keys, stack, table_key, count):
         while depth > NONE:
             depth -= ONE
             state = state_at(stack, depth)
-            if phase_of(state) == END:
+            if phase_of(state) == bits.END:
                 continue
             key = key_of(state, rules, keys)
             at = key & mask
@@ -182,16 +168,16 @@ def ties_at(states, rules, out):
         state = state_at(states, i)
         for b in range(4):
             out[i, b] = b
-        if phase_of(state) != CARD:
+        if phase_of(state) != bits.CARD:
             continue
         seat = player_of(state)
         width, cards = choices(state, rules)
         for b in range(width):
-            card = (cards >> (EIGHT * b)) & M8
+            card = (cards >> (bits.EIGHT * b)) & bits.M8
             for a in range(b):
-                like = (cards >> (EIGHT * a)) & M8
-                same = signature(state, seat, like >> THREE) == signature(state, seat, card >> THREE)
-                if like & M3 == card & M3 and same:
+                like = (cards >> (bits.EIGHT * a)) & bits.M8
+                same = signature(state, seat, like >> bits.THREE) == signature(state, seat, card >> bits.THREE)
+                if like & bits.M3 == card & bits.M3 and same:
                     out[i, b] = a
                     break
 

@@ -14,18 +14,11 @@ from kibitz.games.kernels.machine import after as machine_after
 from kibitz.games.kernels.machine import deal as machine_deal
 from kibitz.solvers.kernels.players import play_deals, strategy
 from kibitz.solvers.kernels.walk import walk_all
+from kibitz.toepen.kernels import rules as bits
 from kibitz.toepen.kernels.keys import RAW, hand_number, key_of
 from kibitz.toepen.kernels.rule import rule
+from kibitz.toepen.kernels.rules import END as OVER
 from kibitz.toepen.kernels.rules import (
-    CARD,
-    EIGHT,
-    HALF,
-    M3,
-    M4,
-    M8,
-    PLAY,
-    THREE,
-    WORD,
     PackedState,
     Rules,
     act,
@@ -36,7 +29,6 @@ from kibitz.toepen.kernels.rules import (
     player_of,
     signature,
 )
-from kibitz.toepen.kernels.rules import END as OVER
 from kibitz.toepen.kernels.rules import deal as first_decision
 from kibitz.toepen.kernels.rules import payoff as payoff_of
 
@@ -59,7 +51,7 @@ class TurnState(NamedTuple):
 def options(state, rules):
     """(phase, number of actions, cards a byte each) of a decision."""
     phase = phase_of(state)
-    if phase == CARD:
+    if phase == bits.CARD:
         width, cards = choices(state, rules)
         return phase, width, cards
     return phase, U64(2), NONE
@@ -68,7 +60,7 @@ def options(state, rules):
 @part
 def action_of(phase, cards, a):
     """What `act` wants for the a-th action."""
-    return (cards >> (EIGHT * a)) & M8 if phase == CARD else a
+    return (cards >> (bits.EIGHT * a)) & bits.M8 if phase == bits.CARD else a
 
 
 @part
@@ -119,7 +111,7 @@ def level(game, view, state, values):
     Rows that do not look at the names of suits are lossless only among strategies that do not either: a seat that
     leads the clubs of two like suits more often would tell its hand to one who knows clubs from diamonds.
     """
-    if view.kind != RAW and phase_of(state) == CARD:
+    if view.kind != RAW and phase_of(state) == bits.CARD:
         even_out(state, state.cards, state.width, values)
 
 
@@ -130,14 +122,14 @@ def even_out(state, cards, width, values):
     for a in range(width):
         if (done >> a) & ONE:
             continue
-        one = (cards >> (EIGHT * a)) & M8
+        one = (cards >> (bits.EIGHT * a)) & bits.M8
         like = NONE
         total = values[a]
         count = 1.0
         for b in range(a + ONE, width):
-            two = (cards >> (EIGHT * b)) & M8
-            if (one ^ two) & M3 == NONE and signature(state, player, one >> THREE) == signature(
-                state, player, two >> THREE
+            two = (cards >> (bits.EIGHT * b)) & bits.M8
+            if (one ^ two) & bits.M3 == NONE and signature(state, player, one >> bits.THREE) == signature(
+                state, player, two >> bits.THREE
             ):
                 like |= ONE << b
                 total += values[b]
@@ -151,7 +143,7 @@ def even_out(state, cards, width, values):
 
 
 def trick_of(game, state):
-    return np.int64(field(state.meta, PLAY, M4) >> TRICK)
+    return np.int64(field(state.meta, bits.PLAY, bits.M4) >> TRICK)
 
 
 def advise(game, state):
@@ -186,8 +178,8 @@ def strengths(rules, one, seed, first, last, sums, random, probability, path):
         while phase_of(state) != OVER:
             seat = player_of(state)
             path[depth, 0] = seat
-            path[depth, 1] = field(state.meta, PLAY, M4) & ONE
-            path[depth, 2] = hand_number((state.hands >> (HALF * seat)) & WORD)
+            path[depth, 1] = field(state.meta, bits.PLAY, bits.M4) & ONE
+            path[depth, 2] = hand_number((state.hands >> (bits.HALF * seat)) & bits.WORD)
             depth += 1
             strategy(one, rules, state, state.width, probability)
             state = machine_after(rules, state, choose(probability, state.width, next_unit(random)))

@@ -18,26 +18,11 @@ import numpy as np
 from kibitz.core.jit import ONE, TWO, U64, kernel, part
 from kibitz.core.random import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix, seed_of
 from kibitz.solvers.kernels.players import strategy
+from kibitz.toepen.kernels import rules as bits
 from kibitz.toepen.kernels.keys import key_of
 from kibitz.toepen.kernels.machine import action_of, options, turn_of
 from kibitz.toepen.kernels.rule import beaten_by, outlook, rule
 from kibitz.toepen.kernels.rules import (
-    BET,
-    CALL,
-    CARD,
-    EIGHT,
-    END,
-    HALF,
-    LAST,
-    LED,
-    M2,
-    M4,
-    M5,
-    M8,
-    PHASE,
-    PLAY,
-    THREE,
-    WORD,
     PackedState,
     begin,
     bet_or_answer,
@@ -75,8 +60,8 @@ class OpponentModel(NamedTuple):
 @part
 def ready(state, rules):
     """Without betting the next thing is always a card."""
-    if phase_of(state) == BET and not rules.betting:
-        return with_meta(state, put(state.meta, PHASE, M2, CARD))
+    if phase_of(state) == bits.BET and not rules.betting:
+        return with_meta(state, put(state.meta, bits.PHASE, bits.M2, bits.CARD))
     return state
 
 
@@ -85,7 +70,7 @@ def say(state, word, rules):
     """The state after one word, with no forced move made after it."""
     if word < SAYS_CHECK:
         return ready(play_card(state, word), rules)
-    return ready(bet_or_answer(state, BET if word < SAYS_CALL else CALL, word & ONE), rules)
+    return ready(bet_or_answer(state, bits.BET if word < SAYS_CALL else bits.CALL, word & ONE), rules)
 
 
 @part
@@ -100,21 +85,21 @@ def watched(words, first, count, state, rules):
 def free(state, rules):
     """Does the player have a choice?"""
     phase = phase_of(state)
-    if phase == BET:
-        return field(state.meta, LAST, M2) != player_of(state) + ONE
-    if phase == CARD:
+    if phase == bits.BET:
+        return field(state.meta, bits.LAST, bits.M2) != player_of(state) + ONE
+    if phase == bits.CARD:
         cards = legal_cards(state, rules)
         return (cards & (cards - ONE)) != NONE
-    return phase == CALL
+    return phase == bits.CALL
 
 
 @part
 def index_of(word, phase, width, cards):
     """Which action a word is; `width` if it is none of them."""
-    if phase != CARD:
+    if phase != bits.CARD:
         return word & ONE
     for a in range(width):
-        if (cards >> (EIGHT * a)) & M8 == word:
+        if (cards >> (bits.EIGHT * a)) & bits.M8 == word:
             return a
     return width
 
@@ -148,27 +133,27 @@ def feature(state, rules, width, cards):
     """A coarse description of a situation, as a row of counts."""
     seat = player_of(state)
     phase = phase_of(state)
-    play = field(state.meta, PLAY, M4)
-    hand = (state.hands >> (HALF * seat)) & WORD
-    led = field(state.meta, LED, M5)
-    if phase == CARD:
-        follows = ONE if play & ONE and (hand >> (EIGHT * (led >> THREE))) & M8 else NONE
-        return BET_FEATURES + (play * TWO + follows) * THREE + width - TWO
+    play = field(state.meta, bits.PLAY, bits.M4)
+    hand = (state.hands >> (bits.HALF * seat)) & bits.WORD
+    led = field(state.meta, bits.LED, bits.M5)
+    if phase == bits.CARD:
+        follows = ONE if play & ONE and (hand >> (bits.EIGHT * (led >> bits.THREE))) & bits.M8 else NONE
+        return BET_FEATURES + (play * TWO + follows) * bits.THREE + width - TWO
     unseen, lacks = unseen_by(state, rules, seat)
     bucket = U64(min(max(outlook(hand, unseen, lacks, play & ONE, led, True), 0.0), 0.999) * float(BUCKETS))
-    return ((ONE if phase == CALL else NONE) * EIGHT + play) * BUCKETS + bucket
+    return ((ONE if phase == bits.CALL else NONE) * bits.EIGHT + play) * BUCKETS + bucket
 
 
 @part
 def class_of(state, rules, width, cards, a):
     """Which class of actions the a-th one is: for cards, how many of the others are harder to beat."""
-    if phase_of(state) != CARD:
+    if phase_of(state) != bits.CARD:
         return a
     unseen, lacks = unseen_by(state, rules, player_of(state))
-    mine = beaten_by((cards >> (EIGHT * a)) & M8, unseen, lacks)
+    mine = beaten_by((cards >> (bits.EIGHT * a)) & bits.M8, unseen, lacks)
     place = NONE
     for b in range(width):
-        other = beaten_by((cards >> (EIGHT * b)) & M8, unseen, lacks)
+        other = beaten_by((cards >> (bits.EIGHT * b)) & bits.M8, unseen, lacks)
         if other < mine or (other == mine and b < a):
             place += ONE
     return place
@@ -281,8 +266,8 @@ def until_trick(rules, one, two, seed, number, trick, words, cards, probability)
     count = 0
     while True:
         phase = phase_of(state)
-        play = field(state.meta, PLAY, M4)
-        if phase == END:
+        play = field(state.meta, bits.PLAY, bits.M4)
+        if phase == bits.END:
             return -1
         if play == TWO * U64(trick):
             return count
@@ -296,14 +281,14 @@ def until_trick(rules, one, two, seed, number, trick, words, cards, probability)
             random += GOLDEN
             a = choose(probability, width, (mix(random) >> SHIFT_11) * TO_UNIT)
             action = action_of(phase, packed, a)
-        elif phase == CARD:
+        elif phase == bits.CARD:
             action = lowest(legal_cards(state, rules))
         else:
             action = NONE
         word = action
-        if phase == BET:
+        if phase == bits.BET:
             word = SAYS_CHECK + action
-        elif phase == CALL:
+        elif phase == bits.CALL:
             word = SAYS_CALL + action
         words[count] = word
         count += 1
