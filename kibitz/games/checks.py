@@ -21,7 +21,7 @@ _NO_LISTS = (str, bytes, bytearray, dict, set, frozenset)
 
 
 def real_numbers(values: Any, what: object) -> list[float]:
-    """Numbers out of a list, a tuple or an array of them; anything else is told, with `what` it should have been."""
+    """Numbers out of a list, a tuple or an array of them; an error says `what` anything else should have been."""
     if isinstance(values, _NO_LISTS) or not (isinstance(values, Sequence | array) or hasattr(values, "__array__")):
         raise GameError(f"{what} is {_short(values)}: it must be a list with a number for each seat")
     shape = getattr(values, "shape", None)

@@ -129,9 +129,9 @@ class Goofspiel(BuiltIn):
         )
 
     def view(self, state: Auction, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(cards left and own bids that others do not know, prizes and what is told of each round).
+        """(cards left and own bids that others do not know, prizes and what is known of each round).
 
-        At the end the last round, which is no move, is told as well.
+        At the end the last round, which is no move, is known as well.
         """
         rounds, prizes = state.rounds, state.prizes
         if state.turn == TERMINAL:

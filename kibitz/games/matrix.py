@@ -143,8 +143,8 @@ class Matrix(BuiltIn):
     def view(self, state: tuple[int, ...], seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(what the seat chose, nothing); at the end the choices of all are known."""
         chosen = tuple(str(self._actions[each][choice]) for each, choice in enumerate(state))
-        told = tuple(f"seat {each} chose {choice}" for each, choice in enumerate(chosen))
-        return chosen[seat : seat + 1], told if len(state) == self.players else ()
+        public = tuple(f"seat {each} chose {choice}" for each, choice in enumerate(chosen))
+        return chosen[seat : seat + 1], public if len(state) == self.players else ()
 
     def payoff(self, state: tuple[int, ...]) -> list[float]:
         if self.cells:

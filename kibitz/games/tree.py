@@ -264,7 +264,7 @@ def tree_of(game: Game, progress: Callable[[int], None] | None = None, infosets:
 def lay_out(
     game: Game, progress: Callable[[int], None] | None = None, limit: int | None = None, infosets: int | None = None
 ) -> Tree:
-    """Walk the rules and lay them out; `progress` is told the number of histories from time to time.
+    """Walk the rules and lay them out; `progress` is called with the number of histories from time to time.
 
     `limit` is the most histories to accept. By default a game is refused, after about a second, if by an estimate it
     does not fit into memory or takes too long (see kibitz.games.size). `infosets` is the most infosets: a file that

@@ -1,6 +1,6 @@
 """A walk of the rules, depth first, that holds them to the Game protocol: what `kibitz.games.tree` makes a tree of.
 
-Histories are numbered in preorder. What breaks the protocol is told with the history that shows it; a walk that has no
+Histories are numbered in preorder. An error says which history breaks the protocol; a walk that has no
 end is stopped by its depth (`MAX_DEPTH`) or by the guard of `kibitz.games.size`.
 """
 
@@ -205,7 +205,7 @@ def _new_actions(actions: tuple[Action, ...], number: int, key: object) -> int:
 
 
 class _Place:
-    """ "payoff after the history ...": put into words only where an error is told."""
+    """ "payoff after the history ...": put into words only where an error is raised."""
 
     def __init__(self, what: str, game: Game, out: Walk, node: int) -> None:
         self.what, self.of = what, (game, out, node)

@@ -240,8 +240,8 @@ class ToepenEndgame(EndgameLayout):
         width = int(self._deck.size.sum()) + 16
         inside = np.zeros((2, int(self._deck.size[self.cards_each])))
         inside[:, self._order] = ranges
-        room = np.zeros(2 * self._places + threads * TEMPORARIES * width)
-        upper = Upper(regret[0], high, average[0], room, self._places, 2 * self._places, width, inside)
+        vectors = np.zeros(2 * self._places + threads * TEMPORARIES * width)
+        upper = Upper(regret[0], high, average[0], vectors, self._places, 2 * self._places, width, inside)
         width = int(self._tree.batch[:, fields.COUNT].max()) * self._deck.lanes + 16
         lower = []
         for dtype in (np.float32, np.float64):

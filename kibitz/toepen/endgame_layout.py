@@ -27,7 +27,7 @@ class EndgameLayout:
 
     unplayed     the cards that nobody has played, as bits: in the hands and in the stock
     leader       the seat that leads the trick
-    ante         what the hand is worth now; last_bettor: who bet last, -1 if nobody did
+    ante         what the winner gets as things stand; last_bettor: who bet last, -1 if nobody did
     rules        of the game: its deck, whether there is betting, whether suit is followed
     memory       bytes that tables may take; more is refused
     """

@@ -26,7 +26,7 @@ ABOUT = {
     "advanced-hand": "hands by sum of ranks, high cards and suits; with the history",
     "advanced-history": "the history but for who bet when",
     "advanced-combined": "both of these",
-    "strength": "hands by what they are worth under a trained blueprint",
+    "strength": "hands by their value under a trained blueprint",
     "strength-history": "likewise, and the history but for who bet when",
 }
 
@@ -69,7 +69,7 @@ class ToepenMachine(Machine):
         wanted = abstraction.startswith("strength")
         if wanted and path is None:
             raise SolverError(
-                f"--abstraction {abstraction} needs a trained strategy that says what hands are worth: train one, such "
+                f"--abstraction {abstraction} needs a trained strategy that gives values to hands: train one, such "
                 "as `kibitz train toepen --seconds 120 --out solved`, and name it with --strength solved"
             )
         if path is None:
@@ -78,10 +78,10 @@ class ToepenMachine(Machine):
             raise SolverError(
                 f"--strength goes with --abstraction strength or strength-history, not with {abstraction}"
             )
-        from kibitz.solvers.blueprint import Blueprint
+        from kibitz.solvers.saved_blueprints import load_blueprint
         from kibitz.toepen.strength import strength_buckets
 
-        return {"bucket": strength_buckets(Blueprint.load(path, compact=True, game=self))}
+        return {"bucket": strength_buckets(load_blueprint(path, compact=True, game=self))}
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.toepen.kernels.play import key_after

@@ -41,8 +41,8 @@ def cards_text(cards: Sequence[int | str], signs: bool) -> str:
     return "  ".join(card_text(card, signs) for card in cards) or "none"
 
 
-class ToepenTeller(Teller):
-    """The teller of a table of Toepen."""
+class ToepenRenderer(Teller):
+    """Shows a table of Toepen to a person."""
 
     rules: Toepen
 
@@ -64,11 +64,11 @@ class ToepenTeller(Teller):
                     lines.append((event.seat, [said]))
             if event.taken >= 0:
                 lines.append((-1, ["You take" if event.taken == heard.seat else "The opponent takes"]))
-        told = []
+        texts = []
         for seat, parts in lines:
             who = "" if seat < 0 else "You " if seat == heard.seat else "The opponent "
-            told.append(f"  {who}{', '.join(parts)}{' the trick.' if seat < 0 else '.'}")
-        return told
+            texts.append(f"  {who}{', '.join(parts)}{' the trick.' if seat < 0 else '.'}")
+        return texts
 
     def position(self, view: View) -> list[str]:
         left = [name for name in view.private if name not in view.public]
@@ -113,7 +113,7 @@ class ToepenTeller(Teller):
         return [f"it thought you held {belief_text(beliefs(agent, view, self.rules), self.signs)}"]
 
 
-class SymmetricTeller(Teller):
+class SymmetricRenderer(Teller):
     """Without the real names of suits, as actions are named there."""
 
     def position(self, view: View) -> list[str]:
