@@ -44,8 +44,7 @@ def strategy_figure(title: str, actions: Sequence[str], panels: Sequence[Strateg
     bars = rows <= most and len(actions) <= len(COLOURS)
     body = LINE * rows if bars else min(TALLEST, max(2.5, 0.05 * rows))
     high, wide = body + 1.35, sum(names + PANEL for _ in panels) + 0.3
-    figure = _picture(wide, high)
-    figure.text(0.1 / wide, 1 - 0.3 / high, title, fontsize=12, fontweight="bold", parse_math=False)
+    figure = _picture(wide, high, title)
     for number, panel in enumerate(panels):
         share = len(panel.labels) / rows if bars else 1.0
         left = number * (names + PANEL) + names
@@ -104,8 +103,7 @@ def _grids(title: str, actions: Sequence[str], panels: Sequence[StrategyPanel], 
     widths = [names + CELL * max(len(block.columns) for block in blocks) + 0.25 for blocks in grids]
     heights = [sum(ROW * len(block.rows) + _head(block) for block in blocks) for blocks in grids]
     wide, high = sum(widths) + 0.2, max(heights) + 1.5
-    figure = _picture(wide, high)
-    figure.text(0.1 / wide, 1 - 0.3 / high, title, fontsize=12, fontweight="bold", parse_math=False)
+    figure = _picture(wide, high, title)
     names_of = "a cell is an infoset: the part of its name before the colon down, the part after it across"
     figure.text(0.1 / wide, 1 - 0.52 / high, names_of, fontsize=8, color="#555555")
     for number, (panel, blocks) in enumerate(zip(panels, grids, strict=True)):
@@ -148,8 +146,8 @@ def _block(axes: Any, block: Block, shares: NDArray[np.float64], actions: int) -
 # Bars and heat maps
 
 
-def _picture(wide: float, high: float) -> Any:
-    """A figure that notebooks show though no pyplot was imported."""
+def _picture(wide: float, high: float, title: str) -> Any:
+    """A figure with a title that notebooks show though no pyplot was imported."""
     import io
 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -163,6 +161,7 @@ def _picture(wide: float, high: float) -> Any:
 
     figure = Picture(figsize=(wide, high), dpi=110)
     FigureCanvasAgg(figure)
+    figure.text(0.1 / wide, 1 - 0.3 / high, title, fontsize=12, fontweight="bold", parse_math=False)
     return figure
 
 

@@ -17,7 +17,6 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from kibitz.core.errors import GameError
 from kibitz.games import CHANCE, TERMINAL, Game, game
@@ -81,12 +80,8 @@ def _written(spec: str, seed: int, plays: int, pick: Pick) -> str:
             action = pick(rules, state, actions)
             lines.append(f"    > {action}")
             state = rules.after(state, action)
-        lines.append(f"  payoff {' '.join(map(_number, rules.payoff(state)))}")
+        lines.append(f"  payoff {' '.join(f'{value:.12g}' for value in rules.payoff(state))}")
     return "\n".join(lines) + "\n"
-
-
-def _number(value: Any) -> str:
-    return f"{value:.12g}"
 
 
 def main(paths: list[str]) -> None:

@@ -292,9 +292,9 @@ def lay_out(
 
 
 def _from_arrays(game: Game, arrays: dict[str, Any]) -> Tree:
-    """The tree of a game whose own compiled rules have laid it out: fields as of Tree and Infosets."""
+    """The tree of a game from the fields of Tree and Infosets, be they from a walk or from its own compiled rules."""
     actions, actions_of = arrays["actions"], arrays["actions_of"]
-    widths = np.array([len(a) for a in actions], np.int64)[actions_of]
+    widths = np.array([len(a) for a in actions], np.int64)[actions_of] if actions else np.zeros(0, np.int64)
     first = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
     infosets = Infosets(arrays["seat_start"], first, arrays["labels"], actions, actions_of)
     fields = {name: arrays[name] for name in ("parent", "turn", "action", "infoset", "chance", "payoff")}
@@ -302,32 +302,20 @@ def _from_arrays(game: Game, arrays: dict[str, Any]) -> Tree:
 
 
 def _finish(game: Game, out: Walk) -> Tree:
-    players, keys, lists, lists_of = game.players, out.keys, out.lists, out.lists_of
     turn = np.frombuffer(out.turn, np.int8)
     infoset = np.array(out.infoset, np.int32)
-    seat_start = np.concatenate(([0], np.cumsum([len(k) for k in keys]))).astype(np.int32)
+    seat_start = np.concatenate(([0], np.cumsum([len(k) for k in out.keys]))).astype(np.int32)
     deciding = turn >= 0
     infoset[deciding] += seat_start[turn[deciding]]
-    actions_of = np.concatenate([np.array(a, np.int32) for a in lists_of]) if keys else np.zeros(0, np.int32)
-    widths = np.array([len(a) for a in lists], np.int64)[actions_of] if lists else np.zeros(0, np.int64)
-    payoff = np.array(out.payoff, np.float64).reshape(-1, players)
+    payoff = np.array(out.payoff, np.float64).reshape(-1, game.players)
     _check_payoffs(game, out, payoff)
-    labels: list[str] = []
-    for seat, seat_keys in enumerate(keys):
-        labels.extend(_labels(seat, list(seat_keys)))
-    return Tree(
-        players=players,
-        parent=np.frombuffer(out.parent, np.int32),
-        turn=turn,
-        action=np.frombuffer(out.action, np.int32),
-        infoset=infoset,
-        chance=np.frombuffer(out.chance, np.float64),
-        payoff=payoff,
-        infosets=Infosets(
-            seat_start, np.concatenate(([0], np.cumsum(widths))).astype(np.int64), labels, lists, actions_of
-        ),
-        spec=str(getattr(game, "spec", "") or ""),
-    )
+    arrays = {
+        "parent": np.frombuffer(out.parent, np.int32), "turn": turn, "action": np.frombuffer(out.action, np.int32),
+        "infoset": infoset, "chance": np.frombuffer(out.chance, np.float64), "payoff": payoff, "actions": out.lists,
+        "actions_of": np.concatenate([np.array(a, np.int32) for a in out.lists_of]), "seat_start": seat_start,
+        "labels": [label for seat, keys in enumerate(out.keys) for label in _labels(seat, list(keys))],
+    }  # fmt: skip
+    return _from_arrays(game, arrays)
 
 
 def _check_payoffs(game: Game, out: Walk, payoff: NDArray[np.float64]) -> None:
