@@ -68,9 +68,10 @@ def _endgame(seconds: float) -> dict[str, Any]:
     """Iterations a second for the largest endgame of two tricks, on one thread and on two, and what a second gives."""
     import numpy as np
 
-    from kibitz.toepen.endgame import Endgame
+    from kibitz.toepen.endgame import ToepenEndgame
 
-    endgame = Endgame((1 << 32) - 1 & ~0b11000000110000, 2, 0)  # four low and middling clubs and diamonds are gone
+    gone = 0b11000000110000  # four low and middling clubs and diamonds
+    endgame = ToepenEndgame((1 << 32) - 1 & ~gone, 2, 0)
     drawn = np.random.default_rng(0)
     ranges = drawn.random((2, len(endgame.hands)))
     endgame.solve(ranges[0], ranges[1], iterations=2)

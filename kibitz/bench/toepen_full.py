@@ -23,7 +23,7 @@ from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Outcome, Plan
 from kibitz.papers.runs import Told
 from kibitz.report.figures import Heat, Sheet
-from kibitz.toepen.search import Gain
+from kibitz.toepen.search import SearchGain
 
 TITLE = "Toepen, the full game: blueprint, search and exploitation, measured"
 PLAN = Plan(starts=1, iterations=1_000_000)
@@ -72,7 +72,7 @@ def full_toepen(plan: Plan, told: Told) -> Outcome:
     )
 
 
-def points(result: Result | Gain | Score) -> str:
+def points(result: Result | SearchGain | Score) -> str:
     """A mean with its interval."""
     return f"{result.mean:+.3f} [{result.interval[0]:+.3f}, {result.interval[1]:+.3f}]"
 
@@ -134,7 +134,7 @@ def search_sheet(found: Searched) -> Sheet:
 def _claims(r: Results) -> Iterator[Claim]:
     main, found = r.trained[0], r.searched
 
-    def wins(text: str, result: Result | Gain | Score, relation: str = ">") -> Claim:
+    def wins(text: str, result: Result | SearchGain | Score, relation: str = ">") -> Claim:
         error = result.interval[1] - result.mean
         return Claim(text, OURS, [Comparison(result.mean, relation, 0.0, error)], unit=RUN, detail=points(result))
 

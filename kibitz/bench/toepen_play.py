@@ -16,10 +16,9 @@ from kibitz.play.agents import agent, blueprint_agent
 from kibitz.play.lower_bound import LowerBound, lower_bound
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.toepen.agents import ToepenPlayer
-from kibitz.toepen.endgame_bound import endgame_bound
 from kibitz.toepen.exploit import Exploit
-from kibitz.toepen.gains import Leaned, exploit_gains
-from kibitz.toepen.search import Gain, Search, gain
+from kibitz.toepen.gains import Leaned, endgame_bound, exploit_gains
+from kibitz.toepen.search import SearchGain, ToepenSearch, search_gain
 from kibitz.toepen.strength import strength_buckets
 
 GAME = "toepen"
@@ -67,7 +66,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Searched:
-    gain: Gain
+    gain: SearchGain
     endgames: Score  # what best responses in endgames win from the blueprint
     base: Result  # search against its blueprint
     leaned: list[Leaned]  # the exploiting player against the rule of thumb
@@ -139,12 +138,12 @@ def _measured(
 
 
 def _searched(base: ToepenPlayer, rule: ToepenPlayer, sizes: Sizes, plan: Plan, told: Told) -> Searched:
-    def search() -> Search:
-        return Search(base, iterations=STEPS, threads=THREADS, name="search")
+    def search() -> ToepenSearch:
+        return ToepenSearch(base, iterations=STEPS, threads=THREADS, name="search")
 
     what = "search, endgame by endgame"
     told(what, 0, sizes.endgames)
-    found = gain(search(), sizes.endgames, plan.seed, lambda done, _: told(what, done, sizes.endgames))
+    found = search_gain(search(), sizes.endgames, plan.seed, lambda done, _: told(what, done, sizes.endgames))
 
     def play(one: Any, two: Any, deals: int, what: str) -> Result:
         return match(

@@ -127,7 +127,7 @@ class Profile:
         seat    only this seat
         filter  only infosets whose name contains this
         """
-        from kibitz.core.draw import Panel, strategy_figure
+        from kibitz.core.draw import StrategyPanel, strategy_figure
 
         if seat is not None and not 0 <= seat < self.seats:
             raise GameError(f"there is no seat {seat}: seats are 0 to {self.seats - 1}")
@@ -147,7 +147,7 @@ class Profile:
             for k, i in enumerate(numbers):
                 row = self.at(i)
                 shares[k, [actions.index(a) for a in row]] = list(row.values())
-            panels.append(Panel(f"seat {s}", [labels[i] for i in numbers], shares))
+            panels.append(StrategyPanel(f"seat {s}", [labels[i] for i in numbers], shares))
         return strategy_figure(self.game or "a game without a name", [str(a) for a in actions], panels, most)
 
     def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:

@@ -91,7 +91,7 @@ class Plugin:
         """A blueprint that has learned nothing, if the plug-in keeps its rows in its own way; else None."""
         return None
 
-    def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
+    def saved_blueprint(self, artefact: Any, machine: Any, compact: bool) -> Any:
         """The same from a file; None where rows are kept as they are for all games."""
         return None
 

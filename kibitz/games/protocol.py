@@ -40,6 +40,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from kibitz.core import spec as specs
+
 CHANCE = -1
 TERMINAL = -2
 
@@ -57,6 +59,19 @@ class Buckets(NamedTuple):
     ties: Callable[[int, str], Sequence[int]] | None = None  # (seat, infoset) -> for each action the first that is the
     #   same to the seat; such actions are made equally likely in the real game, where others may tell them apart
     all_ties: Callable[[Sequence[str]], Any] | None = None  # all ties at once: an array [I, widest], or None
+
+
+class BuiltIn:
+    """What built-in games share: frozen dataclasses, whose states are named tuples with a field `turn`."""
+
+    called: str  # its name in a spec
+
+    @property
+    def spec(self) -> str:
+        return str(specs.of(self, self.called))
+
+    def turn(self, state: Any) -> int:
+        return state.turn  # type: ignore[no-any-return]
 
 
 @runtime_checkable

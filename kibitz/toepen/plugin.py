@@ -17,9 +17,9 @@ class ToepenPlugin(Plugin):
         return AGENTS
 
     def renderer(self, game: Any) -> Any:
-        from kibitz.toepen.teller import SymmetricTeller, ToepenTeller
+        from kibitz.toepen.renderer import SymmetricRenderer, ToepenRenderer
 
-        return SymmetricTeller(game) if game.symmetric else ToepenTeller(game)
+        return SymmetricRenderer(game) if game.symmetric else ToepenRenderer(game)
 
 
 PLUGIN = ToepenPlugin()

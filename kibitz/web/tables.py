@@ -22,9 +22,10 @@ from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 from kibitz.games.views import View, view_of
 from kibitz.play.teller import teller_of
-from kibitz.toepen.rules import NUMBERS, Toepen
-from kibitz.toepen.teller import VERBS
-from kibitz.toepen.teller import events as moves_of
+from kibitz.toepen.renderer import VERBS
+from kibitz.toepen.rules import Toepen
+from kibitz.toepen.states import NUMBERS
+from kibitz.toepen.states import events as moves_of
 from kibitz.web import look
 from kibitz.web.library import Library, Missing, Strategy
 from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of

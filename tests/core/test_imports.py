@@ -204,7 +204,7 @@ def test_the_check_sees_arrows():
     assert ("evaluate", "forms.problem") in found
     assert ("solvers.cfr", "forms.kernels.cfr") in found  # in a function, and under TYPE_CHECKING
     assert ("forms.profile", "core.store") in found  # from kibitz.core import store
-    assert ("games.kuhn", "core.spec") in found  # from kibitz.core import spec as specs
+    assert ("games.leduc", "core.spec") in found  # from kibitz.core import spec as specs
 
 
 def run(code):

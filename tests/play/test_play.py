@@ -24,8 +24,8 @@ from kibitz.play.table import Session, opponents_of
 from kibitz.play.teller import WIDTH, Teller
 from kibitz.play.transcript import replayed
 from kibitz.solvers.machines import machine_of
-from kibitz.toepen.rules import NAMES, hand_text
-from kibitz.toepen.teller import ToepenTeller, belief_text, beliefs, card_text, events
+from kibitz.toepen.renderer import ToepenRenderer, belief_text, beliefs, card_text
+from kibitz.toepen.states import NAMES, events, hand_text
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 OWN_GAME = """
@@ -104,7 +104,7 @@ def test_a_view_has_nothing_of_the_other_hand():
 
 
 def test_what_a_person_types_is_understood():
-    cards, actions = ToepenTeller(kibitz.game(SMALL)), ("check", "bet")
+    cards, actions = ToepenRenderer(kibitz.game(SMALL)), ("check", "bet")
     for teller in (cards, Teller(kibitz.game("kuhn"))):
         for text, action in (("1", "check"), (" 2 ", "bet"), ("b", "bet"), ("CHECK", "check"), ("c", "check")):
             assert teller.understood(text, actions) == action

@@ -20,7 +20,8 @@ from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
 from kibitz.solvers.kernels.hash import WINDOW, find, find_or_add, look_up, scale
 from kibitz.solvers.tables import KIND, packed, table_of
-from kibitz.toepen.rules import NUMBERS, Toepen, deal_text, maximal_key, signature, thesis_key
+from kibitz.toepen.rules import Toepen
+from kibitz.toepen.states import NUMBERS, deal_text, maximal_key, signature, thesis_key
 
 U64 = np.uint64
 ALL = (1 << 64) - 1

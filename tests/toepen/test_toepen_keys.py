@@ -14,7 +14,8 @@ from kibitz.forms.sequence import form_of
 from kibitz.games.protocol import Buckets
 from kibitz.games.tree import lay_out, tree_of
 from kibitz.toepen.keys import KEYS
-from kibitz.toepen.rules import CHANCE, TERMINAL, Toepen, maximal_key, thesis_key
+from kibitz.toepen.rules import CHANCE, TERMINAL, Toepen
+from kibitz.toepen.states import maximal_key, thesis_key
 
 # suits, ranks, hand, betting, follow_suit -> infosets of seat 0 and 1, thesis keys of both, maximal keys, and infosets
 # of the symmetric game. Without follow_suit (and all without betting): the thesis' two tables.

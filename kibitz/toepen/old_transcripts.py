@@ -38,11 +38,11 @@ def hand_block(
 
 def replayed(game: Any, text: str) -> Iterator[str]:
     """A transcript once more, piece by piece, all hands played again by the rules."""
-    found = HEAD.match(text)
-    if not found or not (found[1] + found[3]).isprintable():
+    head = HEAD.match(text)
+    if not head or not (head[1] + head[3]).isprintable():
         raise ArtefactError("the head of the transcript cannot be read: it has the game, the seed and the opponent")
-    yield heading(game, int(found[2]), found[3])
-    at, number, score = found.end(), 0, 0.0
+    yield heading(game, int(head[2]), head[3])
+    at, number, score = head.end(), 0, 0.0
     while at < len(text):
         block = BLOCK.match(text, at)
         number += 1

@@ -8,7 +8,7 @@ empty. A higher card of the suit is so many fours further on, so prefix sums by 
 *Nodes.* A node is an opportunity to play a card while hands have two cards or more: check or bet, call or fold, then
 the card (after check, path 0, and after bet and call, path 1).
 
-*Batches.* Last tricks with the same story but for the last card played, and the same leader, are worked on side by
+*Batches.* Last tricks with the same history but for the last card played, and the same leader, are worked on side by
 side (`toepen/kernels/endgame_last.py`).
 
 *Columns.* A column is an action of a row. At a decision with n rows (hands) action a of row h is column
@@ -24,11 +24,11 @@ import numpy as np
 from kibitz.core.jit import kernel, part
 
 # What a pass does to the rows of its seat ...
-UPDATE, EVALUATE, RESPOND, WARM = 0, 1, 2, 3
+UPDATE, EVALUATE, RESPOND = 0, 1, 2
 # ... and to those of the other. FINISH is NORMALISE without the rows that solving takes for granted.
 KEEP, AVERAGE, NORMALISE, FINISH = 0, 1, 2, 3
 
-# Columns of Plan.node and Plan.batch.
+# Columns of PublicTree.node and PublicTree.batch.
 ACTOR, ROLE, CARDS, ANTE, MAY, LED, AT, BET, CALL, PLAY0, PLAY1, KIDS0, KIDS1, PLAYED, HISTORY, LAST = range(16)
 LEADER, POT, MAY_LEADER, MAY_OTHER, COUNT, PLACE, COLUMN, PARENT, PATH, MEMBER = range(10)
 NODE_FIELDS, BATCH_FIELDS = 16, 10
@@ -52,7 +52,7 @@ class Deck(NamedTuple):
     live: np.ndarray  # bool[lanes]  lanes that are cards
 
 
-class Plan(NamedTuple):
+class PublicTree(NamedTuple):
     """The public tree. M nodes, Q batches, C chunks (by the first card led) that share nothing."""
 
     node: np.ndarray  # int64[M, NODE_FIELDS]
@@ -62,29 +62,54 @@ class Plan(NamedTuple):
     chunk: np.ndarray  # int64[C+1, 2]  first node and first batch of a chunk
 
 
+class EndgameStart(NamedTuple):
+    """The start of a trick with which an endgame begins."""
+
+    cards: int  # of each hand
+    leader: int
+    ante: int
+    last_bettor: int  # -1: nobody
+    betting: bool
+
+
+class Pass(NamedTuple):
+    """What passes do."""
+
+    own: int  # to the rows of the seat: UPDATE, EVALUATE or RESPOND
+    other: int  # to those of the other seat: KEEP, AVERAGE, NORMALISE or FINISH
+    seats: int  # that have a pass, as bits
+
+
 class Upper(NamedTuple):
-    """What is known by column of nodes (and of the choice to enter, which comes last), and vectors between nodes."""
+    """Regrets, strategies and averages by column of nodes, and vectors between nodes."""
 
     regret: np.ndarray  # float64
     strategy: np.ndarray  # float64
     average: np.ndarray  # float64
-    x: np.ndarray  # float64: reach by place, value by place, then room for each thread
+    x: np.ndarray  # float64: reach by place, value by place, then a workspace for each thread
     values: int  # where values begin in x
-    room: int  # where the threads' rooms begin in x
-    width: int  # of a vector in a room
+    work: int  # where the threads' workspaces begin in x
+    width: int  # of a vector in a workspace
     root_range: np.ndarray  # float64[2, size]  of the first space
-    gadget: np.ndarray  # float64[2, size]  or [0, 0]: what the seat that may decline gets instead
 
 
 class Lower(NamedTuple):
-    """What is known by column of batches, and room. All of one type: float32 to solve, float64 to measure."""
+    """The same by column of batches. All arrays are of one type: float32 to solve, float64 to measure."""
 
     regret: np.ndarray
     strategy: np.ndarray
     average: np.ndarray
-    x: np.ndarray  # room for each thread
+    x: np.ndarray  # a workspace for each thread
     width: int
     number: np.ndarray  # [64]  0, 1, 2, ...: constants of the right type; the last one is tiny
+
+
+class PassTables(NamedTuple):
+    """What passes read and write."""
+
+    upper: Upper
+    fast: Lower  # float32, where a pass solves
+    exact: Lower  # float64, where it measures
 
 
 @part
@@ -114,11 +139,14 @@ def new_batch(row, leader, ante, last, betting, count, top, lanes):
 
 
 @kernel
-def lay_out(k, leader, ante, last, betting, deck, codes, node, batch, kids, member, chunk):
-    """Fill the plan's tables, which are large enough; returns how much of each was used, and columns and places.
+def lay_out(start, deck, codes, tree):
+    """Fill the tables of a public tree, which are large enough; returns how much of each was used, and columns and
+    places.
 
     codes: int64[lanes], the card of a lane, for histories: six bits a play, card * 2 + (1 if bet and called).
     """
+    k, leader, ante, last, betting = start
+    node, batch, kids, member, chunk = tree
     lanes = deck.lanes
     nodes = batches = kid = members = chunks = begun = 0
     top = (0, 0, 0)
@@ -197,14 +225,14 @@ def lay_out(k, leader, ante, last, betting, deck, codes, node, batch, kids, memb
 
 
 @kernel
-def uniform(deck, plan, upper, lower):
+def uniform(deck, tree, upper, lower):
     """Equal probabilities for all legal actions; winners of the last card bet."""
     for i in range(upper.shape[0]):
         upper[i] = 0.5
     for i in range(lower.shape[0]):
         lower[i] = 0.5
-    for i in range(plan.node.shape[0]):
-        node = plan.node[i]
+    for i in range(tree.node.shape[0]):
+        node = tree.node[i]
         k = node[CARDS]
         n, start = deck.size[k], deck.start[k]
         suit = node[LED] & 3 if node[LED] >= 0 else 4
@@ -216,8 +244,8 @@ def uniform(deck, plan, upper, lower):
                     number += legal >> i & 1
                 for i in range(k):
                     upper[node[PLAY0 + path] + i * n + h] = (legal >> i & 1) / number
-    for q in range(plan.batch.shape[0]):
-        batch = plan.batch[q]
+    for q in range(tree.batch.shape[0]):
+        batch = tree.batch[q]
         n = batch[COUNT] * deck.lanes
         column = batch[COLUMN] + 4 * n * batch[MAY_LEADER]
         for path in range(1 + batch[MAY_LEADER]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -14,8 +13,8 @@ from kibitz.games.views import View
 from kibitz.play.teller import Heard, Teller, in_columns, indented
 from kibitz.solvers.machines import machine_of
 from kibitz.toepen.agents import ToepenPlayer, anyone
-from kibitz.toepen.rules import NAMES, NUMBERS, Cards, Toepen, takes
-from kibitz.toepen.words import mask_of
+from kibitz.toepen.rules import Toepen
+from kibitz.toepen.states import NAMES, NUMBERS, Cards, events, mask_of
 
 SUIT_SIGNS = {"c": "\u2663", "d": "\u2666", "h": "\u2665", "s": "\u2660"}
 OPEN_SIGNS = {"c": "\u2667", "d": "\u2662", "h": "\u2661", "s": "\u2664"}
@@ -31,38 +30,6 @@ folds, and you win what it was worth before.
 """
 
 
-@dataclass(frozen=True)
-class Event:
-    """One word of a public history."""
-
-    seat: int
-    word: str
-    taken: int = -1  # the seat that took a trick with it
-
-
-def events(history: Sequence[str]) -> list[Event]:
-    """Who said and played what."""
-    result: list[Event] = []
-    turn = leader = 0
-    led = -1
-    for word in history:
-        if word in VERBS:
-            result.append(Event(turn, word))
-            if word != "check":
-                turn = 1 - turn
-            continue
-        card = NUMBERS[word]
-        if led < 0:
-            led = card
-            result.append(Event(turn, word))
-            turn = 1 - turn
-        else:
-            leader = turn if takes(led, card) else 1 - turn
-            result.append(Event(turn, word, leader))
-            led, turn = -1, leader
-    return result
-
-
 def card_text(card: int | str, signs: bool) -> str:
     """A card as a person reads it: 10\u2665, or 10h."""
     name = NAMES[card] if isinstance(card, int) else card
@@ -74,8 +41,8 @@ def cards_text(cards: Sequence[int | str], signs: bool) -> str:
     return "  ".join(card_text(card, signs) for card in cards) or "none"
 
 
-class ToepenTeller(Teller):
-    """The teller of a table of Toepen."""
+class ToepenRenderer(Teller):
+    """Shows a table of Toepen to a person."""
 
     rules: Toepen
 
@@ -97,11 +64,11 @@ class ToepenTeller(Teller):
                     lines.append((event.seat, [said]))
             if event.taken >= 0:
                 lines.append((-1, ["You take" if event.taken == heard.seat else "The opponent takes"]))
-        told = []
+        texts = []
         for seat, parts in lines:
             who = "" if seat < 0 else "You " if seat == heard.seat else "The opponent "
-            told.append(f"  {who}{', '.join(parts)}{' the trick.' if seat < 0 else '.'}")
-        return told
+            texts.append(f"  {who}{', '.join(parts)}{' the trick.' if seat < 0 else '.'}")
+        return texts
 
     def position(self, view: View) -> list[str]:
         left = [name for name in view.private if name not in view.public]
@@ -126,9 +93,9 @@ class ToepenTeller(Teller):
             text = text.replace(sign, letter).replace(OPEN_SIGNS[letter], letter)
         if re.fullmatch(r"10[cdhs]?", text):
             text = "t" + text[2:]
-        found = [action for action in actions if text and action.lower().startswith(text)]
-        exact = [action for action in found if action.lower() == text]
-        return exact[0] if exact else found[0] if len(found) == 1 else None
+        matches = [action for action in actions if text and action.lower().startswith(text)]
+        exact = [action for action in matches if action.lower() == text]
+        return exact[0] if exact else matches[0] if len(matches) == 1 else None
 
     def help(self, view: View) -> str:
         rules = self.rules
@@ -146,7 +113,7 @@ class ToepenTeller(Teller):
         return [f"it thought you held {belief_text(beliefs(agent, view, self.rules), self.signs)}"]
 
 
-class SymmetricTeller(Teller):
+class SymmetricRenderer(Teller):
     """Without the real names of suits, as actions are named there."""
 
     def position(self, view: View) -> list[str]:
