@@ -14,7 +14,7 @@ from kibitz.bench.provenance import command_of, machine
 from kibitz.bench.verdicts import HEAD, data_of, section, text_of, tried
 from kibitz.core import store
 from kibitz.papers.claims import Claim
-from kibitz.papers.experiment import Outcome
+from kibitz.papers.experiment import PaperReport
 from kibitz.report.figures import Sheet
 
 STYLE = """
@@ -29,7 +29,7 @@ td.figure, th.figure { text-align: right; } td.figure { white-space: nowrap; }
 """
 
 
-def write(outcome: Outcome, directory: Path) -> list[Path]:
+def write(outcome: PaperReport, directory: Path) -> list[Path]:
     """report.md, report.html, report.json and the pictures, into a directory; returns what was written."""
     pictures = [directory / f"{picture.name}.png" for picture in outcome.pictures]
     from kibitz.report.heat import draw
@@ -47,7 +47,7 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
     return [*texts, *pictures]
 
 
-def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[Path]:
+def write_page(outcomes: Sequence[PaperReport], path: Path, head: str = "") -> list[Path]:
     """All of them as one page, with its pictures and data in a directory beside it that is called like it."""
     from kibitz.report.heat import draw
 
@@ -68,8 +68,9 @@ def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[
 
 
 def page(
-    outcomes: Sequence[Outcome], on: dict[str, str], pictures: dict[str, list[str]], head: str = "", command: str = ""
-) -> str:
+    outcomes: Sequence[PaperReport], on: dict[str, str], pictures: dict[str, list[str]], head: str = "",
+    command: str = "",
+) -> str:  # fmt: skip
     """One page of Markdown with some papers; `pictures` are where their files are, as the page sees them."""
     lines = [head] if head else []
     lines.append(provenance(outcomes, on, command))
@@ -78,7 +79,7 @@ def page(
     return "\n".join(lines)
 
 
-def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "") -> str:
+def provenance(outcomes: Sequence[PaperReport], on: dict[str, str], command: str = "") -> str:
     """Where the figures come from: machine, versions, seeds, time."""
     plan, unit = outcomes[0].plan, outcomes[0].unit
     seeds = f"{plan.seeds[0]} to {plan.seeds[-1]}" if plan.starts > 1 else f"{plan.seeds[0]}"
@@ -91,7 +92,7 @@ def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "
     )
 
 
-def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
+def markdown(outcome: PaperReport, pictures: Sequence[str]) -> str:
     """A paper's part of a page."""
     lines = [f"## {outcome.title}", "", outcome.about, "", f"{outcome.limits}:", ""]
     lines += [f"- {text}" for text in outcome.departs] + [""]
@@ -111,7 +112,7 @@ def _table(sheet: Sheet) -> list[str]:
     return [cells(sheet.head), "|---|" + "---:|" * (len(sheet.head) - 1), *map(cells, sheet.rows)]
 
 
-def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
+def html(outcome: PaperReport, on: dict[str, str], pictures: Sequence[Path]) -> str:
     """A page that needs no other file: pictures are in it."""
 
     def cell(tag: str, text: str, k: int) -> str:
@@ -164,7 +165,7 @@ def _claim_row(claim: Claim, cells: Sequence[str]) -> str:
     )
 
 
-def as_data(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def as_data(outcomes: Sequence[PaperReport]) -> dict[str, Any]:
     """For --json: one object, whether one paper or all."""
     if len(outcomes) == 1:
         return {**outcomes[0].data(), "machine": machine()}

@@ -10,7 +10,7 @@ from typing import Any
 
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
-from kibitz.report.axes import End, name_ends, set_log_ticks, unit_of
+from kibitz.report.axes import LineEnd, name_ends, set_log_ticks, unit_of
 from kibitz.report.text import duration
 from kibitz.solvers.run import solve
 
@@ -66,7 +66,7 @@ def race_plot(curves: dict[str, list[tuple[float, float]]], exact: float, title:
     axes.set_ylim(0.6 * min(gaps), 1.8 * max(gaps))
     set_log_ticks(axes.xaxis, *axes.get_xlim())
     set_log_ticks(axes.yaxis, *axes.get_ylim())
-    ends = [End(*points[-1], name, colour) for (name, points), colour in zip(curves.items(), COLOURS, strict=False)]
+    ends = [LineEnd(*points[-1], name, colour) for (name, points), colour in zip(curves.items(), COLOURS, strict=False)]
     name_ends(axes, ends, 0.8 * 5, 10)
     axes.axvline(exact, color="black", linestyle=":", linewidth=1)
     axes.annotate(

@@ -20,21 +20,21 @@ from kibitz.core import store
 from kibitz.evaluate.match import Result
 from kibitz.evaluate.score import Score
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
-from kibitz.papers.experiment import Outcome, Plan
-from kibitz.papers.runs import Told
+from kibitz.papers.experiment import PaperPlan, PaperReport
+from kibitz.papers.runs import OnProgress
 from kibitz.report.figures import Heat, Sheet
 from kibitz.toepen.search import Gain
 
 TITLE = "Toepen, the full game: blueprint, search and exploitation, measured"
-PLAN = Plan(starts=1, iterations=1_000_000)
-QUICK = Plan(starts=1, iterations=20_000)
+PLAN = PaperPlan(starts=1, iterations=1_000_000)
+QUICK = PaperPlan(starts=1, iterations=20_000)
 
 
 def bench_full(
-    quick: bool, json_path: str | Path | None, markdown_path: str | Path | None, told: Told
+    quick: bool, json_path: str | Path | None, markdown_path: str | Path | None, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Measure, and write a page of its own; returns what the JSON file holds."""
-    outcome = full_toepen(QUICK if quick else PLAN, told)
+    outcome = full_toepen(QUICK if quick else PLAN, on_progress)
     data = as_data([outcome])
     if json_path is not None:
         store.write_text(json_path, json.dumps(data, indent=1, allow_nan=False) + "\n")
@@ -43,10 +43,10 @@ def bench_full(
     return data
 
 
-def full_toepen(plan: Plan, told: Told) -> Outcome:
+def full_toepen(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
     began = time.perf_counter()
-    r = measured(plan, told)
-    return Outcome(
+    r = measured(plan, on_progress)
+    return PaperReport(
         name="toepen",
         title=TITLE,
         about=(

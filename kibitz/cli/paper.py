@@ -17,7 +17,7 @@ from kibitz.core.errors import ArtefactError, SpecError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibitz.papers import Outcome
+    from kibitz.papers import PaperReport
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
@@ -228,7 +228,7 @@ def _check_directory(path: Path) -> None:
     check_file(path / "report.md", "--out", (".md",))
 
 
-def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> None:
+def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) -> None:
     from kibitz.report.text import duration
 
     out = console()

@@ -19,14 +19,14 @@ from typing import Any, Generic, TypeVar
 
 from kibitz.core.errors import SpecError
 from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, summary, verdicts_of
-from kibitz.papers.runs import Answers, Run, Shelf, Told, carry_out
+from kibitz.papers.runs import Answers, OnProgress, Run, Shelf, carry_out
 from kibitz.report.figures import Picture, Sheet
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Plan:
+class PaperPlan:
     """How a paper is recomputed."""
 
     starts: int = 16
@@ -78,12 +78,12 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome(Page):
+class PaperReport(Page):
     """A paper, recomputed: its page, with its claims and where they come from."""
 
     name: str
     title: str
-    plan: Plan
+    plan: PaperPlan
     claims: tuple[Claim, ...]
     seconds: float = 0.0
     unit: str = START  # what figures are a spread over
@@ -96,24 +96,15 @@ class Outcome(Page):
 
     def data(self) -> dict[str, Any]:
         plan = self.plan
+        weights = {"weights": list(plan.weights), "weight_of_tables": WEIGHT}
         return {
-            "paper": self.name,
-            "title": self.title,
-            "starts": plan.starts,
-            "seeds": list(plan.seeds),
-            "until": plan.until,
-            "iterations": plan.iterations,
-            "quick": plan.quick,
-            **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.across for c in self.claims) else
-               {}),
-            "settings": dict(self.settings),
-            "seconds": self.seconds,
-            "figures": self.figures,
-            "claims": [claim.data() for claim in self.claims],
-            "verdicts": verdicts_of(self.claims),
-            "summary": self.summary,
-            "departs": list(self.departs),
-        }
+            "paper": self.name, "title": self.title, "starts": plan.starts, "seeds": list(plan.seeds),
+            "until": plan.until, "iterations": plan.iterations, "quick": plan.quick,
+            **(weights if any(claim.across for claim in self.claims) else {}),
+            "settings": dict(self.settings), "seconds": self.seconds, "figures": self.figures,
+            "claims": [claim.data() for claim in self.claims], "verdicts": verdicts_of(self.claims),
+            "summary": self.summary, "departs": list(self.departs),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,12 +113,12 @@ class Experiment(Generic[R]):
 
     name: str
     title: str
-    plan: Plan
-    quick: Plan
-    runs: Callable[[Plan], Sequence[Run]]
-    gather: Callable[[Plan, Answers], R]
+    plan: PaperPlan
+    quick: PaperPlan
+    runs: Callable[[PaperPlan], Sequence[Run]]
+    gather: Callable[[PaperPlan, Answers], R]
     claims: Callable[[R], Iterable[Claim]]
-    page: Callable[[Plan, R, Sequence[Claim]], Page]
+    page: Callable[[PaperPlan, R, Sequence[Claim]], Page]
     unit: str = START
     tables: tuple[str, ...] = ()  # of the paper, by number
     parts: Mapping[str, Experiment[Any]] = field(default_factory=dict)  # that can be asked for by themselves
@@ -135,59 +126,59 @@ class Experiment(Generic[R]):
     # Fields of a plan that mean nothing here, and how long solving goes on instead: whoever gives one is refused.
     ignores: tuple[str, ...] = ()
     instead: str = ""
-    taken: Callable[[Plan], str] | None = None  # what a plan comes to, in a line
+    taken: Callable[[PaperPlan], str] | None = None  # what a plan comes to, in a line
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the code, that figures depend on and no option says
 
-    def says(self, plan: Plan) -> str:
+    def says(self, plan: PaperPlan) -> str:
         """What is run under a plan, for whoever asked for it."""
         parts = [self.taken(plan)] if self.taken is not None else []
         parts += ["a quick look, with smaller games or rougher solutions (--quick)"] if plan.quick else []
         return "; ".join(parts)
 
-    def recompute(self, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None) -> Outcome:
+    def recompute(
+        self, plan: PaperPlan | None = None, on_progress: OnProgress | None = None, shelf: Shelf | None = None
+    ) -> PaperReport:
         """Do the runs that are not on the shelf, and make the page of all."""
         plan, shelf, began = plan or self.plan, shelf or Shelf(), time.perf_counter()
         before = shelf.seconds
-        results = self.gather(plan, carry_out(self.runs(plan), plan.jobs, told, shelf))
+        results = self.gather(plan, carry_out(self.runs(plan), plan.jobs, on_progress, shelf))
         return self.outcome(plan, results, began - shelf.seconds + before)
 
-    def outcome(self, plan: Plan, results: R, began: float) -> Outcome:
+    def outcome(self, plan: PaperPlan, results: R, began: float) -> PaperReport:
         """The page of some results. began: the time of the clock when the work began."""
         claims = tuple(self.claims(results))
         page = self.page(plan, results, claims)
         seconds = time.perf_counter() - began
-        return Outcome(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
+        return PaperReport(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
                        settings=self.settings,
                        **{each.name: getattr(page, each.name) for each in fields(Page)})  # fmt: skip
 
 
 def of_parts(
-    name: str, title: str, plan: Plan, quick: Plan, parts: Mapping[str, Experiment[Any]], unit: str
+    name: str, title: str, plan: PaperPlan, quick: PaperPlan, parts: Mapping[str, Experiment[Any]], unit: str
 ) -> Experiment[dict[str, Any]]:
     """An experiment of several, of which a plan may name one; results are by the names of parts."""
 
-    def asked(plan: Plan) -> dict[str, Experiment[Any]]:
+    def asked(plan: PaperPlan) -> dict[str, Experiment[Any]]:
         return {each: part for each, part in parts.items() if plan.part in ("", each)}
 
-    def runs(plan: Plan) -> list[Run]:
+    def runs(plan: PaperPlan) -> list[Run]:
         return [run for part in asked(plan).values() for run in part.runs(plan)]
 
-    def gather(plan: Plan, found: Answers) -> dict[str, Any]:
-        return {each: part.gather(plan, found) for each, part in asked(plan).items()}
+    def gather(plan: PaperPlan, answers: Answers) -> dict[str, Any]:
+        return {each: part.gather(plan, answers) for each, part in asked(plan).items()}
 
     def claims(results: dict[str, Any]) -> Iterable[Claim]:
         return [claim for each, result in results.items() for claim in parts[each].claims(result)]
 
-    def page(plan: Plan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
+    def page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
         pages = {each: parts[each].page(plan, result, claims) for each, result in results.items()}
         return Page(
             about=" ".join(each.about for each in pages.values()),
-            departs=tuple(line for each in pages.values() for line in each.departs),
-            sheets=tuple(sheet for each in pages.values() for sheet in each.sheets),
-            pictures=tuple(picture for each in pages.values() for picture in each.pictures),
             figures={name: each.figures for name, each in pages.items()},
-            notes=tuple(line for each in pages.values() for line in each.notes),
             summary=" ".join(each.summary for each in pages.values() if each.summary),
-        )
+            **{of: tuple(one for each in pages.values() for one in getattr(each, of))
+               for of in ("departs", "sheets", "pictures", "notes")},
+        )  # fmt: skip
 
     return Experiment(name, title, plan, quick, runs, gather, claims, page, unit, parts=parts)

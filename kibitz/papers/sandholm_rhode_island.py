@@ -13,15 +13,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from kibitz.core.errors import SolverError
 from kibitz.games import game
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, fact, within
-from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.runs import Answers, Run, tuples
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.runs import Answers, Run
 from kibitz.poker.exact.form import poker_form
-from kibitz.report.figures import Curves, Line, Panel, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 
 SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
@@ -38,16 +37,14 @@ CPLEX = "8 days, 25 GB"
 def first_at(
     gap: float, iterations: Sequence[int], seconds: Sequence[float], gaps: Sequence[float]
 ) -> tuple[int, float] | None:
-    """(iterations, seconds) at the first look at which the gap was at most so much."""
-    for iteration, used, found in zip(iterations, seconds, gaps, strict=True):
-        if found <= gap and iteration:
-            return iteration, used
-    return None
+    """(iterations, seconds) at the first evaluation with a NashConv of at most `gap`."""
+    rows = zip(iterations, seconds, gaps, strict=True)
+    return next(((iteration, used) for iteration, used, left in rows if left <= gap and iteration), None)
 
 
 @dataclass(frozen=True)
-class Solved:
-    """How one solver did."""
+class SolverRun:
+    """How one solver did: iterations, seconds and NashConv at each evaluation."""
 
     solver: str
     iteration: tuple[int, ...]
@@ -58,19 +55,14 @@ class Solved:
     rss: int  # bytes, the most that the process held in memory
 
     def reached(self, gap: float) -> tuple[int, float] | None:
-        """(iterations, seconds) at the first look at which the gap was at most so much."""
+        """(iterations, seconds) at the first evaluation with a NashConv of at most `gap`."""
         return first_at(gap, self.iteration, self.seconds, self.gap)
 
-    @property
-    def rate(self) -> float:
-        """Milliseconds an iteration, looks included."""
-        return 1e3 * self.seconds[-1] / max(1, self.iteration[-1])
 
-
-def run_solver(solver: str, until: float, seconds: float, name: str) -> Solved:
+def run_solver(solver: str, until: float, seconds: float, name: str) -> SolverRun:
     """Solve the game in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "looks.jsonl"
+        log = Path(folder) / "evaluations.jsonl"
         command = [sys.executable, "-m", "kibitz.cli", "solve", name, "--solver", solver, "--until", repr(until),
                    "--seconds", repr(seconds), "--log", str(log), "--json"]  # fmt: skip
         with open(Path(folder) / "out", "w+") as out, open(Path(folder) / "err", "w+") as err:
@@ -79,21 +71,15 @@ def run_solver(solver: str, until: float, seconds: float, name: str) -> Solved:
             if code:
                 raise SolverError(f"{' '.join(command[1:])} failed: {err.read().strip()[-500:]}")
             out.seek(0)
-            found = json.loads(out.read())
-        looks = [json.loads(line) for line in log.read_text().splitlines()]
-    best = found["best_response"]
-    return Solved(
-        solver, tuple(look["iteration"] for look in looks), tuple(look["seconds"] for look in looks),
-        tuple(look["nash_conv"] for look in looks), found["value"][0], (-best[1], best[0]), found["peak_bytes"],
-    )  # fmt: skip
-
-
-def solved(solver: str, until: float, seconds: float, name: str) -> dict[str, Any]:
-    return asdict(run_solver(solver, until, seconds, name))
+            answer = json.loads(out.read())
+        rows = [json.loads(line) for line in log.read_text().splitlines()]
+    columns = (tuple(row[key] for row in rows) for key in ("iteration", "seconds", "nash_conv"))
+    best = answer["best_response"]
+    return SolverRun(solver, *columns, answer["value"][0], (-best[1], best[0]), answer["peak_bytes"])
 
 
 @dataclass(frozen=True)
-class Whole:
+class RhodeIslandSizes:
     """The sizes of the game."""
 
     histories: int
@@ -101,39 +87,31 @@ class Whole:
     classes: tuple[int, ...]  # of hands on boards, by round
 
 
-def sizes(name: str) -> dict[str, Any]:
-    whole = poker_form(game(name))
-    classes = tuple(cards.classes for cards in whole.cards.rounds)
-    return asdict(Whole(whole.histories, whole.programme_size, classes))
+def sizes(name: str) -> RhodeIslandSizes:
+    form = poker_form(game(name))
+    return RhodeIslandSizes(form.histories, form.programme_size, tuple(cards.classes for cards in form.cards.rounds))
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     """Each is timed, and has a process of its own on all cores: so one after another."""
     others = [(solver, max(plan.until, 0.01), PATIENCE, GAME) for solver in OTHERS]
     return [
-        Run("rhode island: sizes", sizes, [(GAME,)]),
-        Run("rhode island: compiling", solved, [(BEST, 1.0, 600.0, "poker(file=kuhn)")]),
-        Run("solving rhode island", solved, [(BEST, plan.until, LONG, GAME), *others]),
+        Run("rhode island: sizes", sizes, [(GAME,)], reads=RhodeIslandSizes),
+        Run("rhode island: compiling", run_solver, [(BEST, 1.0, 600.0, "poker(file=kuhn)")]),
+        Run("solving rhode island", run_solver, [(BEST, plan.until, LONG, GAME), *others], reads=SolverRun),
     ]
 
 
-@dataclass(frozen=True)
-class Results:
-    whole: Whole
-    runs: list[Solved]
-
-    @property
-    def best(self) -> Solved:
-        return self.runs[0]
+Results = tuple[RhodeIslandSizes, list[SolverRun]]  # the runs begin with that of BEST
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    (whole,) = found["rhode island: sizes"]
-    return Results(Whole(**tuples(whole)), [Solved(**tuples(each)) for each in found["solving rhode island"]])
+def gather(plan: PaperPlan, answers: Answers) -> Results:
+    return answers["rhode island: sizes"][0], answers["solving rhode island"]
 
 
-def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
-    whole, best = results.whole, results.best
+def page(plan: PaperPlan, results: Results, claims: Sequence[Claim]) -> Page:
+    whole, runs = results
+    best = runs[0]
     low, high = best.interval
     return Page(
         about=(
@@ -145,22 +123,20 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
             "The slides solve the linear programme of the game that GameShrink made, by CPLEX's barrier method; here "
             "the whole game is solved to a small gap, by first-order methods.",
         ),
-        sheets=(_slides_sheet(whole, best), _solver_sheet(results.runs)),
-        pictures=(_curves(results.runs),),
+        sheets=(_slides_sheet(whole, best), _solver_sheet(runs)),
+        pictures=(_curves(runs),),
         figures={
-            "value": [low, high],
-            "histories": whole.histories,
-            "programme": list(whole.programme),
-            "runs": [_data(run) for run in results.runs],
+            "value": [low, high], "histories": whole.histories, "programme": list(whole.programme),
+            "runs": [asdict(run) for run in runs],
         },
         summary=(
             f"The value of Rhode Island hold'em for the first seat lies between {low:.4f} and {high:.4f} chips: a "
             f"NashConv of {best.gap[-1]:.4f} after {best.iteration[-1]:,} iterations."
         ),
-    )
+    )  # fmt: skip
 
 
-def _slides_sheet(whole: Whole, best: Solved) -> Sheet:
+def _slides_sheet(whole: RhodeIslandSizes, best: SolverRun) -> Sheet:
     plain, renamed = whole.programme
     cards = " / ".join(f"{classes:,}" for classes in whole.classes)
     rows: list[tuple[str, ...]] = [
@@ -184,14 +160,13 @@ def _slides_sheet(whole: Whole, best: Solved) -> Sheet:
     )
 
 
-def _solver_sheet(runs: list[Solved]) -> Sheet:
+def _solver_sheet(runs: list[SolverRun]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for run in runs:
         cells = []
         for target in TARGETS:
-            found = run.reached(target)
-            first = runs[0].reached(target)
-            cells.append(f"{found[0]:,} ({found[1] / first[1]:.2f})" if found and first else "")
+            here, first = run.reached(target), runs[0].reached(target)
+            cells.append(f"{here[0]:,} ({here[1] / first[1]:.2f})" if here and first else "")
         rows.append((run.solver, *cells, f"{run.gap[-1]:.5f}"))
     head = (*(f"to {target:g}" for target in TARGETS), "last NashConv")
     return Sheet(
@@ -203,7 +178,7 @@ def _solver_sheet(runs: list[Solved]) -> Sheet:
     )
 
 
-def _curves(runs: list[Solved]) -> Curves:
+def _curves(runs: list[SolverRun]) -> Curves:
     lines = []
     for run in runs:
         kept = [k for k, seconds in enumerate(run.seconds) if run.iteration[k] > 0 and seconds > 0]
@@ -212,13 +187,14 @@ def _curves(runs: list[Solved]) -> Curves:
     levels = tuple((f"{target:g} chips", target) for target in (0.01, 0.001))
     return Curves(
         "rhode-island", "Rhode Island hold'em: gap against time", "gap in the whole game (chips)",
-        (Panel("", tuple(lines), levels),), log_y=True, across="seconds",
+        (FigurePanel("", tuple(lines), levels),), log_y=True, across="seconds",
         note="Each line is one run. The gap is exact: best responses of both seats among 6.7 billion histories.",
     )  # fmt: skip
 
 
 def claims(results: Results) -> list[Claim]:
-    best, (plain, _) = results.best, results.whole.programme
+    whole, (best, *_) = results
+    plain = whole.programme[0]
     return [
         fact(f"without abstraction the linear programme has {ROWS:,} rows and columns", SLIDES, plain, ROWS,
              f"it has {plain:,}"),
@@ -231,12 +207,5 @@ def claims(results: Results) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _data(run: Solved) -> dict[str, Any]:
-    return {
-        "solver": run.solver, "iteration": list(run.iteration), "seconds": list(run.seconds), "gap": list(run.gap),
-        "value": run.value, "interval": list(run.interval), "rss": run.rss,
-    }  # fmt: skip
-
-
-PART = Experiment("rhode-island", "Rhode Island hold'em", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
-                  ignores=("iterations",), instead="--until")  # fmt: skip
+PART = Experiment("rhode-island", "Rhode Island hold'em", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather,
+                  claims, page, ignores=("iterations",), instead="--until")  # fmt: skip

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
-from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.tournaments import check, pushfold, solve, tournament
 from kibitz.poker.tournaments.equilibrium import ALGORITHMS, engine_of
 from kibitz.poker.tournaments.fictitious import FictitiousPlay
 from kibitz.poker.tournaments.hand import Hand
 from kibitz.poker.tournaments.saved import load, save
-from kibitz.report.figures import Curves, Line, Panel, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 
 SLIDES, SINGLE = "slides", "published chart"
 RULES, TINY = "tournament", "tournament(players=3, chips=1800)"
@@ -46,14 +46,14 @@ def solved(algorithm: str, text: str, deals: int, folder: str, until: float) -> 
     path = Path(folder) / f"{algorithm}.tournament"
     start = load(path) if (path / "manifest.json").exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = solve(rules, algorithm, until, deals=deals, start=start, on_step=lambda now, _: save(now, path))
-    save(found, path)
-    proof = check(rules, found.jams, deals)
+    solution = solve(rules, algorithm, until, deals=deals, start=start, on_step=lambda now, _: save(now, path))
+    save(solution, path)
+    proof = check(rules, solution.jams, deals)
     level = rules.levels[-1]
     off = np.abs(proof.values - rules.icm)[level.values]
-    steps = [step for step in found.steps if step.players == level.players]
+    steps = [step for step in solution.steps if step.players == level.players]
     return {
-        "algorithm": algorithm, "states": level.count, "iterations": len(steps), "seconds": found.seconds,
+        "algorithm": algorithm, "states": level.count, "iterations": len(steps), "seconds": solution.seconds,
         "epsilon": proof.epsilon, "mean_gain": float(proof.gains[-1].mean()), "icm_mean": float(off.mean()),
         "icm_most": float(off.max()), "values": proof.values[level.values].tolist(),
         "course": [[step.seconds, step.change] for step in steps],
@@ -63,13 +63,13 @@ def solved(algorithm: str, text: str, deals: int, folder: str, until: float) -> 
 def played(algorithm: str, text: str, deals: int, folder: str) -> dict[str, Any]:
     """How often seats jam: in the tournament, in single hands by the chip model, and with chips for money."""
     rules = tournament(text)
-    found = load(Path(folder) / f"{algorithm}.tournament")
+    solution = load(Path(folder) / f"{algorithm}.tournament")
     level = rules.levels[-1]
     engine = engine_of(level.players, deals)
-    play = FictitiousPlay(engine, level.forced, found.jams[-1])
+    play = FictitiousPlay(engine, level.forced, solution.jams[-1])
     play.run(level.payoffs(rules.icm), 60, 1e-4 * rules.prizes[0])
     prior = engine.tables.prior
-    whole, single = found.jams[-1] @ prior, play.jams @ prior  # [states, nodes]
+    whole, single = solution.jams[-1] @ prior, play.jams @ prior  # [states, nodes]
     free = ~level.forced
     equal = int(level.number([rules.units // 3] * 3)) if rules.units % 3 == 0 else 0
     gap = np.where(free, np.abs(whole - single), 0.0)
@@ -85,31 +85,31 @@ def played(algorithm: str, text: str, deals: int, folder: str) -> dict[str, Any]
 
 def charts(deals: int) -> dict[str, Any]:
     """Two players with chips for money, and three with ten big blinds."""
-    found = {}
+    two = {}
     for blinds in CHARTS:
         one = pushfold([2 * blinds] * 2, (1, 2), rounds=500)
-        found[str(blinds)] = [100 * one.charts[0].share, 100 * one.charts[1].share, one.values[0], one.epsilon]
+        two[str(blinds)] = [100 * one.charts[0].share, 100 * one.charts[1].share, one.values[0], one.epsilon]
     three = pushfold([20, 20, 20], (1, 2), rounds=100, deals=deals or None)
-    return {"two": found, "three": [100 * chart.share for chart in three.charts], "deals": three.deals}
+    return {"two": two, "three": [100 * chart.share for chart in three.charts], "deals": three.deals}
 
 
 def heads_up(until: float) -> dict[str, Any]:
     """The setting of Miltersen & Sorensen."""
     rules = tournament(HEADS_UP)
-    found = solve(rules, "pi-fp", until)
-    proof = check(rules, found.jams)
-    mixed = ((found.jams[0] > MIXED) & (found.jams[0] < 1 - MIXED)).sum(axis=-1)  # [states, nodes]
+    solution = solve(rules, "pi-fp", until)
+    proof = check(rules, solution.jams)
+    mixed = ((solution.jams[0] > MIXED) & (solution.jams[0] < 1 - MIXED)).sum(axis=-1)  # [states, nodes]
     own = proof.values.reshape(-1, 2)
     stacks = rules.levels[0].stacks
     half = int(rules.levels[0].number([rules.units // 2] * 2))
     return {
-        "states": rules.levels[0].count, "epsilon": proof.epsilon, "seconds": found.seconds,
+        "states": rules.levels[0].count, "epsilon": proof.epsilon, "seconds": solution.seconds,
         "most_mixed": int(mixed.max()), "states_mixed": int((mixed.max(axis=1) > 0).sum()),
         "even": float(own[half, 0]), "off": float(np.abs(own - stacks / rules.units).max()),
     }  # fmt: skip
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     quick = plan.quick
     text, deals, until = (TINY, FEW_DEALS, 5e-3) if quick else (RULES, 0, 1e-4)
     folder = str(Path(plan.folder) / ("tournaments-quick" if quick else "tournaments"))
@@ -125,7 +125,7 @@ def runs(plan: Plan) -> list[Run]:
 
 
 @dataclass(frozen=True)
-class Results:
+class TournamentResults:
     charts: dict[str, Any]
     heads_up: dict[str, Any]
     solved: list[dict[str, Any]]
@@ -143,16 +143,16 @@ class Results:
     @property
     def apart(self) -> float:
         """How far values of the algorithms are from each other, at most."""
-        found = [np.array([each["values"] for each in of]) for of in (self.solved, self.small)]
-        return max(float((values.max(axis=0) - values.min(axis=0)).max()) for values in found)
+        tables = [np.array([each["values"] for each in of]) for of in (self.solved, self.small)]
+        return max(float((values.max(axis=0) - values.min(axis=0)).max()) for values in tables)
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    return Results(found["charts"][0], found["heads up"][0], found["tournaments"], found["strategies"][0],
-                   found["four algorithms"])  # fmt: skip
+def gather(plan: PaperPlan, answers: Answers) -> TournamentResults:
+    return TournamentResults(answers["charts"][0], answers["heads up"][0], answers["tournaments"],
+                             answers["strategies"][0], answers["four algorithms"])  # fmt: skip
 
 
-def claims(r: Results) -> Iterator[Claim]:
+def claims(r: TournamentResults) -> Iterator[Claim]:
     first = r.rules.prizes[0]
     for each in {(of["algorithm"], of["states"]): of for of in (*r.solved, *r.small)}.values():
         where = f", {each['states']:,} states"
@@ -180,7 +180,7 @@ def claims(r: Results) -> Iterator[Claim]:
                 detail=f"{r.heads_up['most_mixed']} at most")  # fmt: skip
 
 
-def algorithms(r: Results, of: list[dict[str, Any]], rules: Any) -> Sheet:
+def algorithms(r: TournamentResults, of: list[dict[str, Any]], rules: Any) -> Sheet:
     rows: list[tuple[str, ...]] = [
         (each["algorithm"], f"{each['states']:,}", str(each["iterations"]), f"{each['seconds']:.0f}",
          f"{each['epsilon']:.5f}", f"{100 * each['epsilon'] / rules.prizes[0]:.4f}%", f"{each['icm_mean']:.3f}",
@@ -199,7 +199,7 @@ def algorithms(r: Results, of: list[dict[str, Any]], rules: Any) -> Sheet:
     )  # fmt: skip
 
 
-def strategies(r: Results) -> Sheet:
+def strategies(r: TournamentResults) -> Sheet:
     hand, p = Hand(3), r.played
     rows: list[tuple[str, ...]] = []
     for k, node in enumerate(hand.nodes):
@@ -217,7 +217,7 @@ def strategies(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def single(r: Results) -> Sheet:
+def single(r: TournamentResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for blinds, (jams, calls, worth) in CHARTS.items():
         ours = r.charts["two"][str(blinds)]
@@ -235,14 +235,14 @@ def single(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, r: TournamentResults, claims: Sequence[Claim]) -> Page:
     first, up = r.rules.prizes[0], r.heads_up
     lines = []
     for each in r.small:
         at = np.cumsum([seconds for seconds, _ in each["course"]])
         change = tuple(max(change / first, 1e-7) for _, change in each["course"])
         lines.append(Line(each["algorithm"], tuple(at.tolist()), change, (0.0,) * len(change)))
-    panel = Panel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
+    panel = FigurePanel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
     return Page(
         about=(
             "Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
@@ -264,8 +264,7 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
         sheets=(algorithms(r, r.solved, r.rules), algorithms(r, r.small, r.smaller), strategies(r), single(r)),
         pictures=(
             Curves("tournaments", "Four algorithms: what moves, or could be won, by time", "share of the first prize",
-                   (panel,), log_x=True, log_y=True,
-                   across="seconds", floor=1e-7),
+                   (panel,), log_x=True, log_y=True, across="seconds", floor=1e-7),
         ),
         figures={"charts": r.charts, "heads_up": up, "played": r.played,
                  "solved": [{k: v for k, v in each.items() if k != "values"} for each in (*r.solved, *r.small)]},
@@ -273,6 +272,6 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
 
 
 PART = Experiment(
-    "tournaments", "Tournaments of jam or fold", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+    "tournaments", "Tournaments of jam or fold", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
     ignores=("iterations", "until"), instead="--quick",
 )

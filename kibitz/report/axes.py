@@ -54,7 +54,7 @@ def set_log_ticks(axis: Any, low: float, high: float) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-class End(NamedTuple):
+class LineEnd(NamedTuple):
     """Where a line ends, and what it is called."""
 
     x: float
@@ -63,7 +63,7 @@ class End(NamedTuple):
     colour: str
 
 
-def name_ends(axes: Any, ends: Sequence[End], inches: float, size: float = 8.5) -> None:
+def name_ends(axes: Any, ends: Sequence[LineEnd], inches: float, size: float = 8.5) -> None:
     """Names to the right of the axes, each tied to the end of its line, moved apart where they would touch.
 
     inches: how high the axes are; their limits are settled.
@@ -73,13 +73,13 @@ def name_ends(axes: Any, ends: Sequence[End], inches: float, size: float = 8.5) 
     at = {end: to_axes.transform((end.x, end.y)) for end in ends}
     placed = sorted(ends, key=lambda end: float(at[end][1]))
     heights = spaced([float(at[end][1]) for end in placed], step)
-    groups: list[list[End]] = []  # of names that were moved together
+    groups: list[list[LineEnd]] = []  # of names that were moved together
     for k, end in enumerate(placed):
         if k and heights[k] - heights[k - 1] < 1.001 * step:
             groups[-1].append(end)
         else:
             groups.append([end])
-    named: list[End] = []
+    named: list[LineEnd] = []
     for group in groups:
         across = [float(at[end][0]) for end in group]
         if (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
-from kibitz.report.axes import End, name_ends, set_log_ticks, short
-from kibitz.report.figures import Curves, Line, Panel
+from kibitz.report.axes import LineEnd, name_ends, set_log_ticks, short
+from kibitz.report.figures import Curves, FigurePanel, Line
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
@@ -41,7 +41,7 @@ def curves_plot(picture: Curves) -> Any:
     return figure
 
 
-def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> None:
+def _panel(axes: Any, picture: Curves, panel: FigurePanel, colour: dict[str, str]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
@@ -105,9 +105,9 @@ def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:
         axes.fill_between(at, [low[k] for k in kept], [high[k] for k in kept], color=colour, alpha=0.18, linewidth=0)
 
 
-def _names(axes: Any, panel: Panel, colour: dict[str, str], inches: float, lowest: float) -> None:
+def _names(axes: Any, panel: FigurePanel, colour: dict[str, str], inches: float, lowest: float) -> None:
     """Names at the ends of lines."""
     axes.get_xlim(), axes.get_ylim()  # settles the scales
     floor = lowest if axes.get_yscale() == "log" else -float("inf")
     shown = [line for line in panel.lines if not line.like]
-    name_ends(axes, [End(x.at[-1], max(x.mean[-1], floor), x.name, colour[x.name]) for x in shown], inches)
+    name_ends(axes, [LineEnd(x.at[-1], max(x.mean[-1], floor), x.name, colour[x.name]) for x in shown], inches)

@@ -105,7 +105,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     title: str
     lines: tuple[Line, ...]
     levels: tuple[tuple[str, float], ...] = ()  # heights with a name
@@ -118,7 +118,7 @@ class Curves:
     name: str  # of the file
     title: str
     label: str
-    panels: tuple[Panel, ...]
+    panels: tuple[FigurePanel, ...]
     log_x: bool = True
     log_y: bool = False
     palette: tuple[str, ...] = ()  # names in the order of colours, so that figures agree
