@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 try:
-    from kibitz.bench.peers import THREADS, Work, rate
+    from kibitz.bench.peers import THREADS, TimedWork, rate
 except ImportError:  # in a peer's Python, beside peers.py
     sys.path.insert(0, str(Path(__file__).parent))
-    from peers import THREADS, Work, rate  # type: ignore[import-not-found,no-redef]
+    from peers import THREADS, TimedWork, rate  # type: ignore[import-not-found,no-redef]
 
 FIGURES: Mapping[str, str] = {
     "evaluate": "hands, from Python",
@@ -47,7 +47,7 @@ NAMES = [rank + suit for rank in RANKS for suit in SUITS]
 
 
 @dataclass(frozen=True)
-class Found:
+class EvaluatorFigure:
     """A figure of one evaluator, or, in `note`, why there is none. `judged`: what has to agree between evaluators."""
 
     who: str
@@ -71,14 +71,14 @@ def in_order(values: list[int], larger_is_better: bool) -> float:
     return sum((sign * a > sign * b) + (a == b) / 2 for a, b in pairwise(values))
 
 
-def timed(who: str, figure: str, work: Work, units: int, judged: float, seconds: float) -> Found:
+def timed(who: str, figure: str, work: TimedWork, units: int, judged: float, seconds: float) -> EvaluatorFigure:
     """Units per second of a work of which a step has `units`."""
     found = rate(work, seconds)
-    return Found(who, figure, found["value"] * units, judged, cpu_share=found["cpu_share"])
+    return EvaluatorFigure(who, figure, found["value"] * units, judged, cpu_share=found["cpu_share"])
 
 
 # --- peers -------------------------------------------------------------------------------------------------
-def phevaluator_calls(figure: str, seconds: float) -> Found:
+def phevaluator_calls(figure: str, seconds: float) -> EvaluatorFigure:
     evaluate_cards = import_module("phevaluator").evaluate_cards
     given = hands()
 
@@ -88,7 +88,7 @@ def phevaluator_calls(figure: str, seconds: float) -> Found:
     return timed("phevaluator", figure, _work(once), HANDS, in_order(once(), False), seconds)
 
 
-def treys_calls(figure: str, seconds: float) -> Found:
+def treys_calls(figure: str, seconds: float) -> EvaluatorFigure:
     treys = import_module("treys")
     card = [treys.Card.new(name) for name in NAMES]
     given = [([card[c] for c in hand[:5]], [card[c] for c in hand[5:]]) for hand in hands()]
@@ -100,7 +100,7 @@ def treys_calls(figure: str, seconds: float) -> Found:
     return timed("treys", figure, _work(once), HANDS, in_order(once(), False), seconds)
 
 
-def eval7_calls(figure: str, seconds: float) -> Found:
+def eval7_calls(figure: str, seconds: float) -> EvaluatorFigure:
     eval7 = import_module("eval7")
     card = [eval7.Card(name) for name in NAMES]
     held, board = [eval7.Card(name) for name in HAND], [eval7.Card(name) for name in BOARD]
@@ -119,35 +119,35 @@ def eval7_calls(figure: str, seconds: float) -> Found:
     return timed("eval7", figure, _work(once), HANDS, in_order(once(), True), seconds)
 
 
-PEERS: Mapping[str, tuple[Callable[[str, float], Found], tuple[str, ...]]] = {
+PEERS: Mapping[str, tuple[Callable[[str, float], EvaluatorFigure], tuple[str, ...]]] = {
     "phevaluator": (phevaluator_calls, ("evaluate",)),
     "eval7": (eval7_calls, ("evaluate", "random", "range")),
     "treys": (treys_calls, ("evaluate",)),
 }
 
 
-def _work(once: Callable[[], Any]) -> Work:
+def _work(once: Callable[[], Any]) -> TimedWork:
     def step(n: int) -> None:
         for _ in range(n):
             once()
 
-    return Work("", step, lambda: 0.0)
+    return TimedWork("", step, lambda: 0.0)
 
 
-def measure(peer: str, figure: str, seconds: float, python: str) -> Found:
+def measure(peer: str, figure: str, seconds: float, python: str) -> EvaluatorFigure:
     """One figure of a peer, in a fresh process of `python`. Nothing a peer does raises here: see `note`."""
     order = [python, "-P", __file__, peer, figure, f"--seconds={seconds}"]
     env = os.environ | dict.fromkeys(THREADS, "1")
     try:
         child = subprocess.run(order, env=env, capture_output=True, text=True, timeout=300 + 20 * seconds)
-        return Found(**json.loads(child.stdout.splitlines()[-1]))
+        return EvaluatorFigure(**json.loads(child.stdout.splitlines()[-1]))
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError, TypeError) as error:
         said = child.stderr.strip().splitlines()[-1:] if isinstance(error, IndexError) else [str(error)]
-        return Found(peer, figure, note=f"failed: {said[0] if said else error}")
+        return EvaluatorFigure(peer, figure, note=f"failed: {said[0] if said else error}")
 
 
 # --- ours --------------------------------------------------------------------------------------------------
-def ours(seconds: float, whole: bool) -> list[Found]:
+def ours(seconds: float, whole: bool) -> list[EvaluatorFigure]:
     """Our figures: the ways a user has, and the loop inside."""
     import numpy as np
 
@@ -199,7 +199,7 @@ def cards_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
     return {"ours": [asdict(our) for our in mine], "peers": versions, "rows": rows}
 
 
-def _agreeing(peer: Found, mine: list[Found]) -> Found:
+def _agreeing(peer: EvaluatorFigure, mine: list[EvaluatorFigure]) -> EvaluatorFigure:
     """A peer's figure, if it judges hands as we do; random boards may differ by their noise."""
     our = next(found for found in mine if found.figure == peer.figure)
     if peer.judged is None or our.judged is None:
@@ -207,19 +207,19 @@ def _agreeing(peer: Found, mine: list[Found]) -> Found:
     noise = {"evaluate": 0.0, "random": 5 * 0.5 / BOARDS**0.5, "range": 1e-6}[peer.figure]
     if abs(peer.judged - our.judged) <= noise:
         return peer
-    return Found(peer.who, peer.figure, version=peer.version, note=f"it says {peer.judged}, not {our.judged}")
+    return EvaluatorFigure(peer.who, peer.figure, version=peer.version, note=f"it says {peer.judged}, not {our.judged}")
 
 
 def cards_markdown(figure: dict[str, Any]) -> list[str]:
     """The figures as a section of docs/results.md."""
-    lines = ["## Cards: evaluations of hands of seven cards a second", ""]
+    from kibitz.report.page import section
+
     inner = next(our["value"] for our in figure["ours"] if our["figure"] == "inner")
-    lines += [
+    text = (
         "Peers: " + ", ".join(f"{k} {v}" for k, v in figure["peers"].items()) + ". "
-        f"Our loop over hands one after another, without a batch in memory: {inner:,.0f} a second.",
-        "",
-    ]
-    lines += ["| what | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
+        f"Our loop over hands one after another, without a batch in memory: {inner:,.0f} a second."
+    )
+    lines = ["| what | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
     for row in figure["rows"]:
         theirs = f"{row['theirs']:,.0f}" if row["theirs"] else row["note"]
         ratio = f"{row['ratio']:,.2f}x" if row["ratio"] else "-"
@@ -228,7 +228,7 @@ def cards_markdown(figure: dict[str, Any]) -> list[str]:
         lines.append(
             f"| {what} | {row['ours']:,.0f} | {row['peer']} | {theirs} | {ratio} | {goal} | {row['verdict']} |"
         )
-    return [*lines, ""]
+    return section("Cards: evaluations of hands of seven cards a second", text, lines)
 
 
 def main() -> None:
@@ -241,10 +241,10 @@ def main() -> None:
     try:
         version = metadata.version(asked.peer)
     except metadata.PackageNotFoundError:
-        found = Found(asked.peer, asked.figure, note="skipped: not installed")
+        found = EvaluatorFigure(asked.peer, asked.figure, note="skipped: not installed")
     else:
         found = PEERS[asked.peer][0](asked.figure, asked.seconds)
-        found = Found(**asdict(found) | {"version": version})
+        found = EvaluatorFigure(**asdict(found) | {"version": version})
     print(json.dumps(asdict(found)), flush=True)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from kibitz.report.page import section
+
 GAME, GAP = "poker(file=holdem.limit.2p)", 0.01
 # (what, betting, endgames, most seconds that are asked for): pots of 6 to 14 big bets.
 KINDS = (
@@ -22,7 +24,7 @@ def endgames_figure(quick: bool) -> dict[str, Any]:
     from kibitz.poker.endgames.subgame import Endgame
 
     rules: Any = make_game(GAME)
-    tree, rng, found = rules.betting, np.random.default_rng(7), {}
+    tree, rng, figure = rules.betting, np.random.default_rng(7), {}
     for what, bettings, count, goal in KINDS[:1] if quick else KINDS:
         each = []
         for number in range(-1, 2 if quick else count):  # the first compiles
@@ -31,16 +33,16 @@ def endgames_figure(quick: bool) -> dict[str, Any]:
             began = time.perf_counter()
             endgame = Endgame(rules, node, rng.permutation(52)[:shown].tolist())
             endgame.ranges = rng.random(endgame.ranges.shape) ** 3
-            made = time.perf_counter() - began
+            setup = time.perf_counter() - began
             answer = solved(endgame, gap=GAP)
-            each.append((time.perf_counter() - began, made, answer.iterations, answer.gap or 0.0, endgame.sequences))
+            each.append((time.perf_counter() - began, setup, answer.iterations, answer.gap or 0.0, endgame.sequences))
         table = np.array(each[1:])
-        found[what] = {
+        figure[what] = {
             "count": len(table), "median": float(np.median(table[:, 0])), "most": float(table[:, 0].max()),
             "made": float(np.median(table[:, 1])), "iterations": float(table[:, 2].mean()),
             "gap": float(table[:, 3].max()), "sequences": int(table[0, 4]), "goal": goal,
         }  # fmt: skip
-    return found
+    return figure
 
 
 def endgames_markdown(figure: dict[str, Any]) -> list[str]:
@@ -49,10 +51,10 @@ def endgames_markdown(figure: dict[str, Any]) -> list[str]:
         f"{1e3 * each['median']:.0f} | {1e3 * each['most']:.0f} | {1e3 * each['goal']:.0f} |"
         for what, each in figure.items()
     ]
-    return [
-        "## Endgames at the table", "",
+    return section(
+        "Endgames at the table",
         f"Limit hold'em with all hands, until NashConv is {100 * GAP:g}% of the pot, evaluations included; random "
-        "boards and ranges, milliseconds:", "",
-        "| from | sequences | endgames | iterations | to set up | median | most | goal |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|", *rows, "",
-    ]  # fmt: skip
+        "boards and ranges, milliseconds:",
+        ["| from | sequences | endgames | iterations | to set up | median | most | goal |",
+         "|---|---:|---:|---:|---:|---:|---:|---:|", *rows],
+    )  # fmt: skip

@@ -7,6 +7,8 @@ import subprocess
 import time
 from typing import Any
 
+from kibitz.report.page import section
+
 GAME, BUCKETS = "poker(file=holdem.limit.2p)", "percentile(8)"
 SMALL, FEW = "poker(file=holdem.limit.2p, ranks=4)", "percentile(3)"
 
@@ -76,8 +78,8 @@ def holdem_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
             best = max(best, 8 / (time.perf_counter() - began))
         rates.append(best)
     decisions = decisions_of(form, solver.boards, solver.hole)
-    told = subprocess.run([python, "-c", PEER, str(4 * seconds)], capture_output=True, text=True, check=False)
-    peer = json.loads(told.stdout or "{}")
+    child = subprocess.run([python, "-c", PEER, str(4 * seconds)], capture_output=True, text=True, check=False)
+    peer = json.loads(child.stdout or "{}")
     theirs = peer["rate"] * peer["decisions"] if peer else None
     return {
         "game": name, "buckets": buckets, "infosets": form.points, "decisions": decisions,
@@ -89,20 +91,16 @@ def holdem_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
 
 def holdem_markdown(figure: dict[str, Any]) -> list[str]:
     peer, each = figure["peer"], figure["decisions"]
-    lines = [
-        "## Limit hold'em by public chance sampling",
-        "",
+    blocks = [
         f"`{figure['game']}` within {figure['buckets']}: {figure['infosets']:,} infosets. An iteration samples a board "
         f"and teaches all hands on it, {each:,} decisions of a hand: {1e3 / figure['one']:.0f} ms on one thread, "
         f"{1e3 / figure['two']:.0f} ms on two ({figure['two'] / figure['one']:.2f}x), "
-        f"{figure['one'] * each / 1e6:.0f} million decisions a second on one.",
-        "",
+        f"{figure['one'] * each / 1e6:.0f} million decisions a second on one."
     ]
     if peer:
-        lines += [
+        blocks.append(
             f"{peer['name']} on universal_poker, the same betting without buckets: {peer['rate']:,.0f} iterations a "
             f"second of {peer['decisions']:.0f} decisions, {peer['rate'] * peer['decisions'] / 1e3:,.0f} thousand "
-            f"decisions a second on one thread. Ratio: {figure['ratio']:,.0f}.",
-            "",
-        ]
-    return lines
+            f"decisions a second on one thread. Ratio: {figure['ratio']:,.0f}."
+        )
+    return section("Limit hold'em by public chance sampling", *blocks)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from kibitz.report.page import section
+
 SWEPT = 300  # states of the slides' tournament that are gone over at once
 BOARDS = 200
 GOAL = 2.0  # seconds for a chart of three players, after set-up
@@ -29,10 +31,10 @@ def jam_figure(seconds: float, quick: bool) -> dict[str, Any]:
         times = []
         for _ in range(2):  # the first reads tables and compiles
             began = time.perf_counter()
-            found = pushfold(stacks, (1, 2), [50, 30, 20], deals=deals)
+            chart = pushfold(stacks, (1, 2), [50, 30, 20], deals=deals)
             times.append(time.perf_counter() - began)
-        charts[str(len(stacks))] = {"seconds": times[1], "first": times[0], "deals": found.deals,
-                                    "rounds": found.rounds, "epsilon": found.epsilon}  # fmt: skip
+        charts[str(len(stacks))] = {"seconds": times[1], "first": times[0], "deals": chart.deals,
+                                    "rounds": chart.rounds, "epsilon": chart.epsilon}  # fmt: skip
     sweeps: dict[str, float] = {}
     if exact:
         level = tournament().levels[1]
@@ -56,14 +58,13 @@ def jam_markdown(figure: dict[str, Any]) -> list[str]:
         how = f"over {chart['deals']:,} sampled deals" if chart["deals"] else "all cards counted"
         said.append(f"{players} players {chart['seconds']:.2f} s ({how}, {chart['rounds']} rounds, epsilon "
                     f"{chart['epsilon']:.1e} of prizes 50/30/20)")  # fmt: skip
-    lines = [
-        "## Jam or fold", "",
+    text = (
         f"All charts of a hand, after set-up: {'; '.join(said)}. A board of the table of three hands takes "
-        f"{1000 * figure['board']:.1f} ms of a core, all 134,459 some {figure['board'] * 134_459 / 60:.0f} minutes.",
-    ]  # fmt: skip
+        f"{1000 * figure['board']:.1f} ms of a core, all 134,459 some {figure['board'] * 134_459 / 60:.0f} minutes."
+    )
     if figure["sweeps"]:
         each = ", ".join(
             f"{took:.1f} s on {threads} thread{'s' * (int(threads) > 1)}" for threads, took in figure["sweeps"].items()
         )
-        lines[-1] += f" One round of fictitious play at all 946 states of the slides' tournament: {each}."
-    return [*lines, ""]
+        text += f" One round of fictitious play at all 946 states of the slides' tournament: {each}."
+    return section("Jam or fold", text)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from kibitz.report.page import section
+
 GAME, SMALL = "rhode_island", "rhode_island(ranks=4, suits=2)"
 SOLVER = "dcfr+"
 # Bytes by sequence of the seat that moves: regrets and strategies read and written, and by one of the other: its
@@ -36,7 +38,7 @@ def poker_figure(quick: bool = False) -> dict[str, Any]:
         "game": name, "histories": form.histories, "sequences": form.sequences, "solver": SOLVER,
         "one": rates[0], "two": rates[1], "ratio": rates[0] / rates[1],
         "bytes": moved, "bandwidth": [moved / rate for rate in rates], "copy": copying(),
-        "reached": {gap: found for gap, found in reached.items() if found}, "gap": run.gap[-1],
+        "reached": {gap: at for gap, at in reached.items() if at}, "gap": run.gap[-1],
         "interval": list(run.interval), "peak_gb": run.rss / 1e9,
     }  # fmt: skip
 
@@ -49,15 +51,15 @@ def copying() -> list[float]:
 
     size = 1 << 25
     arrays = [(np.ones(size, np.float32), np.zeros(size, np.float32)) for _ in range(2)]
-    found = []
+    rates = []
     for threads in (1, 2):
         best = float("inf")
         for _ in range(5):
             began = time.perf_counter()
             together(lambda i: np.copyto(arrays[i][1], arrays[i][0]), threads)
             best = min(best, time.perf_counter() - began)
-        found.append(threads * 2 * 4 * size / best)
-    return found
+        rates.append(threads * 2 * 4 * size / best)
+    return rates
 
 
 def poker_markdown(figure: dict[str, Any]) -> list[str]:
@@ -67,15 +69,12 @@ def poker_markdown(figure: dict[str, Any]) -> list[str]:
     )
     low, high = figure["interval"]
     one, two = (bandwidth / copy for bandwidth, copy in zip(figure["bandwidth"], figure["copy"], strict=True))
-    return [
-        "## Rhode Island hold'em",
-        "",
+    return section(
+        "Rhode Island hold'em",
         f"`{figure['game']}`, the whole game: {figure['histories']:,} histories, {figure['sequences']:,} sequences "
         f"up to the names of suits. An iteration of {figure['solver']}: {1e3 * figure['one']:.0f} ms on one thread, "
         f"{1e3 * figure['two']:.0f} ms on two ({figure['ratio']:.2f}x). It moves at least "
         f"{figure['bytes'] / 1e6:.0f} MB, {one:.0%} of what copying moves in that time on one core, {two:.0%} on two.",
-        "",
         f"NashConv by exact best responses in the whole game, on two threads: {reached}. The value for the "
         f"first seat is {low:.5f} to {high:.5f} chips. Peak memory {figure['peak_gb']:.2f} GB.",
-        "",
-    ]
+    )

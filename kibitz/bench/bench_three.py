@@ -6,6 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from kibitz.report.page import section
+
 GAME, LIMIT = "poker(file=holdem.limit.3p)", 162_000_000
 SMALL, FEW = "poker(file=holdem.limit.3p, ranks=4)", 12_000_000
 DEALS = 20_000
@@ -25,30 +27,31 @@ def three_figure(seconds: float, quick: bool) -> dict[str, Any]:
     from kibitz.solvers.new_blueprints import Wanted, new_blueprint
 
     machine = machine_of(SMALL if quick else GAME)
-    made: Any = new_blueprint(machine, Wanted(limit=FEW if quick else LIMIT))
-    made.warm_up()
-    made.table.regret[:] = np.float32(0.0)
-    made.table.average[:] = np.float32(0.0)
-    made.train(iterations=2_000 if quick else FIRST, threads=cores())
+    blueprint: Any = new_blueprint(machine, Wanted(limit=FEW if quick else LIMIT))
+    blueprint.warm_up()
+    blueprint.table.regret[:] = np.float32(0.0)
+    blueprint.table.average[:] = np.float32(0.0)
+    blueprint.train(iterations=2_000 if quick else FIRST, threads=cores())
     rates = {}
     for threads in sorted({1, 2, cores()}):
         with ThreadPoolExecutor(threads) as pool:
             done, began = 0, time.perf_counter()
             while time.perf_counter() - began < 4 * seconds:
-                at = made.iteration
-                done += int(walked(made, made.mask(), made.base_player(), at, at + BLOCK, threads, pool)[0])
-                made.iteration = at + BLOCK
+                at = blueprint.iteration
+                mask, player = blueprint.mask(), blueprint.base_player()
+                done += int(walked(blueprint, mask, player, at, at + BLOCK, threads, pool)[0])
+                blueprint.iteration = at + BLOCK
             rates[threads] = done / (time.perf_counter() - began)
-    agent = blueprint_agent(made, machine, "base")
+    agent = blueprint_agent(blueprint, machine, "base")
     match(machine, agent, agent, agent, deals=10)
     deals = DEALS // 20 if quick else DEALS
     began = time.perf_counter()
-    found = match(machine, agent, agent, agent, deals=deals)
-    minute = 60 * found.deals * found.seatings / (time.perf_counter() - began)
+    result = match(machine, agent, agent, agent, deals=deals)
+    minute = 60 * result.deals * result.seatings / (time.perf_counter() - began)
     return {
-        "game": machine.spec, "buckets": made.abstraction, "infosets": made.layout.size,
-        "columns": made.layout.columns, "bytes": made.nbytes, "rates": {str(k): rate for k, rate in rates.items()},
-        "hands_a_minute": minute,
+        "game": machine.spec, "buckets": blueprint.abstraction, "infosets": blueprint.layout.size,
+        "columns": blueprint.layout.columns, "bytes": blueprint.nbytes,
+        "rates": {str(k): rate for k, rate in rates.items()}, "hands_a_minute": minute,
     }  # fmt: skip
 
 
@@ -59,11 +62,9 @@ def three_markdown(figure: dict[str, Any]) -> list[str]:
         + f" ({rate / rates[1]:.2f}x)" * (threads > 1)
         for threads, rate in rates.items()
     )
-    return [
-        "## Limit hold'em for three",
-        "",
+    return section(
+        "Limit hold'em for three",
         f"`{figure['game']}` within {figure['buckets']}: {figure['infosets']:,} infosets, {figure['columns']:,} "
         f"columns, {figure['bytes'] / 1e9:.1f} GB of regrets and averages. Decisions a second of external sampling: "
         f"{said}. A match of three, six seatings a deal: {figure['hands_a_minute'] / 1e6:.1f} million hands a minute.",
-        "",
-    ]
+    )

@@ -20,7 +20,7 @@ from kibitz.papers.claims import COMPARISON, FACT, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
 from kibitz.papers.sandholm_gs3 import CORES, GAME
-from kibitz.papers.sandholm_rhode_island import SLIDES, SolverRun, run_solver
+from kibitz.papers.sandholm_rhode_island import SLIDES, SolverTimes, run_solver
 from kibitz.poker.bucketed import programme as bucket_programme
 from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
@@ -111,7 +111,7 @@ def step_time(spec: str, solver: str, threads: int, count: int) -> float:
             os.sched_setaffinity(0, before)
 
 
-def curve(label: str, solver: str, seconds: float, spec: str, buckets: str = "") -> SolverRun | None:
+def curve(label: str, solver: str, seconds: float, spec: str, buckets: str = "") -> SolverTimes | None:
     """How a solver does on a game in so many seconds; None where it refuses the game."""
     try:
         return _within(solver, seconds, spec, buckets) if buckets else run_solver(solver, UNTIL, seconds, spec)
@@ -119,7 +119,7 @@ def curve(label: str, solver: str, seconds: float, spec: str, buckets: str = "")
         return None
 
 
-def _within(solver: str, seconds: float, spec: str, buckets: str) -> SolverRun:
+def _within(solver: str, seconds: float, spec: str, buckets: str) -> SolverTimes:
     """The same for an abstract game of buckets, with the NashConv in the abstract game."""
     rules: Any = game(spec)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets))
@@ -128,7 +128,7 @@ def _within(solver: str, seconds: float, spec: str, buckets: str) -> SolverRun:
     if report.interrupted:
         raise KeyboardInterrupt
     looks, best = report.looks, report.looks[-1].best
-    return SolverRun(
+    return SolverTimes(
         solver, tuple(look.iteration for look in looks), tuple(look.seconds for look in looks),
         tuple(look.gap for look in looks), looks[-1].value[0], (-best[1], best[0]), peak_memory(),
     )  # fmt: skip
@@ -149,10 +149,10 @@ def runs(plan: PaperPlan) -> list[Run]:
     return [
         Run("egt: compiling", curve, [("", solver, 0.1, "poker(file=kuhn)") for solver in METHODS[:3]]),
         Run("egt: heuristics on and off", curve, [("", solver, seconds, SWITCHED) for solver in SWITCHES],
-            reads=SolverRun),
+            reads=SolverTimes),
         Run("egt: first-order methods", curve,
             [(label, solver, time_, spec_, buckets) for label, spec_, time_, buckets in _games(plan)
-             for solver in METHODS], reads=SolverRun),
+             for solver in METHODS], reads=SolverTimes),
         Run("egt: threads", step_time, [(spec, solver, n, count) for solver in METHODS[:2] for n in counts]),
         Run("egt: memory", memory, [each[:3] for each in (INSTANCES[:2] if plan.quick else INSTANCES)],
             reads=MemoryUse),
@@ -161,8 +161,8 @@ def runs(plan: PaperPlan) -> list[Run]:
 
 @dataclass(frozen=True)
 class FirstOrderResults:
-    switches: list[SolverRun]
-    curves: list[tuple[str, SolverRun]]  # by game
+    switches: list[SolverTimes]
+    curves: list[tuple[str, SolverTimes]]  # by game
     threads: list[tuple[str, int, float]]  # solver, cores, seconds of a step
     memory: list[MemoryUse]
 
@@ -211,7 +211,7 @@ def _labels(results: FirstOrderResults) -> list[str]:
     return list(dict.fromkeys(label for label, _ in results.curves))
 
 
-def _best(results: FirstOrderResults, label: str) -> SolverRun:
+def _best(results: FirstOrderResults, label: str) -> SolverTimes:
     return min((run for each, run in results.curves if each == label), key=lambda run: run.gap[-1])
 
 

@@ -43,7 +43,7 @@ def first_at(
 
 
 @dataclass(frozen=True)
-class SolverRun:
+class SolverTimes:
     """How one solver did: iterations, seconds and NashConv at each evaluation."""
 
     solver: str
@@ -59,7 +59,7 @@ class SolverRun:
         return first_at(gap, self.iteration, self.seconds, self.gap)
 
 
-def run_solver(solver: str, until: float, seconds: float, name: str) -> SolverRun:
+def run_solver(solver: str, until: float, seconds: float, name: str) -> SolverTimes:
     """Solve the game in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "evaluations.jsonl"
@@ -75,7 +75,7 @@ def run_solver(solver: str, until: float, seconds: float, name: str) -> SolverRu
         rows = [json.loads(line) for line in log.read_text().splitlines()]
     columns = (tuple(row[key] for row in rows) for key in ("iteration", "seconds", "nash_conv"))
     best = answer["best_response"]
-    return SolverRun(solver, *columns, answer["value"][0], (-best[1], best[0]), answer["peak_bytes"])
+    return SolverTimes(solver, *columns, answer["value"][0], (-best[1], best[0]), answer["peak_bytes"])
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ def runs(plan: PaperPlan) -> list[Run]:
     return [
         Run("rhode island: sizes", sizes, [(GAME,)], reads=RhodeIslandSizes),
         Run("rhode island: compiling", run_solver, [(BEST, 1.0, 600.0, "poker(file=kuhn)")]),
-        Run("solving rhode island", run_solver, [(BEST, plan.until, LONG, GAME), *others], reads=SolverRun),
+        Run("solving rhode island", run_solver, [(BEST, plan.until, LONG, GAME), *others], reads=SolverTimes),
     ]
 
 
-Results = tuple[RhodeIslandSizes, list[SolverRun]]  # the runs begin with that of BEST
+Results = tuple[RhodeIslandSizes, list[SolverTimes]]  # the runs begin with that of BEST
 
 
 def gather(plan: PaperPlan, answers: Answers) -> Results:
@@ -136,7 +136,7 @@ def page(plan: PaperPlan, results: Results, claims: Sequence[Claim]) -> Page:
     )  # fmt: skip
 
 
-def _slides_sheet(whole: RhodeIslandSizes, best: SolverRun) -> Sheet:
+def _slides_sheet(whole: RhodeIslandSizes, best: SolverTimes) -> Sheet:
     plain, renamed = whole.programme
     cards = " / ".join(f"{classes:,}" for classes in whole.classes)
     rows: list[tuple[str, ...]] = [
@@ -160,7 +160,7 @@ def _slides_sheet(whole: RhodeIslandSizes, best: SolverRun) -> Sheet:
     )
 
 
-def _solver_sheet(runs: list[SolverRun]) -> Sheet:
+def _solver_sheet(runs: list[SolverTimes]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for run in runs:
         cells = []
@@ -178,7 +178,7 @@ def _solver_sheet(runs: list[SolverRun]) -> Sheet:
     )
 
 
-def _curves(runs: list[SolverRun]) -> Curves:
+def _curves(runs: list[SolverTimes]) -> Curves:
     lines = []
     for run in runs:
         kept = [k for k, seconds in enumerate(run.seconds) if run.iteration[k] > 0 and seconds > 0]

@@ -34,15 +34,15 @@ def log_ticks(low: float, high: float, most: int = 9) -> list[float]:
 
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     step = max(1, -(-(last - first) // most))
-    found: list[float] = []
+    ticks: list[float] = []
     for factors in ((1.0,), (1.0, 2.0, 5.0)):
         powers = range(first, last + 1, step if len(factors) == 1 else 1)
-        found = [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p * 1.000001 <= high * 1.00001]
-        if len(found) > 2 or (len(found) == 2 and high > 5 * low and len(factors) > 1):
-            return found
-    if len(found) < 2 or high < 3 * low:
-        found = [float(x) for x in MaxNLocator(5).tick_values(low, high) if low <= x <= high] or found
-    return found if len(found) > 1 else [low, high]
+        ticks = [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p * 1.000001 <= high * 1.00001]
+        if len(ticks) > 2 or (len(ticks) == 2 and high > 5 * low and len(factors) > 1):
+            return ticks
+    if len(ticks) < 2 or high < 3 * low:
+        ticks = [float(x) for x in MaxNLocator(5).tick_values(low, high) if low <= x <= high] or ticks
+    return ticks if len(ticks) > 1 else [low, high]
 
 
 def set_log_ticks(axis: Any, low: float, high: float) -> None:
@@ -82,9 +82,7 @@ def name_ends(axes: Any, ends: Sequence[LineEnd], inches: float, size: float = 8
     named: list[LineEnd] = []
     for group in groups:
         across = [float(at[end][0]) for end in group]
-        if (
-            max(across) - min(across) > ENDS_APART
-        ):  # the line that ends first has the highest, so that ties do not cross
+        if max(across) - min(across) > ENDS_APART:  # the line that ends first is named highest: ties do not cross
             group = sorted(group, key=lambda end: -end.x)
         named += group
     for height, end in zip(heights, named, strict=True):

@@ -9,7 +9,7 @@ from kibitz.report.axes import LineEnd, name_ends, set_log_ticks, short
 from kibitz.report.figures import Curves, FigurePanel, Line
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
 
-# Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
+# Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are compared with.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
 PANEL, NAMES, HEIGHT = 3.7, 1.6, 4.3  # inches of a panel, of the names beside it, of the figure
 
@@ -87,19 +87,9 @@ def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:
         return
     at, mean = [line.at[k] for k in kept], [line.mean[k] for k in kept]
     if line.dashed:
-        axes.errorbar(
-            at,
-            mean,
-            [[mean[j] - low[k] for j, k in enumerate(kept)], [line.sd[k] for k in kept]],
-            color=colour,
-            linewidth=1.2,
-            linestyle=(0, (4, 2.5)),
-            marker="o",
-            markersize=3.2,
-            markerfacecolor="white",
-            elinewidth=0.8,
-            zorder=4,
-        )
+        errors = [[mean[j] - low[k] for j, k in enumerate(kept)], [line.sd[k] for k in kept]]
+        axes.errorbar(at, mean, errors, color=colour, linewidth=1.2, linestyle=(0, (4, 2.5)), marker="o",
+                      markersize=3.2, markerfacecolor="white", elinewidth=0.8, zorder=4)  # fmt: skip
     else:
         axes.plot(at, mean, color=colour, linewidth=1.8, zorder=3)
         axes.fill_between(at, [low[k] for k in kept], [high[k] for k in kept], color=colour, alpha=0.18, linewidth=0)

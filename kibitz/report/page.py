@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 _FIGURE = re.compile(r"[-+<>~]? ?[\d.,]+(e-?\d+)?(x| m?s|%)?|-|")
 
 
+def section(title: str, *blocks: str | Sequence[str]) -> list[str]:
+    """Lines of Markdown: a head, and paragraphs or tables (as their lines) with an empty line after each."""
+    lines = ([each, ""] if isinstance(each, str) else [*each, ""] for each in blocks)
+    return [f"## {title}", "", *(line for block in lines for line in block)]
+
+
 def print_markdown(out: Console, lines: Sequence[str]) -> None:
     """Print what the reports of kibitz are made of: heads, paragraphs and tables."""
     from kibitz.report.tables import tables
@@ -24,8 +30,8 @@ def print_markdown(out: Console, lines: Sequence[str]) -> None:
         elif kind == "table":
             head, _, *rows = [_cells(text) for text in texts]
             wrapped = [k for k in range(len(head)) if k == 0 or not all(_FIGURE.fullmatch(row[k]) for row in rows)]
-            for made in tables(head, rows, out.width, wrapped, 12):
-                out.print(made)
+            for table in tables(head, rows, out.width, wrapped, 12):
+                out.print(table)
                 out.print()
         elif kind == "text":
             out.print(" ".join(texts).replace("`", "") + "\n", markup=False, overflow="fold")

@@ -26,45 +26,36 @@ CLOSE = 0.08  # of the width: marks of time stand no nearer
 
 
 def convergence(
-    looks: Sequence[Look],
-    path: Path,
-    game: str,
-    solver: str,
-    until: float | None = None,
-    exact: float | None = None,
+    looks: Sequence[Look], path: Path, game: str, solver: str, until: float | None = None, exact: float | None = None,
     one_step: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Draw the NashConv of a run against its iterations, with the time above, and save it to `path`.
 
-    `until` is the gap that was asked for, `exact` the value of seat 0 where it is known: both are shown if given.
-    `one_step`: the solver is exact and has no curve; the figures are told in words.
+    `until` is the NashConv that was asked for, `exact` the value of seat 0 where it is known: both are optional.
+    `one_step`: the solver is exact and has no curve; the figures are written in words.
     """
-    figure = convergence_plot(looks, game, solver, until, exact, one_step)
+    save(convergence_plot(looks, game, solver, until, exact, one_step), path)
+
+
+def save(figure: Any, path: Path, **options: Any) -> None:
+    """Save a figure, in a folder that is made if need be; a sentence if that cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path)
+        figure.savefig(path, **options)
     except OSError as error:
         raise ArtefactError(f"cannot write the plot {path}: {error.strerror or error}") from None
 
 
 def convergence_plot(
-    looks: Sequence[Look],
-    game: str,
-    solver: str,
-    until: float | None = None,
-    exact: float | None = None,
+    looks: Sequence[Look], game: str, solver: str, until: float | None = None, exact: float | None = None,
     one_step: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """The figure itself."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     from kibitz.report.axes import unit_of
     from kibitz.report.text import gap
 
     points = [] if one_step else [look for look in looks if look.iteration > 0 and look.gap > 0]
-    figure = Figure(figsize=(8, 5 if points else 2.2), dpi=160, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = empty_figure(8, 5 if points else 2.2, dpi=160, layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     if points:
@@ -169,11 +160,11 @@ def _summary(last: Look, exact: float | None, one_step: bool) -> str:
     return "     ".join(parts)
 
 
-def empty_figure(width: float, height: float) -> Any:
-    """A figure of so many inches, for pictures that place their axes themselves."""
+def empty_figure(width: float, height: float, dpi: int = 150, layout: Any = None) -> Any:
+    """A figure of so many inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=150)
+    figure = Figure(figsize=(width, height), dpi=dpi, layout=layout)
     FigureCanvasAgg(figure)
     return figure

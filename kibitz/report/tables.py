@@ -30,11 +30,8 @@ def tables(
     titles = [max(map(cell_len, title.split("\n"))) for title in head]
     lowest = [max(words[k], min(cells[k], least) if k in wrapped else cells[k]) for k in range(len(head))]
     wished = [max(low, cells[k], titles[k] if titles[k] <= TITLE else 0) for k, low in enumerate(lowest)]
-    made = []
-    for part in _shared(lowest, width):
-        wide = _widened({k: lowest[k] for k in part}, wished, wrapped, width)
-        made.append(_table(head, rows, wide, wrapped))
-    return made
+    widths = (_widened({k: lowest[k] for k in part}, wished, wrapped, width) for part in _shared(lowest, width))
+    return [_table(head, rows, wide, wrapped) for wide in widths]
 
 
 def _words(title: str) -> list[str]:
@@ -80,14 +77,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], wide: dict[int, i
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, BETWEEN - 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, BETWEEN - 1, 0, 0))
     for column, width in wide.items():
         text = column in wrapped
         title = Text(_broken(head[column], width))
-        made.add_column(title, justify="left" if text else "right", overflow="fold", width=width, no_wrap=not text)
+        table.add_column(title, justify="left" if text else "right", overflow="fold", width=width, no_wrap=not text)
     for row in rows:
-        made.add_row(*(Text(row[column]) for column in wide))
-    return made
+        table.add_row(*(Text(row[column]) for column in wide))
+    return table
 
 
 def _broken(title: str, wide: int) -> str:

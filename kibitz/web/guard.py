@@ -45,7 +45,7 @@ class TooLong(Exception):
     """A body that goes on beyond the limit."""
 
 
-class Guard:
+class RequestGuard:
     """Stands before an app."""
 
     def __init__(self, app: App, token: str, port: int | None = None, hosts: tuple[str, ...] = ()) -> None:

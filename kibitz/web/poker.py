@@ -35,7 +35,7 @@ RANKS = "23456789TJQKA"
 ROUNDS = ("preflop", "flop", "turn", "river")
 
 
-class Decision(NamedTuple):
+class BettingDecision(NamedTuple):
     """Where a seat acted."""
 
     seat: int
@@ -44,13 +44,13 @@ class Decision(NamedTuple):
     done: str
 
 
-class Place(NamedTuple):
+class BettingPosition(NamedTuple):
     """Where steps lead."""
 
     bets: Bets
     board: tuple[tuple[int, ...], ...]  # by round, without the rounds that have none
     done: str
-    decisions: list[tuple[Decision, int]]  # with the number of the action that was taken
+    decisions: list[tuple[BettingDecision, int]]  # with the number of the action that was taken
     movers: list[int]
     words: list[str]  # what each step was: call or check, raise or bet
 
@@ -106,18 +106,18 @@ class PokerTeller:
         place = {name: k for k, name in enumerate(self.order)}
         self.class_number = np.array([place[name] for name in self.classes], np.int64)
         self.by_class = len(self.order) < len(self.classes)
-        self._rows: OrderedDict[Decision, Floats] = OrderedDict()
+        self._rows: OrderedDict[BettingDecision, Floats] = OrderedDict()
         self._lock = threading.Lock()
 
     # Where steps lead
 
-    def place(self, steps: Sequence[str]) -> Place:
+    def place(self, steps: Sequence[str]) -> BettingPosition:
         game = self.definition
         if len(steps) > MOST_STEPS:
             raise GameError("so many steps lead nowhere")
         bets, done = self._begun(betting.start(game), "")
         board: tuple[tuple[int, ...], ...] = ()
-        decisions: list[tuple[Decision, int]] = []
+        decisions: list[tuple[BettingDecision, int]] = []
         movers: list[int] = []
         words: list[str] = []
         for word in steps:
@@ -132,11 +132,11 @@ class PokerTeller:
                 offer = self.offer(bets)
                 if word not in offer:
                     raise GameError(f"{word:.40} cannot follow there: {', '.join(offer)} can")
-                decisions.append((Decision(bets.turn, offer, board, done), offer.index(word)))
+                decisions.append((BettingDecision(bets.turn, offer, board, done), offer.index(word)))
                 words.append(label_of(word, bets.paid[bets.turn] < max(bets.paid)))
                 bets, done = betting.act(game, bets, word), done + betting.letters(word)
             bets, done = self._begun(bets, done)
-        return Place(bets, board, done, decisions, movers, words)
+        return BettingPosition(bets, board, done, decisions, movers, words)
 
     def offer(self, bets: Bets) -> tuple[str, ...]:
         low, high = betting.raises(self.definition, bets)
@@ -162,7 +162,7 @@ class PokerTeller:
 
     # Rows and ranges
 
-    def rows(self, decision: Decision) -> Floats:
+    def rows(self, decision: BettingDecision) -> Floats:
         """[hands, actions]  what the seat does there; hands that meet the board have zeros."""
         with self._lock:
             if decision in self._rows:
@@ -185,7 +185,7 @@ class PokerTeller:
         free: Bools = self.holds[:, shown].sum(axis=1) == 0
         return free
 
-    def reach(self, place: Place) -> Floats:
+    def reach(self, place: BettingPosition) -> Floats:
         """[seats, hands]  how likely each seat does what it did if it holds a hand."""
         found = np.tile(self.alive(place.board).astype(np.float64), (self.definition.players, 1))
         for decision, action in place.decisions:
@@ -288,12 +288,12 @@ class PokerTeller:
         return {"seat": seat, "layout": self.layout, "cells": [{"name": name, "weight": x} for name, x in alive]}
 
     def _decision(
-        self, found: dict[str, Any], place: Place, weight: Floats, valued: Valued, experts: Experts,
+        self, found: dict[str, Any], place: BettingPosition, weight: Floats, valued: Valued, experts: Experts,
         acted: Sequence[str],
     ) -> None:  # fmt: skip
         """Add what the seat to move does, class by class: of the hands of a class the mean, by how likely they are."""
         seat, offer = place.bets.turn, self.offer(place.bets)
-        rows = self.rows(Decision(seat, offer, place.board, place.done))
+        rows = self.rows(BettingDecision(seat, offer, place.board, place.done))
         alive = self.alive(place.board)
         counts = np.bincount(self.class_number, alive, minlength=len(self.order))
         by_class = np.bincount(self.class_number, weight, minlength=len(self.order))

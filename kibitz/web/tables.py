@@ -1,7 +1,7 @@
 """A seat for a person, step by step: a table stands still until the person acts, and nothing waits in a thread.
 
 Hands are those of the game's machine (`machine.hand(seed, number)`), and the numbers that agents draw with are those of
-a match, so a table can be dealt and replayed anywhere. What a client is told (`Table.data`) is made from what the
+a match, so a table can be dealt and replayed anywhere. What a client is told (`WebTable.data`) is made from what the
 person's seat knows alone: its `View`, the payoff, and what is public.
 """
 
@@ -49,7 +49,7 @@ class Stale(KibitzError):
 
 
 @dataclass
-class Choice:
+class TableChoice:
     """A decision."""
 
     view: View
@@ -59,7 +59,7 @@ class Choice:
 
 
 @dataclass
-class Played:
+class TableHand:
     """The hand at a table."""
 
     number: int
@@ -68,13 +68,13 @@ class Played:
     state: Any
     numbers: Iterator[float]
     events: list[dict[str, Any]] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
-    notes: dict[int, list[tuple[Choice, list[float]]]] = field(default_factory=dict)  # by seat, of the others
+    choices: list[TableChoice] = field(default_factory=list)
+    notes: dict[int, list[tuple[TableChoice, list[float]]]] = field(default_factory=dict)  # by seat, of the others
     public: tuple[str, ...] = ()
     payoffs: list[float] | None = None
 
 
-class Table:
+class WebTable:
     """A person and agents. The person is in seat 0 in the first hand, and a seat further in each next."""
 
     def __init__(self, id: str, strategies: Sequence[Strategy], opponents: Sequence[Agent], seed: int) -> None:
@@ -99,12 +99,12 @@ class Table:
         """Who sits in each seat in a hand: 0 is the person, the others follow in order."""
         return [(seat - number) % self.players for seat in range(self.players)]
 
-    def _dealt(self) -> Played:
+    def _dealt(self) -> TableHand:
         """A new hand, played up to the person's first decision."""
         number = self.hands
         seat = self.seating(number).index(0)
         deal = Hand(self.rules, self.seed, number) if self.machine is None else self.machine.hand(self.seed, number)
-        now = Played(number, seat, deal, deal.start(), draws(deal.after))
+        now = TableHand(number, seat, deal, deal.start(), draws(deal.after))
         for at, player in enumerate(self.seating(number)):
             if player:
                 now.notes[at] = []
@@ -112,7 +112,7 @@ class Table:
         self._hear(now, CHANCE)
         return self._run(now)
 
-    def _run(self, now: Played) -> Played:
+    def _run(self, now: TableHand) -> TableHand:
         """Go on until the person is to decide, or the hand is over."""
         seating = self.seating(now.number)
         while (turn := self.rules.turn(now.state)) != TERMINAL:
@@ -129,20 +129,20 @@ class Table:
                 self.failed = True
                 raise
             at = chosen(probabilities, next(now.numbers))
-            choice = Choice(view, at, len(now.events), calm_words(now.state, turn))
+            choice = TableChoice(view, at, len(now.events), calm_words(now.state, turn))
             now.notes[turn].append((choice, probabilities))
             self._take(now, turn, view.choices[at])
         self._over(now, seating)
         return now
 
-    def _take(self, now: Played, turn: int, action: Action) -> None:
+    def _take(self, now: TableHand, turn: int, action: Action) -> None:
         calm = calm_words(now.state, turn)
         now.state = self.rules.after(now.state, action)
         self._hear(now, turn, calm)
         if turn == now.seat and not self.has_view:  # what others did is not known to be seen; one's own moves are
             now.events.append({"seat": turn, "word": str(action), "text": self._said(str(action))})
 
-    def _hear(self, now: Played, mover: int, calm: dict[str, str] | None = None) -> None:
+    def _hear(self, now: TableHand, mover: int, calm: dict[str, str] | None = None) -> None:
         """Write down what is new to all: the first word is the mover's, what comes with it is nobody's, or, in
         Toepen, where moves without a choice are made at once, his whose turn it was."""
         public = view_of(self.rules, now.state, now.seat).public
@@ -154,7 +154,7 @@ class Table:
             now.events.append({"seat": movers[k], "word": word, "text": text})
         now.public = public
 
-    def _over(self, now: Played, seating: Sequence[int]) -> None:
+    def _over(self, now: TableHand, seating: Sequence[int]) -> None:
         now.payoffs = [float(x) for x in self.rules.payoff(now.state)]
         for at, player in enumerate(seating):
             if player:
@@ -177,7 +177,7 @@ class Table:
         if action not in view.actions:
             raise GameError(f"{action!r:.60} is none of the actions")
         at = view.actions.index(action)
-        now.choices.append(Choice(view, at, len(now.events), calm_words(now.state, now.seat)))
+        now.choices.append(TableChoice(view, at, len(now.events), calm_words(now.state, now.seat)))
         next(now.numbers)  # a match draws for each decision
         self._take(now, now.seat, view.choices[at])
         self._run(now)
@@ -216,7 +216,7 @@ class Table:
             "help": self.help, "strategies": [held.entry.id for held in self.strategies],
         }  # fmt: skip
 
-    def _private(self, now: Played, view: View) -> list[str]:
+    def _private(self, now: TableHand, view: View) -> list[str]:
         """What the person holds; in a game without `view` the infoset, or the last one where another is to move."""
         if view.private or self.has_view or not now.choices:
             return list(view.private)
@@ -250,7 +250,7 @@ class Table:
         self.reviewed = now.number, found
         return found
 
-    def _would(self, now: Played, strategy: Strategy) -> list[dict[str, Any]]:
+    def _would(self, now: TableHand, strategy: Strategy) -> list[dict[str, Any]]:
         found = []
         for choice in now.choices:
             view = choice.view
@@ -260,14 +260,14 @@ class Table:
             found.append(self._row(now, choice, p))
         return found
 
-    def _row(self, now: Played, choice: Choice, p: list[float]) -> dict[str, Any]:
+    def _row(self, now: TableHand, choice: TableChoice, p: list[float]) -> dict[str, Any]:
         """A decision as a review shows it."""
         actions = choice.view.actions
         said = [event["text"] for event in now.events[: choice.said]]
         return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
                 "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
-    def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
+    def _belief(self, now: TableHand, strategy: Strategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
         hold is left out, as it may never be shown."""
         if not self.has_view:
@@ -288,7 +288,7 @@ class Table:
         top = sorted(held["cells"], key=lambda cell: -cell["weight"])[:TOP]
         return {**held, "own": name, "top": top, "text": []}
 
-    def _shown(self, now: Played) -> list[dict[str, Any]]:
+    def _shown(self, now: TableHand) -> list[dict[str, Any]]:
         """The decisions of those whose cards were shown."""
         public = " ".join(view_of(self.rules, now.state, now.seat).public)
         found = []
@@ -306,7 +306,7 @@ def _namings(own: Sequence[str]) -> set[str]:
     return {" ".join(own), "".join(own), *naming(own)}
 
 
-def _all_out(private: Sequence[str], now: Played) -> bool:
+def _all_out(private: Sequence[str], now: TableHand) -> bool:
     """Whether all that a seat held was played openly, as cards of a trick are."""
     return bool(private) and set(private) <= {event["word"] for event in now.events}
 
@@ -319,19 +319,19 @@ def sizes_of(view: View) -> list[int] | None:
     return [min(sizes), max(sizes)] if sizes else None
 
 
-class Tables:
+class WebTables:
     """All tables of a server."""
 
     def __init__(self, library: Library, most: int = MOST_TABLES, idle: float = IDLE,
                  clock: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         self.library, self.most, self.idle, self.clock = library, most, idle, clock
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, WebTable] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._tables)
 
-    def open(self, opponents: Sequence[str], seed: int | None = None, seconds: float = 1.0) -> Table:
+    def open(self, opponents: Sequence[str], seed: int | None = None, seconds: float = 1.0) -> WebTable:
         """A new table. opponents: ids of strategies, one for all seats or one for each; search:ID searches from it."""
         self._make_room()
         held = [self.library.strategy(id.removeprefix("search:")) for id in opponents]
@@ -350,7 +350,7 @@ class Tables:
         ]
         # All 64 bits that deals come from: fewer could be tried one by one by who has seen a few hands.
         seed = secrets.randbits(64) if seed is None else seed
-        table = Table(secrets.token_urlsafe(9), held, agents, seed)
+        table = WebTable(secrets.token_urlsafe(9), held, agents, seed)
         table.touched = self.clock()
         with self._lock:
             self._tables[table.id] = table
@@ -364,7 +364,7 @@ class Tables:
             if len(self._tables) >= self.most:
                 raise Busy(f"all {self.most} tables are taken: leave one, or come back later")
 
-    def table(self, id: str) -> Table:
+    def table(self, id: str) -> WebTable:
         with self._lock:
             found = self._tables.get(id)
             if found is None:

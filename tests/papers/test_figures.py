@@ -14,7 +14,7 @@ import pytest
 import kibitz
 from kibitz.bench import results
 from kibitz.papers.sandholm_egt import TARGETS, FirstOrderResults, _first_sheet, _method_sheet
-from kibitz.papers.sandholm_rhode_island import BEST, RhodeIslandSizes, SolverRun, _slides_sheet, _solver_sheet
+from kibitz.papers.sandholm_rhode_island import BEST, RhodeIslandSizes, SolverTimes, _slides_sheet, _solver_sheet
 
 HOME = Path(kibitz.__file__).parents[1]
 WRITTEN = ["README.md", "CHANGELOG.md",
@@ -87,8 +87,8 @@ def test_the_readme_says_no_more_than_was_measured():
 # Pages of papers compare solvers with one another; seconds of a solver alone are in results.md.
 
 
-def some_runs() -> list[SolverRun]:
-    return [SolverRun(solver, (10, 20), (1.25 * k, 7.75 * k), (0.5, 0.005), 0.0, (-1.0, 1.0), 437_000_000)
+def some_runs() -> list[SolverTimes]:
+    return [SolverTimes(solver, (10, 20), (1.25 * k, 7.75 * k), (0.5, 0.005), 0.0, (-1.0, 1.0), 437_000_000)
             for k, solver in enumerate((BEST, "cfr+"), start=1)]  # fmt: skip
 
 
