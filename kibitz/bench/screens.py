@@ -148,9 +148,7 @@ def main(arguments: Sequence[str]) -> int:
         with served(folder) as address, sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
             for suffix, size, scheme in (
-                ("", WIDE, "light"),
-                ("-dark", WIDE, "dark"),
-                ("-phone", PHONE, "light"),
+                ("", WIDE, "light"), ("-dark", WIDE, "dark"), ("-phone", PHONE, "light"),
                 ("-phone-dark", PHONE, "dark"),
             ):
                 context = chromium.new_context(

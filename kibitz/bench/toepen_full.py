@@ -47,28 +47,21 @@ def full_toepen(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
     began = time.perf_counter()
     r = measured(plan, on_progress)
     return PaperReport(
-        name="toepen",
-        title=TITLE,
-        about=(
-            f"The deck has 32 cards, a deal 8 of them: 736,281,000 deals, about 5.5e12 infosets. A blueprint of "
-            f"{plan.iterations:,} iterations under `outlook`, others of a tenth of that, on {THREADS} threads, in "
-            f"tables of {MEMORY / 2**30:g} GB. Matches are of {r.sizes.deals:,} deals, each played twice with seats "
-            "changed; points are per hand, intervals hold the truth with probability 95%."
-        ),
+        name="toepen", title=TITLE,
+        about="The deck has 32 cards, a deal 8 of them: 736,281,000 deals, about 5.5e12 infosets. A blueprint of "
+        f"{plan.iterations:,} iterations under `outlook`, others of a tenth of that, on {THREADS} threads, in tables "
+        f"of {MEMORY / 2**30:g} GB. Matches are of {r.sizes.deals:,} deals, each played twice with seats changed; "
+        "points are per hand, intervals hold the truth with probability 95%.",
         limits="What to know of these figures",
         departs=(
             "No exact best response exists for a game of this size: the lower bounds are what a responder trained for "
             f"{r.sizes.responder:,} iterations wins in a match. They show what a strategy loses at least.",
             f"Search thinks for {STEPS} iterations in matches, so that they can be repeated; the default is a second.",
         ),
-        plan=plan,
-        sheets=(blueprint_sheet(r), training_sheet(r.trained), search_sheet(r.searched)),
+        plan=plan, sheets=(blueprint_sheet(r), training_sheet(r.trained), search_sheet(r.searched)),
         claims=tuple(_claims(r)),
         pictures=(Heat("crosstable", "Points a hand of the row against the column", r.names, r.table, "points"),),
-        figures=_figures(r),
-        seconds=time.perf_counter() - began,
-        unit="run",
-        summary=_summary(r.trained, r.searched),
+        figures=_figures(r), seconds=time.perf_counter() - began, unit="run", summary=_summary(r.trained, r.searched),
     )
 
 
@@ -88,8 +81,7 @@ def blueprint_sheet(r: Results) -> Sheet:
     rows.append(("rule of thumb", "", "", points(r.rule), points(r.rule_bound.result)))
     return Sheet(
         "Points a hand of each strategy, and what it loses at least",
-        ("strategy", "against the blueprint", "against the rule of thumb", "against uniform", "loses at least"),
-        rows,
+        ("strategy", "against the blueprint", "against the rule of thumb", "against uniform", "loses at least"), rows,
         "Mean and 95% interval over duplicate deals. Loses at least: what a trained responder wins from it.",
     )
 
@@ -102,9 +94,7 @@ def training_sheet(trained: list[Trained]) -> Sheet:
         rows.append((each.name, f"{made.iteration:,}", f"{kept:,}", f"{evicted:,}", f"{made.seconds:.0f}",
                      f"{each.rate / 1e6:.2f}"))  # fmt: skip
     return Sheet(
-        "Training",
-        ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions a second"),
-        rows,
+        "Training", ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions a second"), rows,
         f"On {THREADS} threads, in tables of {MEMORY // 40:,} rows.",
     )
 
@@ -122,9 +112,7 @@ def search_sheet(found: Searched) -> Sheet:
         for each in found.leaned
     ]  # fmt: skip
     return Sheet(
-        "Search and exploitation, points a hand",
-        ("players", "deals", "points"),
-        rows,
+        "Search and exploitation, points a hand", ("players", "deals", "points"), rows,
         f"In the endgames met the blueprint is {found.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
         f"solutions {found.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
         "player like it until the endgame, who then plays a best response to it.",

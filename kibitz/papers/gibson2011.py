@@ -221,15 +221,12 @@ def page(plan: PaperPlan, results: AllResults, claims: Sequence[Claim]) -> Page:
     two, (earns, exploit) = weighed[WEIGHT], weighed_rows(weighed)
     names = tuple(f"{base} {name}" for base in BASES for name in PAPER_ROWS)
     return Page(
-        about=(
-            "Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean of "
-            "what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
-            f"exactly. For two players {sum(r.games for r in weighed.values()):,} games were solved, each until its "
-            f"NashConv (both seats together) was at most {1000 * plan.until:g} milli-antes; for three players "
-            f"{three.games:,} games by {plan.iterations:,} iterations of CFR+ each, which left a NashConv of "
-            f"{three.gap:.0f} milli-antes, all seats together, in the worst. "
-            f"{by_sampling.verdict(sampled, ten, weighed)}"
-        ),
+        about="Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean "
+        "of what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
+        f"exactly. For two players {sum(r.games for r in weighed.values()):,} games were solved, each until its "
+        f"NashConv (both seats together) was at most {1000 * plan.until:g} milli-antes; for three players "
+        f"{three.games:,} games by {plan.iterations:,} iterations of CFR+ each, which left a NashConv of "
+        f"{three.gap:.0f} milli-antes, all seats together, in the worst. {by_sampling.verdict(sampled, ten, weighed)}",
         departs=(
             "CFR+ from random starts of several weights, and beside it the paper's chance-sampled CFR, for two players "
             f"alone: {sampled.iterations:,} iterations a game, 100 million in the paper.",

@@ -115,12 +115,10 @@ def sizes(r: HoldemResults) -> Sheet:
 
 def page(plan: PaperPlan, r: HoldemResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about=(
-            f"{r.setting.game}, stitched from percentile E[HS^2] buckets with perfect recall. Every computation has at "
-            f"most {r.setting.limits[0]:,} infosets, with buckets spread over the rounds as evenly as it goes, and "
-            f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. "
-            f"Strategies that lie in the folder already are taken, and not in the time above. {shared.how_measured(r)}"
-        ),
+        about=f"{r.setting.game}, stitched from percentile E[HS^2] buckets with perfect recall. Every computation has "
+        f"at most {r.setting.limits[0]:,} infosets, with buckets spread over the rounds as evenly as it goes, and "
+        f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. "
+        f"Strategies that lie in the folder already are taken, and not in the time above. {shared.how_measured(r)}",
         departs=(
             "The paper ran 720 million iterations of chance-sampled CFR, one deal each, for every computation.",
             "How the dynamic strategy divides its infosets between the base and the r-expert is not in the paper: here "

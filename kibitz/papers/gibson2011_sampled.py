@@ -320,9 +320,7 @@ def _side_by_side(s: SampledResults, paper: Published, starts: Mapping[float, Le
         f"Table 1 by the paper's own method: 2 players, base abstraction {SHOWN}, milli-antes per hand",
         ("figure", "paper", f"chance-sampled CFR, {s.iterations:,} iterations", "off by",
          *(f"CFR+, random starts of weight {w:g}" for w in weights)),
-        rows,
-        f"Chance-sampled CFR: {seeds}; random starts: mean ± sd over starts.",
-        table=1,
+        rows, f"Chance-sampled CFR: {seeds}; random starts: mean ± sd over starts.", table=1,
     )  # fmt: skip
 
 
@@ -337,8 +335,7 @@ def _readings(s: SampledResults, paper: Published) -> Sheet:
     rows.append(("largest exploitability of a solved game", "", *(f"{r.gap / 2.0:.2f}" for r in s.readings.values())))
     return Sheet(
         f"What the paper leaves open: chance-sampled CFR for {s.shorter:,} iterations, base abstraction {SHOWN}",
-        ("figure", "paper", *tables),
-        rows,
+        ("figure", "paper", *tables), rows,
         "Milli-antes per hand, mean ± sd over seeds. Each column but the first changes one choice: seats move one "
         "after the other on the same deal; moves of the base in the game of an expert are walked in the proportion of "
         "their probabilities and not drawn; iteration t counts t times in the average.",
@@ -358,9 +355,7 @@ def _tried(s: SampledResults, claims: Callable[[LeducResults], Any]) -> Sheet:
     rows.append(("hold for every seed", *(f"{count} of {len(own)}" for count in total)))
     return Sheet(
         "The paper's claims for two players by its own method: seeds for which they hold",
-        ("claim", f"{s.iterations:,} iterations", *(f"{each}, {s.shorter:,}" for each in shorter)),
-        rows,
-        table=1,
+        ("claim", f"{s.iterations:,} iterations", *(f"{each}, {s.shorter:,}" for each in shorter)), rows, table=1,
     )
 
 
@@ -376,9 +371,7 @@ def _swaps_sheet(s: SampledResults, paper: Published) -> Sheet:
         f"What {ALL} owes to each of its experts: base abstraction {SHOWN}, {s.iterations:,} iterations",
         ("expert", "the base comes there", "iterations that do", "exploitability if it is uniform", "if it is left out",
          "earns if it is uniform", "if it is left out"),
-        rows,
-        f"Milli-antes per hand. As it is: {note}.",
-        table=1,
+        rows, f"Milli-antes per hand. As it is: {note}.", table=1,
     )  # fmt: skip
 
 

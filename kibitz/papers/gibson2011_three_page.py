@@ -241,13 +241,11 @@ def page(plan: PaperPlan, r: ThreePlayerResults, claims: Sequence[Claim]) -> Pag
         tuple(each["error"][0] / 1.96 for each in r.course),
     )  # fmt: skip
     return Page(
-        about=(
-            f"{setting.game}: percentile E[HS^2] buckets; before the flop hands as they are, up to suits, which are "
-            f"forgotten later; from the flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} "
-            "infosets, experts "
-            f"{setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All training together "
-            f"took {spent:,.0f} seconds; the same command with more --hours goes on from here. {verdict(r)}"
-        ),
+        about=f"{setting.game}: percentile E[HS^2] buckets; before the flop hands as they are, up to suits, which are "
+        f"forgotten later; from the flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} "
+        f"infosets, experts {setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All "
+        f"training together took {spent:,.0f} seconds; the same command with more --hours goes on from here. "
+        f"{verdict(r)}",
         departs=(
             f"Base had {base['iterations']:,} iterations of external sampling, "
             f"{base['decisions'] / base['infosets']:.0f} visits for each infoset: the paper ran 100 million for bases "

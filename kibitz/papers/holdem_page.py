@@ -87,8 +87,7 @@ class HoldemResults:
     def data(self) -> dict[str, Any]:
         """All figures as plain data."""
         return {
-            "strategies": self.strategies,
-            "abstract_exploitability": self.within,
+            "strategies": self.strategies, "abstract_exploitability": self.within,
             "matches": [{"one": a, "other": b, "mean": m, "error": e} for (a, b), (m, e) in self.won.items()],
             "earnings": {name: self.earns(name) for name in self.names},
             "exact": [{"one": a, "other": b, "mean": m} for (a, b), m in self.exact.items()],

@@ -31,8 +31,7 @@ from kibitz.solvers.run import solve_through
 GAME, SOLVER = "rhode_island", "dcfr+"
 EB, EB2, PA = "EB", "EB²", "PA"
 METHODS = {
-    EB: "expectation({budgets}, metric=ehs)",
-    EB2: "expectation({budgets}, metric=ehs2)",
+    EB: "expectation({budgets}, metric=ehs)", EB2: "expectation({budgets}, metric=ehs2)",
     PA: "potential({budgets}, seed={seed})",
 }
 # Buckets by round, from coarse to fine.
@@ -45,8 +44,7 @@ STARTS, QUICK_STARTS = 8, 2
 UNTIL, QUICK_UNTIL = 0.01, 0.2  # chips: gap of every abstract game
 ITERATIONS = 5_000  # at most
 BEYOND = {
-    "win-count": "GameShrink, win-count",
-    "short": "one bucket short of lossless, in the last round alone",
+    "win-count": "GameShrink, win-count", "short": "one bucket short of lossless, in the last round alone",
     "lossless": "as many buckets as there are lossless classes",
 }
 WINS = " wins from "
@@ -234,13 +232,10 @@ def label(buckets: Sequence[int]) -> str:
 
 def page(plan: PaperPlan, r: BucketResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about=(
-            "Buckets by expectation (EB: probability of winning; EB²: its square) and potential-aware ones (PA) at "
-            f"{len(r.starts)} granularities: each abstract game of Rhode Island hold'em is solved from "
-            f"{len(r.starts[0])} random starts, and the solutions play each other in the whole game, in both "
-            "seatings, exactly. Exploitability is by exact best responses in the whole game: what a seat gains in the "
-            "mean."
-        ),
+        about="Buckets by expectation (EB: probability of winning; EB²: its square) and potential-aware ones (PA) at "
+        f"{len(r.starts)} granularities: each abstract game of Rhode Island hold'em is solved from {len(r.starts[0])} "
+        "random starts, and the solutions play each other in the whole game, in both seatings, exactly. Exploitability "
+        "is by exact best responses in the whole game: what a seat gains in the mean.",
         departs=(
             "The slides' column of granularities is lost. Ours have 13 buckets in the first round, which tell all "
             "ranks apart, and end with 13 / 205 / 1,774, the classes that are published as lossless: more buckets than "
@@ -265,8 +260,7 @@ def page(plan: PaperPlan, r: BucketResults, claims: Sequence[Claim]) -> Page:
                 }
                 for at, g in enumerate(r.granularities)
             ],
-            "ceilings": [asdict(each) for each in r.ceilings],
-            "beyond": [asdict(each) for each in r.beyond],
+            "ceilings": [asdict(each) for each in r.ceilings], "beyond": [asdict(each) for each in r.beyond],
         },
         summary=_summary(r, claims),
     )  # fmt: skip
@@ -282,9 +276,7 @@ def _payoff_sheet(r: BucketResults) -> Sheet:
         rows.append((label(GRANULARITIES[g]), *cells))
     head = [text for a, b in PAIRS for text in (f"{a} against {b}", "slides")]
     return Sheet(
-        "Payoffs in the whole game, in thousandths of a small bet a hand",
-        ("buckets", *head),
-        rows,
+        "Payoffs in the whole game, in thousandths of a small bet a hand", ("buckets", *head), rows,
         f"Mean, standard deviation and range over starts, of both seatings; a chip is {MILLIBETS:g} of these. What one "
         "wins the other loses. The slides do not say the unit of their table; it cannot be the small bets of their "
         f"figure, as nobody can lose more than {r.most:g} chips in a hand, {r.most / SMALL_BET:g} small bets. Games "
@@ -302,9 +294,7 @@ def _exploitability_sheet(r: BucketResults) -> Sheet:
         rows.append((f"{BEYOND[each.method]}: {label(each.buckets)}", "", "", f"{each.exploitability:.3f}",
                      f"{each.inside / 2:.4f}"))  # fmt: skip
     return Sheet(
-        "Exploitability in the whole game, in chips",
-        ("buckets", *METHODS, "within, at most"),
-        rows,
+        "Exploitability in the whole game, in chips", ("buckets", *METHODS, "within, at most"), rows,
         "Mean, standard deviation and range over starts; a small bet is 10 chips. Within: of best responses that see "
         "buckets only; where nothing is lost the two agree. The last rows are one start each; those of buckets are the "
         "same for all three methods.",
@@ -318,8 +308,7 @@ def _ceiling_sheet(r: BucketResults) -> Sheet:
     ]
     return Sheet(
         "What each method tells apart at best",
-        ("method", "buckets by round", "beside win-count classes", "lossless with a full budget"),
-        rows,
+        ("method", "buckets by round", "beside win-count classes", "lossless with a full budget"), rows,
         f"Budgets are one short of the {label(first.classes)} lossless classes in the second and third round. Hands of "
         "one parent with the same probability of winning are one point on the line, and no budget parts them; likewise "
         f"hands with the same histogram. Win-count classes are {label(first.win_count)}: they tell wins from ties, "
@@ -340,8 +329,7 @@ def _bucket_sheet(r: BucketResults) -> Sheet:
                          Spread(tuple(one.value for one in each)).text(4)))  # fmt: skip
     return Sheet(
         "Buckets by round, and what they take",
-        ("budgets, method", "buckets", "seconds to build", "iterations", "value within"),
-        rows,
+        ("budgets, method", "buckets", "seconds to build", "iterations", "value within"), rows,
         "Medians over starts. Value: of the abstract game, for the first seat, in chips.",
     )
 

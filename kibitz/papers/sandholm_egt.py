@@ -32,8 +32,7 @@ from kibitz.solvers.run import Report, solve
 
 # (name in tables, game, seconds a solver, buckets that it is solved within): add games here.
 GAMES: tuple[tuple[str, str, float, str], ...] = (
-    ("Leduc", "leduc", 20.0, ""),
-    ("Toepen 3/3/3", "toepen(suits=3, ranks=3, hand=3)", 60.0, ""),
+    ("Leduc", "leduc", 20.0, ""), ("Toepen 3/3/3", "toepen(suits=3, ranks=3, hand=3)", 60.0, ""),
     ("Rhode Island", "rhode_island", 90.0, ""),
     ("Hold'em of 20 cards in buckets", "poker(file=holdem.limit.2p, ranks=5)", 60.0, "percentile(3)"),
 )
@@ -180,10 +179,8 @@ def gather(plan: PaperPlan, answers: Answers) -> FirstOrderResults:
 
 def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about=(
-            "The excessive gap technique and iterated smoothing beside CFR's family: the same gradients of the same "
-            "operator, on the same cores. The gap is nash_conv by exact best responses, in chips."
-        ),
+        about="The excessive gap technique and iterated smoothing beside CFR's family: the same gradients of the same "
+        "operator, on the same cores. The gap is nash_conv by exact best responses, in chips.",
         departs=(
             "The slides' instances 10k and 160k are not published: here they are Rhode Island hold'em with smaller "
             "decks, whose linear programmes have about as many rows.",
@@ -194,8 +191,7 @@ def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -
         figures={
             "heuristics": [asdict(run) for run in results.switches],
             "curves": [{"game": label, **asdict(run)} for label, run in results.curves],
-            "threads": [list(each) for each in results.threads],
-            "memory": [asdict(each) for each in results.memory],
+            "threads": [list(each) for each in results.threads], "memory": [asdict(each) for each in results.memory],
         },
         summary=(
             "Smallest gaps at equal time: "

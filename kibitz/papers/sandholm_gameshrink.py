@@ -260,12 +260,10 @@ def gather(plan: PaperPlan, answers: Answers) -> GameShrinkResults:
 def page(plan: PaperPlan, r: GameShrinkResults, claims: Sequence[Claim]) -> Page:
     solvers = r.programme["solvers"]
     return Page(
-        about=(
-            "GameShrink merges signals that lead to the same ends. Two readings of its definition are run on the "
-            "signal tree of Rhode Island hold'em, which knows nothing of suits: by the numbers of wins and losses "
-            "against all opponents' cards (win-count), and by those against each class of the opponent's cards "
-            "(strict). An equilibrium within the classes is then measured in the whole game by exact best responses."
-        ),
+        about="GameShrink merges signals that lead to the same ends. Two readings of its definition are run on the "
+        "signal tree of Rhode Island hold'em, which knows nothing of suits: by the numbers of wins and losses against "
+        "all opponents' cards (win-count), and by those against each class of the opponent's cards (strict). An "
+        "equilibrium within the classes is then measured in the whole game by exact best responses.",
         departs=(
             "The signals of a round are one step of the tree, not a level for each card. Strict classes are the "
             "coarsest that agree with the opponent's own classes; the proof that they lose nothing is in "
@@ -277,8 +275,7 @@ def page(plan: PaperPlan, r: GameShrinkResults, claims: Sequence[Claim]) -> Page
         figures={
             **{what: {reading: getattr(sizes, what) for reading, sizes in r.shrunk.items()}
                for what in ("classes", "rows", "non_zeros", "seconds")},
-            "solutions": [_data(each) for each in (*r.exact, *r.curves)],
-            "alone": [asdict(each) for each in r.alone],
+            "solutions": [_data(each) for each in (*r.exact, *r.curves)], "alone": [asdict(each) for each in r.alone],
             "lossy": [_data(each) for each in r.lossy],
             "programme": {
                 "game": r.programme["game"], "rows": r.programme["rows"], "lp": solvers["lp"]["value"],
@@ -298,8 +295,7 @@ def _alone_sheet(seats: list[SeatAlone]) -> Sheet:
     ]  # fmt: skip
     return Sheet(
         "One seat sees win-count classes only, the other every card: what the first can secure",
-        ("game, seat", "at least", "at most", "value of the game", "proved lossy"),
-        rows,
+        ("game, seat", "at least", "at most", "value of the game", "proved lossy"), rows,
         "At least: what the strategy found secures. At most: what a best response within the classes gets, so no "
         "strategy that sees classes only secures more. Where that is below the value of the game, none of them is "
         "optimal, and no equilibrium within the classes can be one of the game. All by exact best responses.",
@@ -331,8 +327,7 @@ def _classes_sheet(r: GameShrinkResults) -> Sheet:
                      f"{sizes.seconds:.1f}", paper[reading]))  # fmt: skip
     return Sheet(
         "Rhode Island hold'em: classes of hands by round, and the linear programme within them",
-        ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"),
-        rows,
+        ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"), rows,
         f"The signal tree has {r.whole.signals:,} nodes. The slides print sizes of "
         "programmes, not classes: that the published classes are those of the win-count reading is inferred from "
         "the sizes.",
@@ -364,8 +359,7 @@ def _lossy_sheet(solutions: list[ClassSolution]) -> Sheet:
     ]
     return Sheet(
         f"Lossy: {LOSSY}, the win-count reading with a threshold",
-        ("", "classes", "value within", "gap within", "gap in the game"),
-        rows,
+        ("", "classes", "value within", "gap within", "gap in the game"), rows,
         f"Nodes are merged that match up to so many deals. The true value is {solutions[0].true:.4f}; "
         f"{solutions[0].iterations[-1]:,} iterations of {SOLVER} each.",
     )
@@ -378,9 +372,7 @@ def _programme_sheet(solved: dict[str, Any]) -> Sheet:
         rows.append((label, f"{each['value']:.6f}", f"{each['gap']:.1e}", f"{each['seconds']:.1f}"))
     return Sheet(
         f"{solved['game']}: the linear programme ({solved['rows']:,} rows) and first-order solvers",
-        ("solver", "value", "gap", "seconds"),
-        rows,
-        "A value is within its gap of the exact one.",
+        ("solver", "value", "gap", "seconds"), rows, "A value is within its gap of the exact one.",
     )
 
 

@@ -188,8 +188,7 @@ def page(plan: PaperPlan, r: EndgameResults, claims: Sequence[Claim]) -> Page:
     ]  # fmt: skip
     if r.matches:
         sheets.append(Sheet(
-            "Against all rounds solved at once within the buckets, mbb/h",
-            ("who", "endgames", "wins"),
+            "Against all rounds solved at once within the buckets, mbb/h", ("who", "endgames", "wins"),
             [(in_words(each["way"]), f"from round {each['begin']}" if each["how"] == PLAIN else "none",
               f"{each['mean']:.1f} ± {each['error']:.1f}") for each in r.matches],
             f"{DECK}, {DECK_BUCKETS}: {DEALS:,} duplicate deals, plain endgames of {AT_TABLE} iterations at the table.",
@@ -197,8 +196,7 @@ def page(plan: PaperPlan, r: EndgameResults, claims: Sequence[Claim]) -> Page:
     if r.full is not None:
         f = r.full
         sheets.append(Sheet(
-            "Hold'em: the river at the table, against the strategy itself",
-            ("how it was measured", "mbb/h"),
+            "Hold'em: the river at the table, against the strategy itself", ("how it was measured", "mbb/h"),
             [(f"{f['deals']:,} duplicate deals", f"{f['mean']:.1f} ± {f['error']:.1f}"),
              (f"all hands weighed, {f['hands']:,} hands, {f['endgames']:,} endgames",
               f"{f['gain']:.1f} ± {f['gain_error']:.1f}")],
@@ -206,11 +204,9 @@ def page(plan: PaperPlan, r: EndgameResults, claims: Sequence[Claim]) -> Page:
             f"{1e3 * f['seconds']:.0f} ms for {AT_TABLE} iterations.",
         ))  # fmt: skip
     return Page(
-        about=(
-            "GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
-            "play led to. Here phase I is within buckets, with roll-outs behind it or with what an equilibrium within "
-            "the buckets was seen to do (learned), and endgames are solved with all hands, without buckets."
-        ),
+        about="GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
+        "play led to. Here phase I is within buckets, with roll-outs behind it or with what an equilibrium within the "
+        "buckets was seen to do (learned), and endgames are solved with all hands, without buckets.",
         departs=(
             "GS2 solved its endgames within buckets, by linear programmes; its opponents were other programs. Here "
             "they are best responses, and the equilibrium within the same buckets.",

@@ -118,25 +118,19 @@ def page(plan: PaperPlan, models: list[SolvedModel], claims: Sequence[Claim]) ->
     at = last.reached(SLIDES_GAP)
     reached = f"a gap of {SLIDES_GAP:g} small bets after {at[1]:,.0f} s" if at else "not yet at the slides' gap"
     return Page(
-        about=(
-            "Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
-            "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by "
-            "dcfr+ in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a "
-            "hand, by exact best responses in double precision; what a strategy loses in the real game is another "
-            "question."
-        ),
+        about="Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
+        "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by dcfr+ "
+        "in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a hand, by "
+        "exact best responses in double precision; what a strategy loses in the real game is another question.",
         departs=(
             "The slides' solver was their excessive gap technique. GS3's buckets are made by our reading of "
             "potential-aware abstraction, in its sizes; percentile buckets are those of other programs of its time.",
         ),
-        sheets=(_sizes(models), _times(models)),
-        pictures=(_curves(models),),
+        sheets=(_sizes(models), _times(models)), pictures=(_curves(models),),
         figures={"models": [asdict(model) for model in models]},
-        summary=(
-            f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s an iteration, {reached}, "
-            f"{last.gap[-1]:.4f} after {last.seconds[-1]:,.0f} s; the slides: {SLIDES_GAP:g} after {SLIDES_MONTHS} "
-            "months on four processors."
-        ),
+        summary=f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s an iteration, "
+        f"{reached}, {last.gap[-1]:.4f} after {last.seconds[-1]:,.0f} s; the slides: {SLIDES_GAP:g} after "
+        f"{SLIDES_MONTHS} months on four processors.",
     )
 
 

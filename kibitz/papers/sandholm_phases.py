@@ -23,8 +23,7 @@ from kibitz.solvers.run import solve_through
 SLIDES = "slides"
 # (game, buckets, gap to which all is solved, in chips)
 MODELS = (
-    ("rhode_island", "percentile(4)", 0.02),
-    ("rhode_island", "percentile(8)", 0.02),
+    ("rhode_island", "percentile(4)", 0.02), ("rhode_island", "percentile(8)", 0.02),
     ("poker(file=holdem.limit.2p, ranks=6)", "percentile(3)", 0.02),
 )
 QUICK = (("rhode_island", "percentile(3)", 0.2),)
@@ -113,13 +112,11 @@ def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) ->
             rows.append((f"{way.game}, {way.buckets}", str(way.rounds), str(way.begin), overlap, way.leaves,
                          f"{way.gap:.3f}", f"{model.whole:.3f}"))  # fmt: skip
     return Page(
-        about=(
-            "The first rounds are solved by themselves (phase I), and the rest with them as they are (phase II). "
-            "Behind phase I hands are rolled out, or go on as statistics say: how often each action was taken in a "
-            "betting situation of a round with a bucket. Phase II is solved offline over all boards, where the "
-            "slides' programs solved it at the table for the cards that came; where phase I never goes, hands are as "
-            "likely as if it trembled once in a hundred decisions."
-        ),
+        about="The first rounds are solved by themselves (phase I), and the rest with them as they are (phase II). "
+        "Behind phase I hands are rolled out, or go on as statistics say: how often each action was taken in a betting "
+        "situation of a round with a bucket. Phase II is solved offline over all boards, where the slides' programs "
+        "solved it at the table for the cards that came; where phase I never goes, hands are as likely as if it "
+        "trembled once in a hundred decisions.",
         departs=(
             "The slides' statistics are of hundreds of thousands of hands of SparBot; here of endless many of a "
             "strategy that is known: an equilibrium within the buckets, or what phases with roll-outs gave.",
@@ -133,8 +130,7 @@ def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) ->
                 "the gap at which each phase stopped too.",
             ),
         ),
-        pictures=(_picture(models),),
-        figures={"models": [asdict(model) for model in models]},
+        pictures=(_picture(models),), figures={"models": [asdict(model) for model in models]},
     )
 
 

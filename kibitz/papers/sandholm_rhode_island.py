@@ -114,25 +114,20 @@ def page(plan: PaperPlan, results: Results, claims: Sequence[Claim]) -> Page:
     best = runs[0]
     low, high = best.interval
     return Page(
-        about=(
-            "Rhode Island hold'em is solved whole: betting times cards, boards and hands up to the names of suits, "
-            "without a payoff matrix and without losing anything. Each solver has a process of its own on all cores; "
-            "the gap is nash_conv by exact best responses in the whole game, in chips: a small bet is 10."
-        ),
+        about="Rhode Island hold'em is solved whole: betting times cards, boards and hands up to the names of suits, "
+        "without a payoff matrix and without losing anything. Each solver has a process of its own on all cores; the "
+        "gap is nash_conv by exact best responses in the whole game, in chips: a small bet is 10.",
         departs=(
             "The slides solve the linear programme of the game that GameShrink made, by CPLEX's barrier method; here "
             "the whole game is solved to a small gap, by first-order methods.",
         ),
-        sheets=(_slides_sheet(whole, best), _solver_sheet(runs)),
-        pictures=(_curves(runs),),
+        sheets=(_slides_sheet(whole, best), _solver_sheet(runs)), pictures=(_curves(runs),),
         figures={
             "value": [low, high], "histories": whole.histories, "programme": list(whole.programme),
             "runs": [asdict(run) for run in runs],
         },
-        summary=(
-            f"The value of Rhode Island hold'em for the first seat lies between {low:.4f} and {high:.4f} chips: a "
-            f"NashConv of {best.gap[-1]:.4f} after {best.iteration[-1]:,} iterations."
-        ),
+        summary=f"The value of Rhode Island hold'em for the first seat lies between {low:.4f} and {high:.4f} chips: a "
+        f"NashConv of {best.gap[-1]:.4f} after {best.iteration[-1]:,} iterations.",
     )  # fmt: skip
 
 
@@ -150,9 +145,7 @@ def _slides_sheet(whole: RhodeIslandSizes, best: SolverTimes) -> Sheet:
         ("value for the first seat, chips", "", f"{best.interval[0]:.5f} to {best.interval[1]:.5f}"),
     ]  # fmt: skip
     return Sheet(
-        "Rhode Island hold'em: the slides' figures and ours",
-        ("figure", "slides", "ours"),
-        rows,
+        "Rhode Island hold'em: the slides' figures and ours", ("figure", "slides", "ours"), rows,
         f"Ours by {best.solver}, {best.iteration[-1]:,} iterations. The slides do not say how nodes are counted; ours "
         "are all histories: chance, decisions and ends, with private cards dealt one seat after the other. How "
         "long it takes and how much memory: [results.md](results.md), by machine. Times are of machines many years "
@@ -170,9 +163,7 @@ def _solver_sheet(runs: list[SolverTimes]) -> Sheet:
         rows.append((run.solver, *cells, f"{run.gap[-1]:.5f}"))
     head = (*(f"to {target:g}" for target in TARGETS), "last NashConv")
     return Sheet(
-        f"Iterations to a NashConv in the whole game, in chips (time, {BEST} = 1)",
-        ("solver", *head),
-        rows,
+        f"Iterations to a NashConv in the whole game, in chips (time, {BEST} = 1)", ("solver", *head), rows,
         f"Times include evaluations. Others than {BEST} stop at 0.01 or after {PATIENCE:g} s. Seconds and memory are "
         "in [results.md](results.md), by machine: the figures of the present code.",
     )

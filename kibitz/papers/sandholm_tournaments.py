@@ -116,11 +116,9 @@ def runs(plan: PaperPlan) -> list[Run]:
     slower, small = ({}, TINY) if quick else (SLOWER, SMALLER)
     four = [(a, small, deals, f"{folder}-small", until * slower.get(a, 1)) for a in ALGORITHMS]
     return [
-        Run("charts", charts, [(deals,)]),
-        Run("heads up", heads_up, [(until,)]),
+        Run("charts", charts, [(deals,)]), Run("heads up", heads_up, [(until,)]),
         Run("tournaments", solved, [(a, text, deals, folder, until) for a in QUICKEST]),
-        Run("strategies", played, [(QUICKEST[1], text, deals, folder)]),
-        Run("four algorithms", solved, four),
+        Run("strategies", played, [(QUICKEST[1], text, deals, folder)]), Run("four algorithms", solved, four),
     ]
 
 
@@ -244,16 +242,14 @@ def page(plan: PaperPlan, r: TournamentResults, claims: Sequence[Claim]) -> Page
         lines.append(Line(each["algorithm"], tuple(at.tolist()), change, (0.0,) * len(change)))
     panel = FigurePanel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
     return Page(
-        about=(
-            "Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
-            "are all in end in one of 13 orders, counted over all boards and all cards, and a hand that was folded "
-            "cannot lie on the board either. The big blind goes on to the next player who has chips; pots are shared "
-            "in units of chips, with odd ones to whoever sits first after the button; who is put out in the same hand "
-            "is placed by the chips he began it with, and equals share. Heads up with 8,000 chips, blinds of 300 and "
-            f"600 and stacks in hundreds ({up['states']} states), a player could win {up['epsilon']:.1e} more, the "
-            f"first to act with half of the chips wins {up['even']:.4f}, and shares of chips are off by at most "
-            f"{up['off']:.4f}; in {up['states_mixed']} states some hand mixes."
-        ),
+        about="Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
+        "are all in end in one of 13 orders, counted over all boards and all cards, and a hand that was folded cannot "
+        "lie on the board either. The big blind goes on to the next player who has chips; pots are shared in units of "
+        "chips, with odd ones to whoever sits first after the button; who is put out in the same hand is placed by the "
+        "chips he began it with, and equals share. Heads up with 8,000 chips, blinds of 300 and 600 and stacks in "
+        f"hundreds ({up['states']} states), a player could win {up['epsilon']:.1e} more, the first to act with half of "
+        f"the chips wins {up['even']:.4f}, and shares of chips are off by at most {up['off']:.4f}; in "
+        f"{up['states_mixed']} states some hand mixes.",
         departs=(
             "Later rounds of fictitious play count more than early ones, and strategies go on from those of the last "
             "values: the papers' rounds count alike.",

@@ -235,19 +235,16 @@ def page(plan: PaperPlan, weighed: Mapping[float, GraftResults], claims: Sequenc
         for name in (f"{base} {PREFLOP}", f"{base} {FLOP}", base)
     )
     return Page(
-        about=(
-            "Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
-            "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
-            f"winnings are expected values. {games:,} games were solved, each until its NashConv (both seats "
-            f"together) was at most {plan.until:g} chips."
-        ),
+        about="Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
+        "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
+        f"winnings are expected values. {games:,} games were solved, each until its NashConv (both seats together) was "
+        f"at most {plan.until:g} chips.",
         departs=(
             "CFR+ from random starts of several weights in place of a billion iterations of chance-sampled CFR.",
             "The figures of the paper's tables are not in the text that we have; its sentences about them are, and "
             "each is a claim below.",
         ),
-        notes=(weighing(plan),),
-        sheets=sheets(weighed),
+        notes=(weighing(plan),), sheets=sheets(weighed),
         pictures=(
             Heat("crosstable", "Winnings of the row against the column, mb/h", NAMES, mean.tolist(), "mb/h",
                  (("average", [r.average[n].mean for n in NAMES]),

@@ -139,14 +139,12 @@ def page(plan: PaperPlan, r: HoldemResults, claims: Sequence[Claim]) -> Page:
     base, largest, *_ = r.setting.limits
     buckets = {name: r.strategies[name]["buckets"] for name in (FOURTEEN, TWELVE)}
     return Page(
-        about=(
-            f"{r.setting.game}, within percentile E[HS^2] buckets: the base, {BASE}, has as many that forget as "
-            f"{base:,} infosets allow, {SMALLER} of seven eighths of that, {LARGEST} of {largest:,}. Grafts are for "
-            "each seat and each of the parts r, cr, ccr and cccr of the betting, in computations of up to "
-            f"{largest:,} infosets; their opponents play the whole game within the base's buckets. Every computation "
-            f"has {r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. A "
-            f"millibet (mb) is a thousandth of the small bet, which is the big blind. {shared.how_measured(r)}"
-        ),
+        about=f"{r.setting.game}, within percentile E[HS^2] buckets: the base, {BASE}, has as many that forget as "
+        f"{base:,} infosets allow, {SMALLER} of seven eighths of that, {LARGEST} of {largest:,}. Grafts are for each "
+        f"seat and each of the parts r, cr, ccr and cccr of the betting, in computations of up to {largest:,} "
+        "infosets; their opponents play the whole game within the base's buckets. Every computation has "
+        f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. A "
+        f"millibet (mb) is a thousandth of the small bet, which is the big blind. {shared.how_measured(r)}",
         departs=(
             "The figures of the paper's table are not in the text that we have; its sentences about them are, and each "
             "is a claim below. That a strategy superseded another is read as: it beats it.",

@@ -16,8 +16,7 @@ ENDINGS = (".png", ".svg", ".pdf")
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 # Marks of time, from a tenth of a millisecond to a thousand hours.
 CLOCK = {
-    **{f"{0.1 * n:g} ms": 1e-4 * n for n in (1, 2, 5)},
-    **{f"{n} ms": 1e-3 * n for n in (1, 2, 5, 10, 20, 50)},
+    **{f"{0.1 * n:g} ms": 1e-4 * n for n in (1, 2, 5)}, **{f"{n} ms": 1e-3 * n for n in (1, 2, 5, 10, 20, 50)},
     **{f"{n:g} s": n for n in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)},
     **{f"{n} min": 60.0 * n for n in (1, 2, 5, 10, 20, 30)},
     **{f"{n} h": 3600.0 * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)},

@@ -243,11 +243,7 @@ def _dealt(text: str) -> dict[str, Any]:
         score = scored(int(count), total, squares).data()
         rows.append({"name": name, "mean": score["mean"], "interval": score["interval"]})
     return {
-        "kind": "match",
-        "about": f"match of {hands:,} hands",
-        "rows": rows,
-        "deals": hands,
-        "last": None,
+        "kind": "match", "about": f"match of {hands:,} hands", "rows": rows, "deals": hands, "last": None,
         "game": game,
     }
 
