@@ -73,17 +73,17 @@ def in_order(values: list[int], larger_is_better: bool) -> float:
 
 def timed(who: str, figure: str, work: TimedWork, units: int, judged: float, seconds: float) -> EvaluatorFigure:
     """Units per second of a work of which a step has `units`."""
-    found = rate(work, seconds)
-    return EvaluatorFigure(who, figure, found["value"] * units, judged, cpu_share=found["cpu_share"])
+    rates = rate(work, seconds)
+    return EvaluatorFigure(who, figure, rates["value"] * units, judged, cpu_share=rates["cpu_share"])
 
 
 # --- peers -------------------------------------------------------------------------------------------------
 def phevaluator_calls(figure: str, seconds: float) -> EvaluatorFigure:
     evaluate_cards = import_module("phevaluator").evaluate_cards
-    given = hands()
+    deals = hands()
 
     def once() -> list[int]:
-        return [evaluate_cards(*hand) for hand in given]
+        return [evaluate_cards(*hand) for hand in deals]
 
     return timed("phevaluator", figure, _work(once), HANDS, in_order(once(), False), seconds)
 
@@ -91,11 +91,11 @@ def phevaluator_calls(figure: str, seconds: float) -> EvaluatorFigure:
 def treys_calls(figure: str, seconds: float) -> EvaluatorFigure:
     treys = import_module("treys")
     card = [treys.Card.new(name) for name in NAMES]
-    given = [([card[c] for c in hand[:5]], [card[c] for c in hand[5:]]) for hand in hands()]
+    deals = [([card[c] for c in hand[:5]], [card[c] for c in hand[5:]]) for hand in hands()]
     evaluate = treys.Evaluator().evaluate
 
     def once() -> list[int]:
-        return [evaluate(board, hand) for board, hand in given]
+        return [evaluate(board, hand) for board, hand in deals]
 
     return timed("treys", figure, _work(once), HANDS, in_order(once(), False), seconds)
 
@@ -103,18 +103,18 @@ def treys_calls(figure: str, seconds: float) -> EvaluatorFigure:
 def eval7_calls(figure: str, seconds: float) -> EvaluatorFigure:
     eval7 = import_module("eval7")
     card = [eval7.Card(name) for name in NAMES]
-    held, board = [eval7.Card(name) for name in HAND], [eval7.Card(name) for name in BOARD]
+    own, board = [eval7.Card(name) for name in HAND], [eval7.Card(name) for name in BOARD]
     others = [((card[a], card[b]), 1.0) for b in range(52) for a in range(b)]
     if figure == "random":
-        loop = partial(eval7.py_hand_vs_range_monte_carlo, held, others, [], BOARDS)
+        loop = partial(eval7.py_hand_vs_range_monte_carlo, own, others, [], BOARDS)
         return timed("eval7", figure, _work(loop), 2 * BOARDS, loop(), seconds)
     if figure == "range":
-        exact = partial(eval7.py_hand_vs_range_exact, held, others, board)
+        exact = partial(eval7.py_hand_vs_range_exact, own, others, board)
         return timed("eval7", figure, _work(exact), 991, exact(), seconds)
-    given = [[card[c] for c in hand] for hand in hands()]
+    deals = [[card[c] for c in hand] for hand in hands()]
 
     def once() -> list[int]:
-        return [eval7.evaluate(hand) for hand in given]
+        return [eval7.evaluate(hand) for hand in deals]
 
     return timed("eval7", figure, _work(once), HANDS, in_order(once(), True), seconds)
 
@@ -154,26 +154,26 @@ def ours(seconds: float, whole: bool) -> list[EvaluatorFigure]:
     from kibitz import cards
     from kibitz.cards.kernels.ranking import categories
 
-    given = hands()
-    judged = in_order(cards.evaluate(given).tolist(), True)
-    batch = np.array(given, np.uint8)
-    found = [timed("a batch", "evaluate", _work(lambda: cards.evaluate(batch)), HANDS, judged, seconds)]
-    one = given[0]
-    found.append(timed("a hand a call", "evaluate", _work(lambda: cards.evaluate(one)), 1, judged, seconds))
+    deals = hands()
+    judged = in_order(cards.evaluate(deals).tolist(), True)
+    batch = np.array(deals, np.uint8)
+    figures = [timed("a batch", "evaluate", _work(lambda: cards.evaluate(batch)), HANDS, judged, seconds)]
+    one = deals[0]
+    figures.append(timed("a hand a call", "evaluate", _work(lambda: cards.evaluate(one)), 1, judged, seconds))
     deck, count = np.arange(52, dtype=np.uint8), np.zeros(9, np.int64)
     last = 46 if whole else 1  # lowest cards that hands are enumerated for
     categories(0, last, deck, 7, count)
     inner = partial(categories, 0, last, deck, 7, np.zeros(9, np.int64))
-    found.append(timed("one after another", "inner", _work(inner), int(count.sum()), float(count.sum()), seconds))
-    held, shown = cards.parse(" ".join(HAND)), cards.parse(" ".join(BOARD))
+    figures.append(timed("one after another", "inner", _work(inner), int(count.sum()), float(count.sum()), seconds))
+    own, shown = cards.parse(" ".join(HAND)), cards.parse(" ".join(BOARD))
     others = np.array([(a, b) for b in range(52) for a in range(b)])
-    others = others[~np.isin(others, held).any(axis=1)]
-    sample = partial(cards.equity, held, others, samples=BOARDS)
-    found.append(timed("equity", "random", _work(sample), 2 * BOARDS, sample().equity, seconds))
+    others = others[~np.isin(others, own).any(axis=1)]
+    sample = partial(cards.equity, own, others, samples=BOARDS)
+    figures.append(timed("equity", "random", _work(sample), 2 * BOARDS, sample().equity, seconds))
     left = others[~np.isin(others, shown).any(axis=1)]
-    exact = partial(cards.equity, held, left, shown)
-    found.append(timed("equity", "range", _work(exact), 991, exact().equity, seconds))
-    return found
+    exact = partial(cards.equity, own, left, shown)
+    figures.append(timed("equity", "range", _work(exact), 991, exact().equity, seconds))
+    return figures
 
 
 def cards_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def cards_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
 
 def _agreeing(peer: EvaluatorFigure, mine: list[EvaluatorFigure]) -> EvaluatorFigure:
     """A peer's figure, if it judges hands as we do; random boards may differ by their noise."""
-    our = next(found for found in mine if found.figure == peer.figure)
+    our = next(each for each in mine if each.figure == peer.figure)
     if peer.judged is None or our.judged is None:
         return peer
     noise = {"evaluate": 0.0, "random": 5 * 0.5 / BOARDS**0.5, "range": 1e-6}[peer.figure]
@@ -241,11 +241,11 @@ def main() -> None:
     try:
         version = metadata.version(asked.peer)
     except metadata.PackageNotFoundError:
-        found = EvaluatorFigure(asked.peer, asked.figure, note="skipped: not installed")
+        result = EvaluatorFigure(asked.peer, asked.figure, note="skipped: not installed")
     else:
-        found = PEERS[asked.peer][0](asked.figure, asked.seconds)
-        found = EvaluatorFigure(**asdict(found) | {"version": version})
-    print(json.dumps(asdict(found)), flush=True)
+        result = PEERS[asked.peer][0](asked.figure, asked.seconds)
+        result = EvaluatorFigure(**asdict(result) | {"version": version})
+    print(json.dumps(asdict(result)), flush=True)
 
 
 if __name__ == "__main__":

@@ -84,9 +84,9 @@ def provenance(outcomes: Sequence[PaperReport], on: dict[str, str], command: str
     plan, unit = outcomes[0].plan, outcomes[0].unit
     seeds = f"{plan.seeds[0]} to {plan.seeds[-1]}" if plan.starts > 1 else f"{plan.seeds[0]}"
     took = ", ".join(f"{o.name} {o.seconds:.0f} s" for o in outcomes)
-    made = f"Made by `{command}`. " if command else ""
+    source = f"Made by `{command}`. " if command else ""
     return (
-        f"{made}{plan.starts} {unit}{'s' * (plan.starts != 1)}, seeds {seeds}. {on['date']}, {on['processor']}, "
+        f"{source}{plan.starts} {unit}{'s' * (plan.starts != 1)}, seeds {seeds}. {on['date']}, {on['processor']}, "
         f"{on['cores']} cores, {on['system']}; kibitz {on['kibitz']}, Python {on['python']}, NumPy {on['numpy']}, "
         f"Numba {on['numba']}. Time: {took}.\n"
     )

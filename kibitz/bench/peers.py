@@ -99,8 +99,8 @@ def rate(work: TimedWork, seconds: float, batches: int = 5) -> dict[str, Any]:
         n = max(n + 1, min(10 * n, int(n * seconds / batches / max(taken, 1e-9))))
     timed = [clock(work.step, n) for _ in range(batches)]
     wall, cpu = (sum(column) for column in zip(*timed, strict=True))
-    found = {"value": n / min(timed)[0], "units": n * batches, "seconds": wall, "cpu_share": cpu / wall}
-    return found | {"nash_conv": work.nash_conv()}
+    figures = {"value": n / min(timed)[0], "units": n * batches, "seconds": wall, "cpu_share": cpu / wall}
+    return figures | {"nash_conv": work.nash_conv()}
 
 
 def race(work: TimedWork, target: float, limit: float, seconds: float = 0.0) -> dict[str, Any]:
@@ -116,13 +116,13 @@ def race(work: TimedWork, target: float, limit: float, seconds: float = 0.0) -> 
         start = time.perf_counter()
         reached = work.nash_conv()
         n = max(1, min(4 * n, int(20 * n * (time.perf_counter() - start) / max(taken, 1e-9))))
-    found = {"units": units, "seconds": wall, "cpu_share": cpu / wall, "nash_conv": reached}
+    figures = {"units": units, "seconds": wall, "cpu_share": cpu / wall, "nash_conv": reached}
     if reached >= target:
-        return found | {"value": None, "note": f"> {limit:g} s"}
+        return figures | {"value": None, "note": f"> {limit:g} s"}
     best, stop = wall, time.perf_counter() + seconds
     while work.anew and time.perf_counter() + best < stop:
         best = min(best, clock(work.step, 1)[0])
-    return found | {"value": best, "seconds": best}
+    return figures | {"value": best, "seconds": best}
 
 
 def clock(step: Callable[[int], object], n: int) -> tuple[float, float]:
@@ -379,8 +379,8 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # peers print, some of them from C
 
-    def tell(**found: Any) -> None:
-        print(json.dumps(asdict(replace(result, **found))), file=out, flush=True)
+    def tell(**changes: Any) -> None:
+        print(json.dumps(asdict(replace(result, **changes))), file=out, flush=True)
 
     peer = PEERS[asked.peer]
     result = Measurement(asked.peer, asked.figure, asked.game, version=peer.version())
@@ -395,8 +395,8 @@ def main() -> None:
         tell(note=f"> {asked.limit:g} s")  # this stands if the alarm ends the process, be it inside C code
         signal.setitimer(signal.ITIMER_REAL, 1.5 * asked.limit)
         return tell(**race(work, TARGETS[asked.figure], asked.limit, asked.seconds))
-    found = rate(work, asked.seconds)
-    tell(**found | ({"value": 1 / found["value"]} if asked.figure in ("nash_conv", "kept") else {}))
+    figures = rate(work, asked.seconds)
+    tell(**figures | ({"value": 1 / figures["value"]} if asked.figure in ("nash_conv", "kept") else {}))
 
 
 if __name__ == "__main__":

@@ -65,10 +65,10 @@ def remarks(data: Mapping[str, Any]) -> list[str]:
     from kibitz.papers import settings
 
     recorded = {name: value for paper in data["papers"] for name, value in paper.get("settings", {}).items()}
-    found = [outdated(recorded, settings())]
+    sentences = [outdated(recorded, settings())]
     if data.get("commit"):
-        found.append(f"It was made at commit {data['commit']}.")
-    return [text for text in (*found, *data.get("remarks", ())) if text]
+        sentences.append(f"It was made at commit {data['commit']}.")
+    return [text for text in (*sentences, *data.get("remarks", ())) if text]
 
 
 def renewed(text: str, data: Mapping[str, Any]) -> str:
@@ -76,5 +76,5 @@ def renewed(text: str, data: Mapping[str, Any]) -> str:
     if not (block := BLOCK.search(text)):
         return text
     said = " ".join(remarks(data))
-    made = f"Made by `{data['command']}`.{block['rest']}\n" + (f"\n{said}\n" if said else "")
-    return text[: block.start()] + made + text[block.end() :]
+    source = f"Made by `{data['command']}`.{block['rest']}\n" + (f"\n{said}\n" if said else "")
+    return text[: block.start()] + source + text[block.end() :]

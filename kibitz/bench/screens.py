@@ -40,7 +40,7 @@ MADE = (
 
 def browser() -> str | None:
     """The path of a browser that Playwright can lead, if there is one."""
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 @contextmanager
@@ -50,13 +50,13 @@ def served(folder: Path, more: Sequence[str] = ()) -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
     try:
         assert process.stdout is not None
-        found = None
-        while found is None:
+        address = None
+        while address is None:
             line = process.stdout.readline()
             if not line:
                 raise KibitzError("the server did not start: try `kibitz serve --no-open`")
-            found = re.search(r"http://\S+", line)
-        yield found[0]
+            address = re.search(r"http://\S+", line)
+        yield address[0]
     finally:
         process.terminate()
         process.wait(30)
@@ -66,14 +66,14 @@ def make(folder: Path) -> None:
     """What is shown."""
     for text in MADE:
         words = text.split(" ")
-        made = folder / (f"{words[0]}.json" if "--json" in words else words[words.index("--out") + 1])
-        if made.exists():
+        target = folder / (f"{words[0]}.json" if "--json" in words else words[words.index("--out") + 1])
+        if target.exists():
             continue
         done = subprocess.run([sys.executable, "-m", "kibitz.cli", *words], cwd=folder, capture_output=True, text=True)
         if done.returncode:
             raise KibitzError(f"kibitz {text}: {done.stderr.strip()[-300:]}")
         if "--json" in words:
-            made.write_text(done.stdout, encoding="utf-8")
+            target.write_text(done.stdout, encoding="utf-8")
 
 
 def shots(page: Any, address: str, out: Path, suffix: str) -> None:
@@ -87,8 +87,8 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
         page.screenshot(path=str(out / f"{name}{suffix}.png"))
 
     def ids() -> dict[str, str]:
-        found = page.evaluate("fetch('/api/library').then(r => r.json())")
-        return {each["name"]: each["id"] for each in found["strategies"]}
+        library = page.evaluate("fetch('/api/library').then(r => r.json())")
+        return {each["name"]: each["id"] for each in library["strategies"]}
 
     page.goto(address)
     page.wait_for_selector(".look")
@@ -137,8 +137,8 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
 def main(arguments: Sequence[str]) -> int:
     from playwright.sync_api import sync_playwright
 
-    found = browser()
-    if found is None:
+    executable = browser()
+    if executable is None:
         raise KibitzError(f"no browser is installed: one of {', '.join(BROWSERS)} is needed")
     out = Path(arguments[0]) if arguments else FOLDER
     out.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(arguments[1] if len(arguments) > 1 else temporary)
         make(folder)
         with served(folder) as address, sync_playwright() as playwright:
-            chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
             for suffix, size, scheme in (
                 ("", WIDE, "light"), ("-dark", WIDE, "dark"), ("-phone", PHONE, "light"),
                 ("-phone-dark", PHONE, "dark"),

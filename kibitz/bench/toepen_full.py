@@ -89,9 +89,9 @@ def blueprint_sheet(r: Results) -> Sheet:
 def training_sheet(trained: list[Trained]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for each in trained:
-        made = each.blueprint
-        _, kept, evicted, _ = (int(n) for n in made.counts)
-        rows.append((each.name, f"{made.iteration:,}", f"{kept:,}", f"{evicted:,}", f"{made.seconds:.0f}",
+        blueprint = each.blueprint
+        _, kept, evicted, _ = (int(n) for n in blueprint.counts)
+        rows.append((each.name, f"{blueprint.iteration:,}", f"{kept:,}", f"{evicted:,}", f"{blueprint.seconds:.0f}",
                      f"{each.rate / 1e6:.2f}"))  # fmt: skip
     return Sheet(
         "Training", ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions a second"), rows,
@@ -99,28 +99,28 @@ def training_sheet(trained: list[Trained]) -> Sheet:
     )
 
 
-def search_sheet(found: Searched) -> Sheet:
+def search_sheet(searched: Searched) -> Sheet:
     rows: list[tuple[str, ...]] = [
-        ("best responses in endgames against the blueprint: exact in each endgame", f"{found.gain.deals:,}",
-         points(found.endgames)),
-        ("search, gain over its blueprint: exact in each endgame", f"{found.gain.deals:,}", points(found.gain)),
-        ("search against its blueprint: match", f"{found.base.deals:,}", points(found.base)),
+        ("best responses in endgames against the blueprint: exact in each endgame", f"{searched.gain.deals:,}",
+         points(searched.endgames)),
+        ("search, gain over its blueprint: exact in each endgame", f"{searched.gain.deals:,}", points(searched.gain)),
+        ("search against its blueprint: match", f"{searched.base.deals:,}", points(searched.base)),
     ]  # fmt: skip
     rows += [
         (f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in each "
          "endgame", f"{each.deals:,}", points(each.gain))
-        for each in found.leaned
+        for each in searched.leaned
     ]  # fmt: skip
     return Sheet(
         "Search and exploitation, points a hand", ("players", "deals", "points"), rows,
-        f"In the endgames met the blueprint is {found.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
-        f"solutions {found.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
+        f"In the endgames met the blueprint is {searched.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
+        f"solutions {searched.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
         "player like it until the endgame, who then plays a best response to it.",
     )
 
 
 def _claims(r: Results) -> Iterator[Claim]:
-    main, found = r.trained[0], r.searched
+    main, searched = r.trained[0], r.searched
 
     def wins(text: str, result: Result | Gain | Score, relation: str = ">") -> Claim:
         error = result.interval[1] - result.mean
@@ -128,24 +128,24 @@ def _claims(r: Results) -> Iterator[Claim]:
 
     yield wins("the rule of thumb beats uniform", r.rule)
     yield wins("the blueprint beats the rule of thumb", main.against["rule"])
-    yield wins("search gains over its blueprint, exactly in each endgame", found.gain)
-    yield wins("search beats its blueprint in a match", found.base)
-    for each in found.leaned:
+    yield wins("search gains over its blueprint, exactly in each endgame", searched.gain)
+    yield wins("search beats its blueprint in a match", searched.base)
+    for each in searched.leaned:
         yield wins(f"exploit(bound={each.bound:g}, over={each.over}) gains over search from the rule", each.gain)
     for other in r.trained[1:]:
         result = other.against["blueprint"]
         yield wins(f"{other.name} loses to the blueprint", result, "<")
 
 
-def _summary(trained: list[Trained], found: Searched) -> str:
+def _summary(trained: list[Trained], searched: Searched) -> str:
     return (
         f"The blueprint wins {points(trained[0].against['rule'])} points a hand from the rule of thumb; search wins "
-        f"{points(found.gain)} more than the blueprint against it."
+        f"{points(searched.gain)} more than the blueprint against it."
     )
 
 
 def _figures(r: Results) -> dict[str, Any]:
-    found = r.searched
+    searched = r.searched
     return {
         "unit": "points a hand",
         "strategies": {
@@ -158,14 +158,14 @@ def _figures(r: Results) -> dict[str, Any]:
         },
         "rule": {"uniform": r.rule.data(), "loses_at_least": r.rule_bound.result.data()},
         "search": {
-            "gain": {"mean": found.gain.mean, "interval": list(found.gain.interval), "deals": found.gain.deals,
-                     "nash_conv": found.gain.nash_conv, "base_nash_conv": found.gain.base_nash_conv},
-            "blueprint": found.base.data(),
+            "gain": {"mean": searched.gain.mean, "interval": list(searched.gain.interval), "deals": searched.gain.deals,
+                     "nash_conv": searched.gain.nash_conv, "base_nash_conv": searched.gain.base_nash_conv},
+            "blueprint": searched.base.data(),
         },
-        "endgame_bound": {"mean": found.endgames.mean, "interval": list(found.endgames.interval)},
+        "endgame_bound": {"mean": searched.endgames.mean, "interval": list(searched.endgames.interval)},
         "exploit": [
             {"over": each.over, "bound": each.bound, "gain": each.gain.mean, "interval": list(each.gain.interval),
              "weight": each.weight}
-            for each in found.leaned
+            for each in searched.leaned
         ],
     }  # fmt: skip

@@ -97,9 +97,9 @@ def measured(plan: PaperPlan, on_progress: OnProgress) -> Results:
     for k, name in enumerate(OTHERS):
         on_progress("training under other abstractions", k, len(OTHERS))
         bucket = strength_buckets(main, seed=plan.seed) if name.startswith("strength") else None
-        made = _trained(name, max(1, plan.iterations // SHARE), plan.seed, bucket)
-        player = _player(made, name)
-        trained.append(_measured(name, player, made, [base, rule, uniform], sizes, plan))
+        other = _trained(name, max(1, plan.iterations // SHARE), plan.seed, bucket)
+        player = _player(other, name)
+        trained.append(_measured(name, player, other, [base, rule, uniform], sizes, plan))
     on_progress("the rule of thumb", 0, 1)
     against_uniform = match(GAME, rule, uniform, deals=sizes.deals, seed=plan.seed)
     rule_bound = lower_bound(rule, seconds=None, iterations=sizes.responder, deals=sizes.deals, seed=plan.seed + 1)
@@ -110,32 +110,32 @@ def measured(plan: PaperPlan, on_progress: OnProgress) -> Results:
     return Results(sizes, trained, against_uniform, rule_bound, searched, table, names)
 
 
-def _player(made: Blueprint, name: str) -> ToepenPlayer:
-    found = blueprint_agent(made, made.machine, name)
-    assert isinstance(found, ToepenPlayer)
-    return found
+def _player(blueprint: Blueprint, name: str) -> ToepenPlayer:
+    player = blueprint_agent(blueprint, blueprint.machine, name)
+    assert isinstance(player, ToepenPlayer)
+    return player
 
 
 def _compiled(name: str) -> ToepenPlayer:
-    found = agent(name, GAME)
-    assert isinstance(found, ToepenPlayer)
-    return found
+    player = agent(name, GAME)
+    assert isinstance(player, ToepenPlayer)
+    return player
 
 
 def _trained(name: str, iterations: int, seed: int, bucket: Any) -> Blueprint:
-    made = Blueprint.empty(GAME, name, MEMORY, seed, arrays=None if bucket is None else {"bucket": bucket})
-    made.train(iterations=min(200, iterations))  # compiles
-    made.seconds = 0.0
-    made.train(iterations=iterations, threads=THREADS)
-    return made
+    blueprint = Blueprint.empty(GAME, name, MEMORY, seed, arrays=None if bucket is None else {"bucket": bucket})
+    blueprint.train(iterations=min(200, iterations))  # compiles
+    blueprint.seconds = 0.0
+    blueprint.train(iterations=iterations, threads=THREADS)
+    return blueprint
 
 
 def _measured(
-    name: str, player: ToepenPlayer, made: Blueprint, others: list[ToepenPlayer], sizes: Sizes, plan: PaperPlan
+    name: str, player: ToepenPlayer, blueprint: Blueprint, others: list[ToepenPlayer], sizes: Sizes, plan: PaperPlan
 ) -> Trained:
     against = {other.name: match(GAME, player, other, deals=sizes.deals, seed=plan.seed) for other in others}
     bound = lower_bound(player, seconds=None, iterations=sizes.responder, deals=sizes.deals, seed=plan.seed + 1)
-    return Trained(name, player, made, int(made.counts[0]) / max(made.seconds, 1e-9), against, bound)
+    return Trained(name, player, blueprint, int(blueprint.counts[0]) / max(blueprint.seconds, 1e-9), against, bound)
 
 
 def _searched(

@@ -67,8 +67,8 @@ class RequestGuard:
             await answer(send, *refused)
             return
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = next((value for key, value in query if key == "token"), None)
-        known = self._known(given)
+        token = next((value for key, value in query if key == "token"), None)
+        known = self._known(token)
         if not known and not self._known(self._held(headers)):
             await answer(send, 403, CLOSED)
             return
@@ -109,10 +109,10 @@ class RequestGuard:
 
     def _held(self, headers: dict[str, str]) -> str | None:
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
             return None
-        return None if found is None else found.value
+        return None if cookie is None else cookie.value
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Why a request is not let in: (status, sentence)."""

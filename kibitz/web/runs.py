@@ -29,19 +29,19 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        found = float(value)
+        finite = float(value)
     except OverflowError:  # a whole number that no float holds
         return None
-    return found if math.isfinite(found) else None
+    return finite if math.isfinite(finite) else None
 
 
 def listed(library: Library) -> list[dict[str, Any]]:
     """All runs with a line each, the latest first. Files that are none of ours are left out."""
-    found = []
-    held, library.read = library.read, {}
+    lines = []
+    earlier, library.read = library.read, {}
     for entry in [*library.runs(), *(each for each in library.strategies() if each.kind in STRATEGIES)]:
         key = _state(entry)
-        before = held.get(entry.id)
+        before = earlier.get(entry.id)
         if before is None or before[0] != key:  # the page asks every other second: what has not changed is not read
             try:
                 before = key, run(entry)
@@ -51,8 +51,8 @@ def listed(library: Library) -> list[dict[str, Any]]:
         read = before[1]
         if read is None:
             continue
-        found.append({key: read[key] for key in ("id", "name", "kind", "game", "about", "last", "changed")})
-    return sorted(found, key=lambda each: -each["changed"])
+        lines.append({key: read[key] for key in ("id", "name", "kind", "game", "about", "last", "changed")})
+    return sorted(lines, key=lambda each: -each["changed"])
 
 
 def _state(entry: Entry) -> tuple[Any, ...]:
@@ -127,8 +127,8 @@ def _strategy(entry: Entry) -> dict[str, Any]:
     """What a run has left: its solver, its iterations and the last NashConv, if that is known."""
     meta = entry.meta
     iterations, gap = number(meta.get("iterations")), number(meta.get("nash_conv"))
-    made = str(meta.get("solver") or meta.get("abstraction") or "")[:200]
-    parts = [entry.kind, made, "" if iterations is None else f"{int(iterations):,} iterations"]
+    how = str(meta.get("solver") or meta.get("abstraction") or "")[:200]
+    parts = [entry.kind, how, "" if iterations is None else f"{int(iterations):,} iterations"]
     return {
         "kind": "strategy", "about": ", ".join(part for part in parts if part),
         "last": None if gap is None else {"iteration": iterations, "seconds": None, "gap": gap},
@@ -143,8 +143,8 @@ def _log(text: str) -> dict[str, Any]:
         except (ValueError, RecursionError):
             continue  # a line that is being written
         if isinstance(said, dict) and {"iteration", "seconds"} <= said.keys():
-            found = said.get("nash_conv", said.get("gap"))  # version 0.1.0 wrote "gap"
-            looks += [(said["iteration"], said["seconds"], found)] if found is not None else []
+            gap = said.get("nash_conv", said.get("gap"))  # version 0.1.0 wrote "gap"
+            looks += [(said["iteration"], said["seconds"], gap)] if gap is not None else []
     if not looks:
         raise ArtefactError("this file is no log of a run")
     return {"about": "log", **_curve(looks)}
@@ -191,8 +191,8 @@ def _crosstable(said: dict[str, Any]) -> dict[str, Any]:
         raise ArtefactError("this crosstable is damaged")
 
     def column(name: str) -> list[float | None]:
-        given = said.get(name)
-        return [number(x) for x in given[: len(names)]] if isinstance(given, list) else [None] * len(names)
+        figures = said.get(name)
+        return [number(x) for x in figures[: len(names)]] if isinstance(figures, list) else [None] * len(names)
 
     return {
         "kind": "crosstable", "about": f"crosstable of {len(names)}", "game": str(said.get("game", ""))[:200],
@@ -236,8 +236,8 @@ def _dealt(text: str) -> dict[str, Any]:
             continue
         hands += 1
         for name, x in zip(names, values, strict=True):
-            held = sums.setdefault(name[:80], [0.0, 0.0, 0.0])
-            held[0], held[1], held[2] = held[0] + 1, held[1] + x, held[2] + x * x
+            tally = sums.setdefault(name[:80], [0.0, 0.0, 0.0])
+            tally[0], tally[1], tally[2] = tally[0] + 1, tally[1] + x, tally[2] + x * x
     rows = []
     for name, (count, total, squares) in list(sums.items())[:MOST_NAMES]:
         score = scored(int(count), total, squares).data()
@@ -257,12 +257,12 @@ def crosstable(library: Library, ids: list[str]) -> dict[str, Any]:
 
     if not 2 <= len(ids) <= 8 or len(set(ids)) < len(ids):
         raise GameError("choose from two to eight different strategies")
-    held = [library.strategy(id) for id in ids]
-    if len({each.spec for each in held}) > 1:
+    strategies = [library.strategy(id) for id in ids]
+    if len({each.spec for each in strategies}) > 1:
         raise GameError("the strategies play different games")
-    profiles = [each.profile for each in held]
+    profiles = [each.profile for each in strategies]
     if any(profile is None or profile.infosets.columns > 2_000_000 for profile in profiles):
         raise GameError("not computed: one of the strategies is too large for an exact crosstable; use kibitz match")
-    names = [f"{k + 1}. {each.entry.name}" for k, each in enumerate(held)]
-    table = play(held[0].rules, {name: p for name, p in zip(names, profiles, strict=True) if p is not None})
+    names = [f"{k + 1}. {each.entry.name}" for k, each in enumerate(strategies)]
+    table = play(strategies[0].rules, {name: p for name, p in zip(names, profiles, strict=True) if p is not None})
     return {"id": "", "name": "crosstable", "changed": 0.0, **_crosstable({**table.data(), "unit": "chips"})}

@@ -23,17 +23,17 @@ LAST = 3  # seconds that requests have when the server stops
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens; a port that is taken is said in a sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
+        listening.bind((host, port))
     except OSError as error:
-        made.close()
+        listening.close()
         raise ArtefactError(
             f"port {port} of {host} cannot be used ({error.strerror or error}): choose another with --port"
         ) from None
-    made.listen(WAITING)
-    return made
+    listening.listen(WAITING)
+    return listening
 
 
 def settings(app: Any) -> Any:
@@ -76,10 +76,10 @@ def _open(address: str, tell: Callable[[str], None]) -> None:
     import webbrowser
 
     try:
-        found = webbrowser.open(address)
+        opened = webbrowser.open(address)
     except (webbrowser.Error, OSError):
-        found = False
-    if not found:
+        opened = False
+    if not opened:
         tell("No browser was found here: open the address in one.")
 
 

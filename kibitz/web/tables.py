@@ -213,7 +213,7 @@ class WebTable:
             "actions": [] if done else self._offered(view), "sizes": None if done else sizes_of(view),
             "payoff": now.payoffs[now.seat] if now.payoffs is not None else None,
             "score": {"hands": self.hands, "total": self.score, **tally.data()},
-            "help": self.help, "strategies": [held.entry.id for held in self.strategies],
+            "help": self.help, "strategies": [strategy.entry.id for strategy in self.strategies],
         }  # fmt: skip
 
     def _private(self, now: TableHand, view: View) -> list[str]:
@@ -243,22 +243,22 @@ class WebTable:
         if self.reviewed is not None and self.reviewed[0] == now.number:
             return self.reviewed[1]
         strategy = self.strategies[0]
-        found = {
+        answer = {
             "hand": now.number, "name": strategy.entry.name, "would": self._would(now, strategy),
             "belief": self._belief(now, strategy), "shown": self._shown(now),
         }  # fmt: skip
-        self.reviewed = now.number, found
-        return found
+        self.reviewed = now.number, answer
+        return answer
 
     def _would(self, now: TableHand, strategy: Strategy) -> list[dict[str, Any]]:
-        found = []
+        rows = []
         for choice in now.choices:
             view = choice.view
             if len(view.actions) > MOST_LISTED:
                 continue
             p = rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
-            found.append(self._row(now, choice, p))
-        return found
+            rows.append(self._row(now, choice, p))
+        return rows
 
     def _row(self, now: TableHand, choice: TableChoice, p: list[float]) -> dict[str, Any]:
         """A decision as a review shows it."""
@@ -283,22 +283,22 @@ class WebTable:
             before = len(now.choices[-1].view.public) if now.choices else len(steps)
             said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
             return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
-        held = at[now.seat]
-        name = next((cell["name"] for cell in held["cells"] if cell["name"] in _namings(own)), " ".join(own))
-        top = sorted(held["cells"], key=lambda cell: -cell["weight"])[:TOP]
-        return {**held, "own": name, "top": top, "text": []}
+        belief = at[now.seat]
+        name = next((cell["name"] for cell in belief["cells"] if cell["name"] in _namings(own)), " ".join(own))
+        top = sorted(belief["cells"], key=lambda cell: -cell["weight"])[:TOP]
+        return {**belief, "own": name, "top": top, "text": []}
 
     def _shown(self, now: TableHand) -> list[dict[str, Any]]:
         """The decisions of those whose cards were shown."""
         public = " ".join(view_of(self.rules, now.state, now.seat).public)
-        found = []
+        shown = []
         for seat, notes in now.notes.items():
             private = view_of(self.rules, now.state, seat).private
             if not private or (f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now)):
                 continue
             rows = [self._row(now, choice, p) for choice, p in notes if len(choice.view.actions) <= MOST_LISTED]
-            found.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
-        return found
+            shown.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
+        return shown
 
 
 def _namings(own: Sequence[str]) -> set[str]:
@@ -315,7 +315,7 @@ def sizes_of(view: View) -> list[int] | None:
     """The least and the most of a raise without limit, where the sizes are too many for buttons."""
     if len(view.actions) <= MOST_LISTED:
         return None
-    sizes = [int(found[1]) for name in view.actions if (found := SIZED.fullmatch(name))]
+    sizes = [int(sized[1]) for name in view.actions if (sized := SIZED.fullmatch(name))]
     return [min(sizes), max(sizes)] if sizes else None
 
 
@@ -334,23 +334,23 @@ class WebTables:
     def open(self, opponents: Sequence[str], seed: int | None = None, seconds: float = 1.0) -> WebTable:
         """A new table. opponents: ids of strategies, one for all seats or one for each; search:ID searches from it."""
         self._make_room()
-        held = [self.library.strategy(id.removeprefix("search:")) for id in opponents]
-        if not held:
+        strategies = [self.library.strategy(id.removeprefix("search:")) for id in opponents]
+        if not strategies:
             raise GameError("name an opponent")
-        others = int(held[0].rules.players) - 1
-        if len({each.spec for each in held}) > 1:
+        others = int(strategies[0].rules.players) - 1
+        if len({each.spec for each in strategies}) > 1:
             raise GameError("the opponents play different games")
-        if len(held) not in (1, others):
-            raise GameError(f"{held[0].spec} has {others} seats for opponents: name one for all, or one for each")
+        if len(strategies) not in (1, others):
+            raise GameError(f"{strategies[0].spec} has {others} seats for opponents: name one for all, or one for each")
         named = list(opponents) * (others if len(opponents) == 1 else 1)
-        held = held * (others if len(held) == 1 else 1)
+        strategies = strategies * (others if len(strategies) == 1 else 1)
         agents = [
             self.library.searcher(id.removeprefix("search:"), seconds) if id.startswith("search:") else each.agent
-            for id, each in zip(named, held, strict=True)
+            for id, each in zip(named, strategies, strict=True)
         ]
         # All 64 bits that deals come from: fewer could be tried one by one by who has seen a few hands.
         seed = secrets.randbits(64) if seed is None else seed
-        table = WebTable(secrets.token_urlsafe(9), held, agents, seed)
+        table = WebTable(secrets.token_urlsafe(9), strategies, agents, seed)
         table.touched = self.clock()
         with self._lock:
             self._tables[table.id] = table
@@ -366,11 +366,10 @@ class WebTables:
 
     def table(self, id: str) -> WebTable:
         with self._lock:
-            found = self._tables.get(id)
-            if found is None:
+            if id not in self._tables:
                 raise Missing("that table is gone; open another")
-            found.touched = self.clock()
-            return found
+            self._tables[id].touched = self.clock()
+            return self._tables[id]
 
     def close(self, id: str) -> None:
         with self._lock:
