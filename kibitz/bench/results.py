@@ -156,31 +156,35 @@ def goals(result: Result) -> list[str]:
         for r in rows
         if r.goal is not None and r.ratio is not None
     ]
+
+    def add(what: str, goal: str, measured: str, met: bool) -> None:
+        lines.append((what, goal, measured, "met" if met else "not met"))
+
     for t in result.get("threads", []):
-        lines.append((f"two threads on {t['game']}", f"{GOAL}x", f"{t['ratio']:.2f}x", _met(t["ratio"] >= GOAL)))
+        what = f"two threads on {t['game']}"
+        add(what, f"{GOAL}x", f"{t['ratio']:.2f}x", t["ratio"] >= GOAL)
         if "busy_ratio" in t:
-            met = _met(t["busy_ratio"] >= GOAL_BUSY)
-            what = f"two threads on {t['game']} beside a busy process"
-            lines.append((what, f"{GOAL_BUSY}x", f"{t['busy_ratio']:.2f}x", met))
+            ratio = t["busy_ratio"]
+            add(f"{what} beside a busy process", f"{GOAL_BUSY}x", f"{ratio:.2f}x", ratio >= GOAL_BUSY)
     wanted = POKER_GOALS.get(result["machine"]["architecture"])
     reached = result.get("poker", {}).get("reached", {}).get("0.01")
     if wanted and reached:
-        lines.append(("Rhode Island to 0.01 chips", f"{wanted:g} s", f"{reached[1]:.1f} s", _met(reached[1] <= wanted)))
+        add("Rhode Island to 0.01 chips", f"{wanted:g} s", f"{reached[1]:.1f} s", reached[1] <= wanted)
     sampled = result.get("pcs", {}).get("ratio")
     if sampled:
-        what, met = "decisions a second of pcs on hold'em, times OpenSpiel's MCCFR", _met(sampled >= PCS_GOAL)
-        lines.append((what, f"{PCS_GOAL}x", f"{sampled:,.0f}x", met))
+        what = "decisions a second of pcs on hold'em, times OpenSpiel's MCCFR"
+        add(what, f"{PCS_GOAL}x", f"{sampled:,.0f}x", sampled >= PCS_GOAL)
     for threads, rate in result.get("three", {}).get("rates", {}).items():
-        met, each = _met(rate >= THREE_GOAL * int(threads)), rate / int(threads)
-        what = f"decisions a second and core of hold'em for three, {threads} thread{'s' * (int(threads) > 1)}"
-        lines.append((what, f"{THREE_GOAL / 1e6:g} million", f"{each / 1e6:.2f} million", met))
+        each, many = rate / int(threads), "s" * (int(threads) > 1)
+        what = f"decisions a second and core of hold'em for three, {threads} thread{many}"
+        add(what, f"{THREE_GOAL / 1e6:g} million", f"{each / 1e6:.2f} million", rate >= THREE_GOAL * int(threads))
     chart = result.get("jam", {}).get("charts", {}).get("3")
     if chart and not chart["deals"]:
-        met = _met(chart["seconds"] <= JAM_GOAL)
-        lines.append(("charts of jam or fold for three", f"{JAM_GOAL:g} s", f"{chart['seconds']:.2f} s", met))
-    for what, each in result.get("endgames", {}).items():
-        met, goal = _met(each["most"] <= each["goal"]), f"{1e3 * each['goal']:.0f} ms"
-        lines.append((f"endgames of hold'em to 1% of the pot, {what}", goal, f"{1e3 * each['most']:.0f} ms", met))
+        seconds = chart["seconds"]
+        add("charts of jam or fold for three", f"{JAM_GOAL:g} s", f"{seconds:.2f} s", seconds <= JAM_GOAL)
+    for kind, each in result.get("endgames", {}).items():
+        what, goal = f"endgames of hold'em to 1% of the pot, {kind}", f"{1e3 * each['goal']:.0f} ms"
+        add(what, goal, f"{1e3 * each['most']:.0f} ms", each["most"] <= each["goal"])
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)
@@ -189,10 +193,6 @@ def goals(result: Result) -> list[str]:
         "| what | goal | measured | |", "|---|---|---|---|",
         *(f"| {what} | {goal} | {got} | {verdict} |" for what, goal, got, verdict in lines), "",
     ]  # fmt: skip
-
-
-def _met(yes: bool) -> str:
-    return "met" if yes else "not met"
 
 
 def threads_markdown(key: str, rows: list[dict[str, Any]]) -> list[str]:

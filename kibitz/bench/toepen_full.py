@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.bench.paper import as_data, write_page
-from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Results, Searched, Trained, measured
+from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Searched, ToepenResults, TrainedBlueprint, measured
 from kibitz.core import store
 from kibitz.evaluate.match import Result
 from kibitz.evaluate.score import Score
@@ -70,7 +70,7 @@ def points(result: Result | Gain | Score) -> str:
     return f"{result.mean:+.3f} [{result.interval[0]:+.3f}, {result.interval[1]:+.3f}]"
 
 
-def blueprint_sheet(r: Results) -> Sheet:
+def blueprint_sheet(r: ToepenResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for each in r.trained:
         met = each.against
@@ -86,7 +86,7 @@ def blueprint_sheet(r: Results) -> Sheet:
     )
 
 
-def training_sheet(trained: list[Trained]) -> Sheet:
+def training_sheet(trained: list[TrainedBlueprint]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for each in trained:
         blueprint = each.blueprint
@@ -119,7 +119,7 @@ def search_sheet(searched: Searched) -> Sheet:
     )
 
 
-def _claims(r: Results) -> Iterator[Claim]:
+def _claims(r: ToepenResults) -> Iterator[Claim]:
     main, searched = r.trained[0], r.searched
 
     def wins(text: str, result: Result | Gain | Score, relation: str = ">") -> Claim:
@@ -137,14 +137,14 @@ def _claims(r: Results) -> Iterator[Claim]:
         yield wins(f"{other.name} loses to the blueprint", result, "<")
 
 
-def _summary(trained: list[Trained], searched: Searched) -> str:
+def _summary(trained: list[TrainedBlueprint], searched: Searched) -> str:
     return (
         f"The blueprint wins {points(trained[0].against['rule'])} points a hand from the rule of thumb; search wins "
         f"{points(searched.gain)} more than the blueprint against it."
     )
 
 
-def _figures(r: Results) -> dict[str, Any]:
+def _figures(r: ToepenResults) -> dict[str, Any]:
     searched = r.searched
     return {
         "unit": "points a hand",

@@ -36,7 +36,7 @@ BOUNDS = (("hands", 0.1), ("range", 0.1), ("hands", 1.0), ("range", 1.0))
 
 
 @dataclass(frozen=True)
-class Sizes:
+class MatchSizes:
     """How much is played, for a plan."""
 
     deals: int  # of compiled players
@@ -47,14 +47,14 @@ class Sizes:
     exploited: int  # deals whose endgames it then plays
 
     @classmethod
-    def of(cls, plan: PaperPlan) -> Sizes:
+    def of(cls, plan: PaperPlan) -> MatchSizes:
         if plan.iterations < 200_000:
             return cls(10_000, 2_000, 10, 10, 100, 3)
         return cls(100_000, 40_000, 150, 400, 2_000, 20)
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedBlueprint:
     """A blueprint, how its training went, and what it does in matches."""
 
     name: str
@@ -74,11 +74,11 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class Results:
+class ToepenResults:
     """All that was trained and played."""
 
-    sizes: Sizes
-    trained: list[Trained]  # the blueprint first
+    sizes: MatchSizes
+    trained: list[TrainedBlueprint]  # the blueprint first
     rule: Result  # the rule of thumb against uniform
     rule_bound: LowerBound
     searched: Searched
@@ -86,19 +86,19 @@ class Results:
     names: tuple[str, ...]
 
 
-def measured(plan: PaperPlan, on_progress: OnProgress) -> Results:
+def measured(plan: PaperPlan, on_progress: OnProgress) -> ToepenResults:
     """Train, play and measure."""
-    sizes = Sizes.of(plan)
-    rule, uniform = _compiled("rule"), _compiled("uniform")
+    sizes = MatchSizes.of(plan)
+    rule, uniform = _compiled(agent("rule", GAME)), _compiled(agent("uniform", GAME))
     on_progress("training the blueprint", 0, 1)
     main = _trained("outlook", plan.iterations, plan.seed, None)
-    base = _player(main, "blueprint")
+    base = _compiled(blueprint_agent(main, main.machine, "blueprint"))
     trained = [_measured("outlook", base, main, [rule, uniform], sizes, plan)]
     for k, name in enumerate(OTHERS):
         on_progress("training under other abstractions", k, len(OTHERS))
         bucket = strength_buckets(main, seed=plan.seed) if name.startswith("strength") else None
         other = _trained(name, max(1, plan.iterations // SHARE), plan.seed, bucket)
-        player = _player(other, name)
+        player = _compiled(blueprint_agent(other, other.machine, name))
         trained.append(_measured(name, player, other, [base, rule, uniform], sizes, plan))
     on_progress("the rule of thumb", 0, 1)
     against_uniform = match(GAME, rule, uniform, deals=sizes.deals, seed=plan.seed)
@@ -107,17 +107,10 @@ def measured(plan: PaperPlan, on_progress: OnProgress) -> Results:
     won = [trained[0].against["rule"].mean, trained[0].against["uniform"].mean, against_uniform.mean]
     table = [[0.0, won[0], won[1]], [-won[0], 0.0, won[2]], [-won[1], -won[2], 0.0]]
     names = tuple(player.name for player in (base, rule, uniform))
-    return Results(sizes, trained, against_uniform, rule_bound, searched, table, names)
+    return ToepenResults(sizes, trained, against_uniform, rule_bound, searched, table, names)
 
 
-def _player(blueprint: Blueprint, name: str) -> ToepenPlayer:
-    player = blueprint_agent(blueprint, blueprint.machine, name)
-    assert isinstance(player, ToepenPlayer)
-    return player
-
-
-def _compiled(name: str) -> ToepenPlayer:
-    player = agent(name, GAME)
+def _compiled(player: Any) -> ToepenPlayer:
     assert isinstance(player, ToepenPlayer)
     return player
 
@@ -131,15 +124,17 @@ def _trained(name: str, iterations: int, seed: int, bucket: Any) -> Blueprint:
 
 
 def _measured(
-    name: str, player: ToepenPlayer, blueprint: Blueprint, others: list[ToepenPlayer], sizes: Sizes, plan: PaperPlan
-) -> Trained:
+    name: str, player: ToepenPlayer, blueprint: Blueprint, others: list[ToepenPlayer], sizes: MatchSizes,
+    plan: PaperPlan,
+) -> TrainedBlueprint:  # fmt: skip
     against = {other.name: match(GAME, player, other, deals=sizes.deals, seed=plan.seed) for other in others}
     bound = lower_bound(player, seconds=None, iterations=sizes.responder, deals=sizes.deals, seed=plan.seed + 1)
-    return Trained(name, player, blueprint, int(blueprint.counts[0]) / max(blueprint.seconds, 1e-9), against, bound)
+    rate = int(blueprint.counts[0]) / max(blueprint.seconds, 1e-9)
+    return TrainedBlueprint(name, player, blueprint, rate, against, bound)
 
 
 def _searched(
-    base: ToepenPlayer, rule: ToepenPlayer, sizes: Sizes, plan: PaperPlan, on_progress: OnProgress
+    base: ToepenPlayer, rule: ToepenPlayer, sizes: MatchSizes, plan: PaperPlan, on_progress: OnProgress
 ) -> Searched:
     def search() -> Search:
         return Search(base, iterations=STEPS, threads=THREADS, name="search")

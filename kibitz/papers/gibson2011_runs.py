@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -56,41 +56,24 @@ SEAT_PAIRS = ((0, 1), (1, 2), (2, 0))  # S of the hybrid: each seat with the nex
 ROUNDS = 4  # of experts and rebuilt base in turn, at most
 
 
-@dataclass(frozen=True, eq=False)
 class LeducLayout:
-    """One form of the game, its abstractions and its partitions: all that does not depend on the start."""
+    """One form of the game, its abstractions and its partitions: all that does not depend on the start.
 
-    tree: Tree
-    fine: str  # what experts see
-    games: dict[tuple[str, str | None], AbstractGame] = field(default_factory=dict)
+    fine: the abstraction that experts see.
+    """
 
-    @cached_property
-    def letters(self) -> list[str]:
-        """r, cr, ccr, ...: the first raise, before the flop and on it [Gibson & Szafron 2011, Sec. 6]."""
-        return ["c" * k + "r" for k in range(2 * self.tree.players)]
+    def __init__(self, tree: Tree, fine: str) -> None:
+        self.tree, players = tree, tree.players
+        # r, cr, ccr, ...: the first raise, before the flop and on it [Gibson & Szafron 2011, Sec. 6].
+        self.letters = ["c" * k + "r" for k in range(2 * players)]
+        self.everywhere = self.parts(self.letters)
+        self.before_flop, self.on_flop = self.parts(self.letters[:players]), self.parts(self.letters[players:])
+        self.expert = abstraction(tree, fine)
+        self.bases = {name: self.expert if name == "null" else abstraction(tree, ours) for name, ours in BASES.items()}
+        self.games: dict[tuple[str, str | None], AbstractGame] = {}
 
     def parts(self, letters: Sequence[str]) -> Partition:
         return partition(self.tree, f"prefix({', '.join(letters)})")
-
-    @cached_property
-    def everywhere(self) -> Partition:
-        return self.parts(self.letters)
-
-    @cached_property
-    def before_flop(self) -> Partition:
-        return self.parts(self.letters[: self.tree.players])
-
-    @cached_property
-    def on_flop(self) -> Partition:
-        return self.parts(self.letters[self.tree.players :])
-
-    @cached_property
-    def bases(self) -> dict[str, Abstraction]:
-        return {name: self.expert if name == "null" else abstraction(self.tree, ours) for name, ours in BASES.items()}
-
-    @cached_property
-    def expert(self) -> Abstraction:
-        return abstraction(self.tree, self.fine)
 
     def game(self, base: str, parts: Partition | None = None) -> AbstractGame:
         """The abstract game of a base, or of dynamic experts in some parts; each is laid out once."""
@@ -109,15 +92,13 @@ class LeducLayout:
         again = self.parts([letters + "r" for letters in self.letters])
         levels = [abstraction(self.tree, "J.Q.K"), *[self.expert] * again.parts]
         row, closed = mixed(levels, again.part, self.tree.infosets)
-        return Abstraction(
-            "J.Q.K until raised again", self.tree.infosets, np.unique(row, return_inverse=True)[1], closed
-        )
+        numbered = np.unique(row, return_inverse=True)[1]
+        return Abstraction("J.Q.K until raised again", self.tree.infosets, numbered, closed)
 
     def sizes(self, base: str) -> dict[str, int]:
         """The largest number of infosets in one computation, for each strategy: nothing is solved."""
-        infosets, coarse, fine = self.tree.infosets, self.bases[base], self.expert
-        anything = form_of(self.tree).uniform()
-        frozen = Profile(infosets, anything, {"tree": self.tree.digest})
+        coarse, fine = self.bases[base], self.expert
+        frozen = Profile(self.tree.infosets, form_of(self.tree).uniform(), {"tree": self.tree.digest})
 
         def largest(parts: Partition, seats: Any, inside: Abstraction = fine, floor: int = coarse.rows) -> int:
             built = experts(self.tree, frozen, parts, seats, inside, outside=coarse)
@@ -210,10 +191,8 @@ def earnings(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str
     result: dict[str, dict[str, float]] = {base: {} for base in built}
     for base, name in keys:
         others = [[number[b, row] for row in PAPER_ROWS] for b in built if b != base]
-        if tree.players == 2:
-            against: list[tuple[int, ...]] = [(k,) for group in others for k in group]
-        else:
-            against = list(product(*others))
+        pairs: list[tuple[int, ...]] = [(k,) for group in others for k in group]
+        against = pairs if tree.players == 2 else list(product(*others))
         result[base][name] = float(np.mean([plays.earns(number[base, name], group) for group in against]))
     return result
 

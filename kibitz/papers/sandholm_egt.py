@@ -26,7 +26,7 @@ from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.exact import programme as poker_programme
 from kibitz.poker.exact.form import poker_form
-from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Sheet
 from kibitz.solvers import Task, make
 from kibitz.solvers.run import Report, solve
 
@@ -161,23 +161,26 @@ def runs(plan: PaperPlan) -> list[Run]:
 @dataclass(frozen=True)
 class FirstOrderResults:
     switches: list[SolverTimes]
-    curves: list[tuple[str, SolverTimes]]  # by game
+    curves: dict[str, list[SolverTimes]]  # by game
     threads: list[tuple[str, int, float]]  # solver, cores, seconds of a step
     memory: list[MemoryUse]
 
 
 def gather(plan: PaperPlan, answers: Answers) -> FirstOrderResults:
-    labels = [label for label, *_ in _games(plan) for _ in METHODS]
+    methods, games = answers["egt: first-order methods"], [label for label, *_ in _games(plan)]
     counts = [(solver, n) for solver in METHODS[:2] for n in sorted({1, cores()})]
     return FirstOrderResults(
         [run for run in answers["egt: heuristics on and off"] if run],
-        [(label, run) for label, run in zip(labels, answers["egt: first-order methods"], strict=True) if run],
+        {label: [run for run in methods[k * len(METHODS) : (k + 1) * len(METHODS)] if run]
+         for k, label in enumerate(games)},
         [(*count, seconds) for count, seconds in zip(counts, answers["egt: threads"], strict=True)],
         answers["egt: memory"],
-    )
+    )  # fmt: skip
 
 
 def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -> Page:
+    best = {label: min(runs, key=lambda run: run.gap[-1]) for label, runs in results.curves.items()}
+    smallest = "; ".join(f"{label} {run.solver}" for label, run in best.items())
     return Page(
         about="The excessive gap technique and iterated smoothing beside CFR's family: the same gradients of the same "
         "operator, on the same cores. The gap is nash_conv by exact best responses, in chips.",
@@ -187,28 +190,16 @@ def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -
         ),
         sheets=(_switch_sheet(plan, results), _method_sheet(results), _first_sheet(results),
                 _thread_sheet(plan, results), _memory_sheet(results)),
-        pictures=(_curves(plan, results),),
+        pictures=(_curves(results),),
         figures={
             "heuristics": [asdict(run) for run in results.switches],
-            "curves": [{"game": label, **asdict(run)} for label, run in results.curves],
+            "curves": [{"game": label, **asdict(run)} for label, runs in results.curves.items() for run in runs],
             "threads": [list(each) for each in results.threads], "memory": [asdict(each) for each in results.memory],
         },
-        summary=(
-            "Smallest gaps at equal time: "
-            + "; ".join(f"{label} {_best(results, label).solver}" for label in _labels(results))
-            + ". First to a gap of the table, or within a tenth of the first's time: "
-            + ", ".join(f"{solver} {n} times" for solver, n in _firsts(results).items())
-            + ". `auto` takes the linear programme where that takes a second or two, and else dcfr+."
-        ),
+        summary=f"Smallest gaps at equal time: {smallest}. First to a gap of the table, or within a tenth of the "
+        f"first's time: {', '.join(f'{solver} {n} times' for solver, n in _firsts(results).items())}. `auto` takes the "
+        "linear programme where that takes a second or two, and else dcfr+.",
     )  # fmt: skip
-
-
-def _labels(results: FirstOrderResults) -> list[str]:
-    return list(dict.fromkeys(label for label, _ in results.curves))
-
-
-def _best(results: FirstOrderResults, label: str) -> SolverTimes:
-    return min((run for each, run in results.curves if each == label), key=lambda run: run.gap[-1])
 
 
 def _switch_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
@@ -224,22 +215,20 @@ def _switch_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
 def _method_sheet(results: FirstOrderResults) -> Sheet:
     rows: list[tuple[str, ...]] = [
         (f"{label}: {run.solver}", f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}")
-        for label, run in results.curves
-    ]
+        for label, runs in results.curves.items() for run in runs
+    ]  # fmt: skip
     head = ("game and solver", "iterations", "NashConv")
     return Sheet("First-order methods, the same time for all on a game", head, rows, "Evaluations are included.")
 
 
 def _first_sheet(results: FirstOrderResults) -> Sheet:
     """When each came to a NashConv, beside the one that was first there: seconds live in docs/results.md."""
-    soonest = {(label, gap): min(at[1] for each, run in results.curves if each == label and (at := run.reached(gap)))
-               for label in _labels(results) for gap in TARGETS
-               if any(run.reached(gap) for each, run in results.curves if each == label)}  # fmt: skip
     rows: list[tuple[str, ...]] = []
-    for label, run in results.curves:
-        times = [(gap, run.reached(gap)) for gap in TARGETS]
-        cells = ["" if at is None else f"{at[1] / soonest[label, gap]:.3g}" for gap, at in times]
-        rows.append((f"{label}: {run.solver}", *cells))
+    for label, runs in results.curves.items():
+        times = {gap: _times(runs, gap) for gap in TARGETS}
+        for run in runs:
+            cells = (f"{of[run.solver] / min(of.values()):.3g}" if run.solver in of else "" for of in times.values())
+            rows.append((f"{label}: {run.solver}", *cells))
     head = ("game and solver", *(f"{gap:g}" for gap in TARGETS))
     return Sheet(
         "Time to a NashConv, in chips: the first = 1", head, rows,
@@ -251,13 +240,15 @@ def _first_sheet(results: FirstOrderResults) -> Sheet:
 def _firsts(results: FirstOrderResults) -> dict[str, int]:
     """For each solver at how many gaps of all games it was first, or as good: within a tenth of the first's time."""
     count = dict.fromkeys(METHODS, 0)
-    for label in _labels(results):
-        runs = [run for each, run in results.curves if each == label]
-        for gap in TARGETS:
-            times = {run.solver: at[1] for run in runs if (at := run.reached(gap)) is not None}
-            for solver, used in times.items():
-                count[solver] += used <= 1.1 * min(times.values())
+    for times in (_times(runs, gap) for runs in results.curves.values() for gap in TARGETS):
+        for solver, used in times.items():
+            count[solver] += used <= 1.1 * min(times.values())
     return count
+
+
+def _times(runs: list[SolverTimes], gap: float) -> dict[str, float]:
+    """Seconds until each solver came to a NashConv; without those that did not."""
+    return {run.solver: at[1] for run in runs if (at := run.reached(gap)) is not None}
 
 
 def _thread_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
@@ -286,16 +277,11 @@ def _memory_sheet(results: FirstOrderResults) -> Sheet:
     )  # fmt: skip
 
 
-def _curves(plan: PaperPlan, results: FirstOrderResults) -> Curves:
+def _curves(results: FirstOrderResults) -> Curves:
     panels = []
-    for label in _labels(results):
-        lines = []
-        for each, run in results.curves:
-            kept = [k for k, s in enumerate(run.seconds) if run.iteration[k] > 0 and s > 0 and run.gap[k] > 0]
-            if each == label and kept:
-                at, gap = tuple(run.seconds[k] for k in kept), tuple(run.gap[k] for k in kept)
-                lines.append(Line(run.solver, at, gap, (0.0,) * len(kept)))
-        panels.append(FigurePanel(label, tuple(lines), ()))
+    for label, runs in results.curves.items():
+        lines = (run.line(above=0.0) for run in runs)
+        panels.append(FigurePanel(label, tuple(each for each in lines if each.at)))
     return Curves(
         "first-order", "First-order methods: gap against time", "gap (chips)", tuple(panels), log_y=True,
         across="seconds", floor=UNTIL / 10, note="Each line is one run. Gaps are exact.",

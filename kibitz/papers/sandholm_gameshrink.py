@@ -45,14 +45,14 @@ SHORT = {"poker(file=leduc)": "leduc", "rhode_island(ranks=3, suits=2)": "3 rank
 class ClassSolution:
     """A solution of the abstract game of some classes, and its NashConv in the whole game."""
 
-    name: str
+    game: str
     reading: str
     classes: tuple[int, ...]
     iterations: tuple[int, ...]  # of evaluations; (1,) where the programme was solved exactly
     inside: tuple[float, ...]  # gap within the classes
     outside: tuple[float, ...]  # gap in the whole game
     value: float  # within the classes, for the first seat
-    true: float  # of the whole game, exactly or as well as it is known
+    true: float | None  # of the whole game, exactly or as well as it is known
 
 
 @cache
@@ -84,7 +84,7 @@ def solve_exactly(name: str, reading: str) -> ClassSolution:
 
 
 def solve_in(
-    name: str, shrunk: Shrunk, iterations: int, true: float = np.nan, evaluations: int = 12
+    name: str, shrunk: Shrunk, iterations: int, true: float | None = None, evaluations: int = 12
 ) -> ClassSolution:  # fmt: skip
     """CFR in the abstract game of the classes, with evaluations of both NashConvs on the way."""
     form = poker_form(game(name))
@@ -199,7 +199,7 @@ def lossy(name: str, thresholds: Sequence[int], iterations: int) -> list[ClassSo
         if tuple(shrunk.classes) in seen:
             continue
         seen.add(tuple(shrunk.classes))
-        solutions.append(replace(solve_in(name, shrunk, iterations, true, 1), name=f"threshold {threshold}"))
+        solutions.append(replace(solve_in(name, shrunk, iterations, true, 1), game=f"threshold {threshold}"))
     return solutions
 
 
@@ -275,8 +275,8 @@ def page(plan: PaperPlan, r: GameShrinkResults, claims: Sequence[Claim]) -> Page
         figures={
             **{what: {reading: getattr(sizes, what) for reading, sizes in r.shrunk.items()}
                for what in ("classes", "rows", "non_zeros", "seconds")},
-            "solutions": [_data(each) for each in (*r.exact, *r.curves)], "alone": [asdict(each) for each in r.alone],
-            "lossy": [_data(each) for each in r.lossy],
+            "solutions": [asdict(each) for each in (*r.exact, *r.curves)], "alone": [asdict(each) for each in r.alone],
+            "lossy": [asdict(each) for each in r.lossy],
             "programme": {
                 "game": r.programme["game"], "rows": r.programme["rows"], "lp": solvers["lp"]["value"],
                 **{solver: {key: each[key] for key in ("value", "gap")}
@@ -338,8 +338,8 @@ def _lossless_sheet(solutions: list[ClassSolution]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for each in solutions:
         how = "exactly" if each.iterations == (1,) else f"{each.iterations[-1]:,}"
-        true = "" if np.isnan(each.true) else f"{each.true:.5f}"
-        rows.append((f"{SHORT[each.name]}, {each.reading}", _by_round(each.classes), how, f"{each.value:.5f}", true,
+        true = "" if each.true is None else f"{each.true:.5f}"
+        rows.append((f"{SHORT[each.game]}, {each.reading}", _by_round(each.classes), how, f"{each.value:.5f}", true,
                      f"{each.inside[-1]:.5f}", f"{each.outside[-1]:.5f}"))  # fmt: skip
     return Sheet(
         "An equilibrium within the classes, played in the whole game",
@@ -354,7 +354,7 @@ def _lossless_sheet(solutions: list[ClassSolution]) -> Sheet:
 
 def _lossy_sheet(solutions: list[ClassSolution]) -> Sheet:
     rows: list[tuple[str, ...]] = [
-        (each.name, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
+        (each.game, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
         for each in solutions
     ]
     return Sheet(
@@ -418,7 +418,7 @@ def claims(r: GameShrinkResults) -> list[Claim]:
 
 
 def _summary(r: GameShrinkResults) -> str:
-    leduc = next(each for each in r.exact if each.name == EXACT[0] and each.reading == "win-count")
+    leduc = next(each for each in r.exact if each.game == EXACT[0] and each.reading == "win-count")
     whole, strict = (next(each for each in r.curves if each.reading == reading) for reading in READINGS)
     non_zeros, proof = r.shrunk["win-count"].non_zeros, [each for each in r.alone if each.most < each.true[0]]
     proved = ""
@@ -439,14 +439,6 @@ def _summary(r: GameShrinkResults) -> str:
         f"Strict classes lose nothing (proved in gameshrink.py); measured, the gap is {strict.outside[-1]:.4f} within "
         "and without."
     )
-
-
-def _data(each: ClassSolution) -> dict[str, Any]:
-    return {
-        "game": each.name, "reading": each.reading, "classes": list(each.classes), "iterations": list(each.iterations),
-        "inside": list(each.inside), "outside": list(each.outside), "value": each.value,
-        "true": None if np.isnan(each.true) else each.true,
-    }  # fmt: skip
 
 
 PART = Experiment("gameshrink", "GameShrink", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page)

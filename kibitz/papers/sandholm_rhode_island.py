@@ -58,6 +58,12 @@ class SolverTimes:
         """(iterations, seconds) at the first evaluation with a NashConv of at most `gap`."""
         return first_at(gap, self.iteration, self.seconds, self.gap)
 
+    def line(self, above: float = -1.0) -> Line:
+        """NashConv by time, from the first iteration on, where it is above a number."""
+        rows = zip(self.iteration, self.seconds, self.gap, strict=True)
+        kept = [(used, gap) for iteration, used, gap in rows if iteration > 0 and used > 0 and gap > above]
+        return Line(self.solver, tuple(used for used, _ in kept), tuple(gap for _, gap in kept), (0.0,) * len(kept))
+
 
 def run_solver(solver: str, until: float, seconds: float, name: str) -> SolverTimes:
     """Solve the game in a process of its own."""
@@ -170,11 +176,7 @@ def _solver_sheet(runs: list[SolverTimes]) -> Sheet:
 
 
 def _curves(runs: list[SolverTimes]) -> Curves:
-    lines = []
-    for run in runs:
-        kept = [k for k, seconds in enumerate(run.seconds) if run.iteration[k] > 0 and seconds > 0]
-        at, mean = tuple(run.seconds[k] for k in kept), tuple(run.gap[k] for k in kept)
-        lines.append(Line(run.solver, at, mean, (0.0,) * len(kept)))
+    lines = (run.line() for run in runs)
     levels = tuple((f"{target:g} chips", target) for target in (0.01, 0.001))
     return Curves(
         "rhode-island", "Rhode Island hold'em: gap against time", "gap in the whole game (chips)",

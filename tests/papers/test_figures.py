@@ -101,7 +101,7 @@ def test_times_of_rhode_island_are_ratios():
 
 
 def test_times_of_first_order_methods_are_ratios():
-    found = FirstOrderResults([], [("Leduc", run) for run in some_runs()], [], [])
+    found = FirstOrderResults([], {"Leduc": some_runs()}, [], [])
     rows = _first_sheet(found).rows
     assert [row[1 + TARGETS.index(1.0)] for row in rows] == ["1", "2"]
     assert all(len(row) == 3 for row in _method_sheet(found).rows)

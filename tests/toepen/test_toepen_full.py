@@ -16,7 +16,7 @@ from kibitz.papers import PaperPlan
 @pytest.fixture(scope="module")
 def outcome():
     patch = pytest.MonkeyPatch()
-    patch.setattr(toepen_play.Sizes, "of", classmethod(lambda cls, plan: cls(300, 40, 2, 1, 4, 1)))
+    patch.setattr(toepen_play.MatchSizes, "of", classmethod(lambda cls, plan: cls(300, 40, 2, 1, 4, 1)))
     patch.setattr(toepen_play, "MEMORY", 40 << 20)
     patch.setattr(toepen_play, "STEPS", 3)
     patch.setattr(toepen_play, "OTHERS", ("naive", "advanced-history", "strength"))

@@ -262,7 +262,7 @@ def test_rows_are_remembered_by_many_at_once(monkeypatch):
     monkeypatch.setattr(poker, "KEPT", 1)
     library = Library(None)
     strategy = library.strategy("uniform-limit-2")
-    told = poker.teller_of(strategy)
+    told = poker.poker_strategy(strategy)
     paths = [["call"], ["raise"], ["call", "raise"], ["raise", "raise"]] * 25
     with ThreadPoolExecutor(8) as pool:
         assert len(list(pool.map(told.ranges, paths))) == 100
