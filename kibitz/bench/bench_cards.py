@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 try:
-    from kibitz.bench.peers import THREADS, TimedWork, rate
+    from kibitz.bench.peers import THREADS, TimedWork, rate, repeat
 except ImportError:  # in a peer's Python, beside peers.py
     sys.path.insert(0, str(Path(__file__).parent))
-    from peers import THREADS, TimedWork, rate  # type: ignore[import-not-found,no-redef]
+    from peers import THREADS, TimedWork, rate, repeat  # type: ignore[import-not-found,no-redef]
 
 FIGURES: Mapping[str, str] = {
     "evaluate": "hands, from Python",
@@ -77,15 +77,19 @@ def timed(who: str, figure: str, work: TimedWork, units: int, judged: float, sec
     return EvaluatorFigure(who, figure, rates["value"] * units, judged, cpu_share=rates["cpu_share"])
 
 
+def _calls(
+    who: str, figure: str, once: Callable[[], list[int]], larger_is_better: bool, seconds: float
+) -> EvaluatorFigure:
+    """All hands, a call each."""
+    return timed(who, figure, _work(once), HANDS, in_order(once(), larger_is_better), seconds)
+
+
 # --- peers -------------------------------------------------------------------------------------------------
 def phevaluator_calls(figure: str, seconds: float) -> EvaluatorFigure:
     evaluate_cards = import_module("phevaluator").evaluate_cards
     deals = hands()
 
-    def once() -> list[int]:
-        return [evaluate_cards(*hand) for hand in deals]
-
-    return timed("phevaluator", figure, _work(once), HANDS, in_order(once(), False), seconds)
+    return _calls("phevaluator", figure, lambda: [evaluate_cards(*hand) for hand in deals], False, seconds)
 
 
 def treys_calls(figure: str, seconds: float) -> EvaluatorFigure:
@@ -94,10 +98,7 @@ def treys_calls(figure: str, seconds: float) -> EvaluatorFigure:
     deals = [([card[c] for c in hand[:5]], [card[c] for c in hand[5:]]) for hand in hands()]
     evaluate = treys.Evaluator().evaluate
 
-    def once() -> list[int]:
-        return [evaluate(board, hand) for board, hand in deals]
-
-    return timed("treys", figure, _work(once), HANDS, in_order(once(), False), seconds)
+    return _calls("treys", figure, lambda: [evaluate(board, hand) for board, hand in deals], False, seconds)
 
 
 def eval7_calls(figure: str, seconds: float) -> EvaluatorFigure:
@@ -113,10 +114,7 @@ def eval7_calls(figure: str, seconds: float) -> EvaluatorFigure:
         return timed("eval7", figure, _work(exact), 991, exact(), seconds)
     deals = [[card[c] for c in hand] for hand in hands()]
 
-    def once() -> list[int]:
-        return [eval7.evaluate(hand) for hand in deals]
-
-    return timed("eval7", figure, _work(once), HANDS, in_order(once(), True), seconds)
+    return _calls("eval7", figure, lambda: [eval7.evaluate(hand) for hand in deals], True, seconds)
 
 
 PEERS: Mapping[str, tuple[Callable[[str, float], EvaluatorFigure], tuple[str, ...]]] = {
@@ -127,11 +125,7 @@ PEERS: Mapping[str, tuple[Callable[[str, float], EvaluatorFigure], tuple[str, ..
 
 
 def _work(once: Callable[[], Any]) -> TimedWork:
-    def step(n: int) -> None:
-        for _ in range(n):
-            once()
-
-    return TimedWork("", step, lambda: 0.0)
+    return TimedWork("", repeat(once), lambda: 0.0)
 
 
 def measure(peer: str, figure: str, seconds: float, python: str) -> EvaluatorFigure:

@@ -328,8 +328,8 @@ class Peer:
         return figure in self.figures and game in self.figures[figure][1]
 
 
-_SPIEL = {"cfr+": (spiel_cfr_plus, ALL), "nash_conv": (spiel_nash_conv, ALL), "mccfr": (spiel_mccfr, ALL)}
-_SPIEL |= {"kept": (spiel_kept, ALL)}
+_SPIEL = {"cfr+": (spiel_cfr_plus, ALL), "nash_conv": (spiel_nash_conv, ALL), "mccfr": (spiel_mccfr, ALL),
+          "kept": (spiel_kept, ALL)}  # fmt: skip
 _SPIEL |= {"target": (spiel_lp, SMALL), "regret": (spiel_cfr_plus, TWO), "lp": (spiel_lp, SMALL)}
 _LITE = {"cfr+": (lite_cfr_plus, ALL), "nash_conv": (lite_nash_conv, ALL), "mccfr": (lite_mccfr, ALL)}
 _LITE |= {"target": (lite_cfr_plus, TWO), "regret": (lite_cfr_plus, TWO)}

@@ -60,12 +60,11 @@ def sizes_of(game: str, limit: int, largest: int) -> ExpertBuckets:
         each[name] = percentile_spec(budgets)
         counted[EACH] = max(counted[EACH], free + infosets_of(decisions_of(betting, here), budgets))
 
-    every_part, counted[ALL] = {}, 0
     parts_of_all = betting_parts(poker_of(game), ALL_PARTS)
-    for j, name in enumerate(parts_of_all.names[1:], 1):
-        mine = decisions_of(betting, parts_of_all.part == j)
-        every_part[name] = percentile_spec(finest(mine, limit))
-        counted[ALL] = max(counted[ALL], infosets_of(mine, finest(mine, limit)))
+    mine = {name: decisions_of(betting, parts_of_all.part == j) for j, name in enumerate(parts_of_all.names) if j}
+    budgets_of_all = {name: finest(decisions, limit) for name, decisions in mine.items()}
+    counted[ALL] = max(infosets_of(mine[name], budgets) for name, budgets in budgets_of_all.items())
+    every_part = {name: percentile_spec(budgets) for name, budgets in budgets_of_all.items()}
     return ExpertBuckets(percentile_spec(base), percentile_spec(top), (percentile_spec(coarse), percentile_spec(fine)),
                          each, every_part, counted)  # fmt: skip
 

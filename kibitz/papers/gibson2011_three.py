@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.core.resources import cores, free_memory
+from kibitz.papers.holdem import score_in
 from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
 from kibitz.poker.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
 from kibitz.poker.rules.rows import Rows
@@ -234,7 +235,7 @@ def by_training(iterations: int, base_buckets: str, buckets: str, deals: int, ga
     score = match(machine, one, other, other, deals=deals, seed=seed).scores[0]
     unit, inside = unit_of(machine), whole.layout.infosets[1:]
     return {"iterations": iterations, "base": base_buckets, "buckets": buckets, "infosets": int(inside.sum()),
-            "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean)}  # fmt: skip
+            **score_in(unit, score)}  # fmt: skip
 
 
 def bounded(name: str, *setting_fields: Any) -> dict[str, Any]:
@@ -250,9 +251,8 @@ def bounded(name: str, *setting_fields: Any) -> dict[str, Any]:
     bound = lower_bound(target, rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
                         seed=setting.seed + 300)  # fmt: skip
     score = bound.result.scores[0]
-    near = local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).scores[0]
+    near = score_in(unit, local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).scores[0])
     return {
-        "name": name, "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean),
-        "local": unit * near.mean, "local_error": unit * (near.interval[1] - near.mean),
+        "name": name, **score_in(unit, score), "local": near["mean"], "local_error": near["error"],
         "iterations": bound.iterations, "buckets": bound.abstraction, "seconds": seconds,
     }  # fmt: skip

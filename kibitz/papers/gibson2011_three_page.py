@@ -173,26 +173,21 @@ def _training(name: str, each: dict[str, Any]) -> tuple[str, ...]:
 
 
 def course(r: ThreePlayerResults) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{share:g}", f"{each['mean'][0]:.2f} ± {each['error'][0]:.2f}")
-        for share, each in zip(STAGES, r.course, strict=False)
-    ]  # fmt: skip
     return Sheet(
-        "Base by training time", ("share of the training", "wins from two copies of Base"), rows,
+        "Base by training time", ("share of the training", "wins from two copies of Base"),
+        [(f"{share:g}", f"{each['mean'][0]:.2f} ± {each['error'][0]:.2f}")
+         for share, each in zip(STAGES, r.course, strict=False)],
         "What is put aside on the way plays the end of its training: what longer training is worth.",
     )  # fmt: skip
 
 
 def bounds(r: ThreePlayerResults) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (each["name"], f"{each['mean']:.1f} ± {each['error']:.1f}", f"{each['local']:.0f} ± {each['local_error']:.0f}",
-         f"{each['iterations']:,}", each["buckets"])
-        for each in r.bounds
-    ]  # fmt: skip
     return Sheet(
         "How good they are, from below",
         ("strategy", "a responder wins from two copies", "local best response wins", "iterations of the responder",
-         "its buckets"), rows,
+         "its buckets"),
+        [(each["name"], f"{each['mean']:.1f} ± {each['error']:.1f}", f"{each['local']:.0f} ± {each['local_error']:.0f}",
+          f"{each['iterations']:,}", each["buckets"]) for each in r.bounds],
         "A responder learns against two frozen copies for a tenth of Base's training; local best response knows their "
         "strategy and looks one action ahead. A best response wins at least as much.",
     )  # fmt: skip
@@ -204,13 +199,11 @@ def fineness(r: ThreePlayerResults) -> Sheet:
     for each in r.fineness:
         cell = f"{each['mean']:.1f} ± {each['error']:.1f}"
         by_size.setdefault((each["buckets"], each["infosets"]), {})[each["iterations"]] = cell
-    rows: list[tuple[str, ...]] = [
-        (buckets, f"{infosets:,}", *(cells.get(count, "") for count in counts))
-        for (buckets, infosets), cells in by_size.items()
-    ]
     return Sheet(
         f"How fine experts may be: what {ALL} wins from two copies of Base on a deck of 16 cards, by iterations",
-        ("buckets of experts", "infosets of all experts", *(f"{count:,}" for count in counts)), rows,
+        ("buckets of experts", "infosets of all experts", *(f"{count:,}" for count in counts)),
+        [(buckets, f"{infosets:,}", *(cells.get(count, "") for count in counts))
+         for (buckets, infosets), cells in by_size.items()],
         f"Base is within {r.fineness[0]['base']}; Base and each expert had as many iterations as a column says. The "
         "finer experts are the longer they need until they beat the base that they are stitched onto; until then what "
         "they do in rows that were hardly visited is noise.",

@@ -59,6 +59,11 @@ def unit_of(game: str) -> float:
     return 1000.0 / max(poker_of(game).definition.blinds)
 
 
+def score_in(unit: float, score: Any) -> dict[str, float]:
+    """The mean of a match in a unit, and half of its 95% interval."""
+    return {"mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean)}
+
+
 # Solving
 
 
@@ -118,15 +123,14 @@ def matched(files: Files, *setting_fields: Any) -> list[dict[str, Any]]:
     from kibitz.solvers.machines import machine_of
 
     setting = HoldemSetting(*setting_fields)
-    machine, unit = machine_of(setting.game), unit_of(setting.game)
+    machine = machine_of(setting.game)
     players = {name: str(setting.path(file)) for name, file in files.items()}
     rows = []
     for number, (one, other) in enumerate(pairs(files)):  # each has deals of its own, so that they are independent
         began = time.perf_counter()
         played = match(machine, agent(players[one], machine), agent(players[other], machine), deals=setting.deals,
                        seed=number)  # fmt: skip
-        rows.append({"one": one, "other": other, "mean": played.mean * unit,
-                     "error": (played.interval[1] - played.mean) * unit,
+        rows.append({"one": one, "other": other, **score_in(unit_of(setting.game), played),
                      "seconds": time.perf_counter() - began})  # fmt: skip
     return rows
 

@@ -303,9 +303,8 @@ def _exploitability_sheet(r: BucketResults) -> Sheet:
 
 def _ceiling_sheet(r: BucketResults) -> Sheet:
     first = r.ceilings[0]
-    rows: list[tuple[str, ...]] = [
-        (each.method, label(each.buckets), ", ".join(each.against), "yes" if each.full else "no") for each in r.ceilings
-    ]
+    rows = [(each.method, label(each.buckets), ", ".join(each.against), "yes" if each.full else "no")
+            for each in r.ceilings]  # fmt: skip
     return Sheet(
         "What each method tells apart at best",
         ("method", "buckets by round", "beside win-count classes", "lossless with a full budget"), rows,

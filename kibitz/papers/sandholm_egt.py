@@ -203,22 +203,19 @@ def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -
 
 
 def _switch_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (run.solver, f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}") for run in results.switches
-    ]
     return Sheet(
-        f"Prox functions and heuristics on and off, {SWITCHED}", ("solver", "iterations", "NashConv"), rows,
+        f"Prox functions and heuristics on and off, {SWITCHED}", ("solver", "iterations", "NashConv"),
+        [(run.solver, f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}") for run in results.switches],
         f"Each had {QUICK_SECONDS if plan.quick else SWITCH_SECONDS:g} s.",
     )  # fmt: skip
 
 
 def _method_sheet(results: FirstOrderResults) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{label}: {run.solver}", f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}")
-        for label, runs in results.curves.items() for run in runs
-    ]  # fmt: skip
-    head = ("game and solver", "iterations", "NashConv")
-    return Sheet("First-order methods, the same time for all on a game", head, rows, "Evaluations are included.")
+    return Sheet(
+        "First-order methods, the same time for all on a game", ("game and solver", "iterations", "NashConv"),
+        [(f"{label}: {run.solver}", f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}")
+         for label, runs in results.curves.items() for run in runs], "Evaluations are included.",
+    )  # fmt: skip
 
 
 def _first_sheet(results: FirstOrderResults) -> Sheet:
@@ -253,24 +250,17 @@ def _times(runs: list[SolverTimes], gap: float) -> dict[str, float]:
 
 def _thread_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
     alone = {solver: seconds for solver, n, seconds in results.threads if n == 1}
-    rows: list[tuple[str, ...]] = [
-        (solver, f"{n}", f"{alone[solver] / seconds:.2f}")
-        for solver, n, seconds in results.threads
-    ]
+    rows = [(solver, f"{n}", f"{alone[solver] / seconds:.2f}") for solver, n, seconds in results.threads]
     return Sheet(f"Speed-up by threads, {_wide(plan)[0]}", ("solver", "cores", "times as fast"), rows)
 
 
 def _memory_sheet(results: FirstOrderResults) -> Sheet:
     slides = {name: figures for name, _, _, figures in INSTANCES}
-    rows: list[tuple[str, ...]] = [
-        (each.name, f"{each.rows:,}", *slides[each.name],
-         f"{each.operator / 1e6:,.3f}", f"{each.matrix / 1e6:,.2f}", f"{each.highs / 1e6:.0f}" if each.highs else "")
-        for each in results.memory
-    ]  # fmt: skip
-    head = ("instance", "rows", "slides: barrier", "slides: simplex", "slides: theirs", "our operator",
-            "payoff matrix", "HiGHS, barrier")  # fmt: skip
     return Sheet(
-        "Memory in MB", head, rows,
+        "Memory in MB", ("instance", "rows", "slides: barrier", "slides: simplex", "slides: theirs", "our operator",
+                         "payoff matrix", "HiGHS, barrier"),
+        [(each.name, f"{each.rows:,}", *slides[each.name], f"{each.operator / 1e6:,.3f}", f"{each.matrix / 1e6:,.2f}",
+          f"{each.highs / 1e6:.0f}" if each.highs else "") for each in results.memory],
         "Ours: " + ", ".join(f"{each.name} is {each.game}" for each in results.memory)
         + f". The payoff matrix is that of a sparse matrix, {BYTES_PER_ENTRY} bytes an entry. HiGHS: what its process "
         "takes above one of cfr+. The slides' own is all that their solver takes, ours is the operator alone.",

@@ -288,18 +288,15 @@ def page(plan: PaperPlan, r: GameShrinkResults, claims: Sequence[Claim]) -> Page
 
 
 def _alone_sheet(seats: list[SeatAlone]) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{SHORT[each.game]}, seat {each.seat}", f"{each.least:.4f}", f"{each.most:.4f}",
-         f"{each.true[0]:.4f} to {each.true[1]:.4f}", "yes" if each.most < each.true[0] else "no")
-        for each in seats
-    ]  # fmt: skip
     return Sheet(
         "One seat sees win-count classes only, the other every card: what the first can secure",
-        ("game, seat", "at least", "at most", "value of the game", "proved lossy"), rows,
+        ("game, seat", "at least", "at most", "value of the game", "proved lossy"),
+        [(f"{SHORT[each.game]}, seat {each.seat}", f"{each.least:.4f}", f"{each.most:.4f}",
+          f"{each.true[0]:.4f} to {each.true[1]:.4f}", "yes" if each.most < each.true[0] else "no") for each in seats],
         "At least: what the strategy found secures. At most: what a best response within the classes gets, so no "
         "strategy that sees classes only secures more. Where that is below the value of the game, none of them is "
         "optimal, and no equilibrium within the classes can be one of the game. All by exact best responses.",
-    )
+    )  # fmt: skip
 
 
 def _by_round(classes: Any) -> str:
@@ -353,16 +350,14 @@ def _lossless_sheet(solutions: list[ClassSolution]) -> Sheet:
 
 
 def _lossy_sheet(solutions: list[ClassSolution]) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (each.game, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
-        for each in solutions
-    ]
     return Sheet(
         f"Lossy: {LOSSY}, the win-count reading with a threshold",
-        ("", "classes", "value within", "gap within", "gap in the game"), rows,
+        ("", "classes", "value within", "gap within", "gap in the game"),
+        [(each.game, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
+         for each in solutions],
         f"Nodes are merged that match up to so many deals. The true value is {solutions[0].true:.4f}; "
         f"{solutions[0].iterations[-1]:,} iterations of {SOLVER} each.",
-    )
+    )  # fmt: skip
 
 
 def _programme_sheet(solved: dict[str, Any]) -> Sheet:

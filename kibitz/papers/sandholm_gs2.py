@@ -16,6 +16,7 @@ from kibitz.forms.choice import compact_form
 from kibitz.forms.profile import Profile
 from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison, measured
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.holdem import score_in, unit_of
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
@@ -80,7 +81,7 @@ def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> l
     from kibitz.solvers.machines import machine_of
 
     machine, rows = machine_of(game), []
-    unit = 1000.0 / float(max(poker_of(game).definition.blinds))
+    unit = unit_of(game)
     profiles = first_phases(game, buckets, until, FEWEST)
     agents = {way: profile_agent(profile, machine, way) for way, profile in profiles.items()}
     for way, agent in agents.items():
@@ -89,8 +90,7 @@ def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> l
             if way == WHOLE and how == BEFORE:
                 continue
             score = match(machine, player, agents[WHOLE], deals=deals, seed=1).scores[0]
-            rows.append({"way": way, "begin": begin, "how": how, "mean": unit * score.mean,
-                         "error": unit * (score.interval[1] - score.mean)})  # fmt: skip
+            rows.append({"way": way, "begin": begin, "how": how, **score_in(unit, score)})
     return rows
 
 
@@ -109,13 +109,12 @@ def full_size(game: str, buckets: str, trained: int, deals: int, weighed: int, f
     machine = machine_of(game)
     agent = profile_agent(Profile.load(path), machine, "strategy")
     search = PokerSearch(agent, iterations=AT_TABLE)
-    unit = 1000.0 / float(max(poker_of(game).definition.blinds))
-    worth = gain(search, weighed, seed=2)
+    unit, worth = unit_of(game), gain(search, weighed, seed=2)
+    gained = score_in(unit, worth.score)
     score = match(machine, search, agent, deals=deals, seed=1).scores[0]
     return {
-        "game": game, "buckets": buckets, "iterations": trained, "deals": deals, "mean": unit * score.mean,
-        "error": unit * (score.interval[1] - score.mean), "gain": unit * worth.score.mean,
-        "gain_error": unit * (worth.score.interval[1] - worth.score.mean), "hands": weighed,
+        "game": game, "buckets": buckets, "iterations": trained, "deals": deals, **score_in(unit, score),
+        "gain": gained["mean"], "gain_error": gained["error"], "hands": weighed,
         "endgames": worth.endgames, "seconds": worth.seconds / max(1, worth.endgames),
     }  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 
 from kibitz.forms.profile import Profile
 from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison
@@ -105,12 +106,8 @@ def claims(models: Sequence[PhasedModel]) -> Iterator[Claim]:
 
 
 def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) -> Page:
-    rows: list[tuple[str, ...]] = []
-    for model in models:
-        for way in model.ways:
-            overlap = "yes" if way.overlaps else "no"
-            rows.append((f"{way.game}, {way.buckets}", str(way.rounds), str(way.begin), overlap, way.leaves,
-                         f"{way.gap:.3f}", f"{model.whole:.3f}"))  # fmt: skip
+    rows = [(f"{way.game}, {way.buckets}", str(way.rounds), str(way.begin), "yes" if way.overlaps else "no", way.leaves,
+             f"{way.gap:.3f}", f"{model.whole:.3f}") for model in models for way in model.ways]  # fmt: skip
     return Page(
         about="The first rounds are solved by themselves (phase I), and the rest with them as they are (phase II). "
         "Behind phase I hands are rolled out, or go on as statistics say: how often each action was taken in a betting "
@@ -138,13 +135,11 @@ def _picture(models: Sequence[PhasedModel]) -> Curves:
     panels = []
     for model in models:
         lines = []
-        for leaves in (ROLLOUT, STATISTICS, AGAIN):
-            for overlap in (False, True):
-                ways = [way for way in model.ways if way.leaves == leaves and way.overlaps == overlap]
-                at, gaps = tuple(float(way.rounds) for way in ways), tuple(way.gap for way in ways)
-                name = SHORT[leaves]
-                like = name if overlap else ""
-                lines.append(Line(name + " " * overlap, at, gaps, (0.0,) * len(at), dashed=overlap, like=like))
+        for (leaves, name), overlap in product(SHORT.items(), (False, True)):
+            ways = [way for way in model.ways if way.leaves == leaves and way.overlaps == overlap]
+            at, gaps = tuple(float(way.rounds) for way in ways), tuple(way.gap for way in ways)
+            like = name if overlap else ""
+            lines.append(Line(name + " " * overlap, at, gaps, (0.0,) * len(at), dashed=overlap, like=like))
         title = f"{model.ways[0].game}, {model.ways[0].buckets}".replace("poker(file=", "").replace("), ", ", ")
         panels.append(FigurePanel(title, tuple(line for line in lines if line.at), (("solved whole", model.whole),)))
     return Curves(

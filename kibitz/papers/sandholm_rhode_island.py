@@ -140,23 +140,21 @@ def page(plan: PaperPlan, results: Results, claims: Sequence[Claim]) -> Page:
 def _slides_sheet(whole: RhodeIslandSizes, best: SolverTimes) -> Sheet:
     plain, renamed = whole.programme
     cards = " / ".join(f"{classes:,}" for classes in whole.classes)
-    rows: list[tuple[str, ...]] = [
-        ("nodes of the game tree", f"{NODES / 1e9:g} billion", f"{whole.histories:,}"),
-        ("linear programme of the whole game, rows", f"{ROWS:,}", f"{plain:,}"),
-        ("after GameShrink, rows", f"{SHRUNK_ROWS:,}", "see the part gameshrink"),
-        ("classes of hands on boards, by round", "", cards),
-        ("linear programme within these classes, rows", "", f"{renamed:,}"),
-        ("time and memory", CPLEX, "below"),
-        ("gap in the whole game, chips", "'exact Nash equilibrium'", f"{best.gap[-1]:.5f}"),
-        ("value for the first seat, chips", "", f"{best.interval[0]:.5f} to {best.interval[1]:.5f}"),
-    ]  # fmt: skip
     return Sheet(
-        "Rhode Island hold'em: the slides' figures and ours", ("figure", "slides", "ours"), rows,
+        "Rhode Island hold'em: the slides' figures and ours", ("figure", "slides", "ours"),
+        [("nodes of the game tree", f"{NODES / 1e9:g} billion", f"{whole.histories:,}"),
+         ("linear programme of the whole game, rows", f"{ROWS:,}", f"{plain:,}"),
+         ("after GameShrink, rows", f"{SHRUNK_ROWS:,}", "see the part gameshrink"),
+         ("classes of hands on boards, by round", "", cards),
+         ("linear programme within these classes, rows", "", f"{renamed:,}"),
+         ("time and memory", CPLEX, "below"),
+         ("gap in the whole game, chips", "'exact Nash equilibrium'", f"{best.gap[-1]:.5f}"),
+         ("value for the first seat, chips", "", f"{best.interval[0]:.5f} to {best.interval[1]:.5f}"),],
         f"Ours by {best.solver}, {best.iteration[-1]:,} iterations. The slides do not say how nodes are counted; ours "
         "are all histories: chance, decisions and ends, with private cards dealt one seat after the other. How "
         "long it takes and how much memory: [results.md](results.md), by machine. Times are of machines many years "
         "apart, and of an exact solution of a smaller programme against a small NashConv in the whole game.",
-    )
+    )  # fmt: skip
 
 
 def _solver_sheet(runs: list[SolverTimes]) -> Sheet:

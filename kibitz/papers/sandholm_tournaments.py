@@ -199,9 +199,8 @@ def algorithms(r: TournamentResults, of: list[dict[str, Any]], rules: Any) -> Sh
 
 def strategies(r: TournamentResults) -> Sheet:
     hand, p = Hand(3), r.played
-    rows: list[tuple[str, ...]] = []
-    for k, node in enumerate(hand.nodes):
-        rows.append((hand.decision(*node), f"{p['tournament'][k]:.3f}", f"{p['icm'][k]:.3f}", f"{p['chips'][k]:.3f}"))
+    rows = [(hand.decision(*node), *(f"{p[how][k]:.3f}" for how in ("tournament", "icm", "chips")))
+            for k, node in enumerate(hand.nodes)]  # fmt: skip
     unit = r.rules.unit
     stacks = ", ".join(str(each * unit) for each in p["equal"])
     where = ", ".join(str(each * unit) for each in p["where"])
@@ -216,15 +215,12 @@ def strategies(r: TournamentResults) -> Sheet:
 
 
 def single(r: TournamentResults) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for blinds, (jams, calls, worth) in CHARTS.items():
-        ours = r.charts["two"][str(blinds)]
-        rows.append((str(blinds), f"{ours[0]:.1f}", f"{jams}", f"{ours[1]:.1f}", f"{calls}", f"{ours[2]:+.4f}",
-                     f"{worth:+.3f}", f"{ours[3]:.1e}"))  # fmt: skip
+    two = {blinds: r.charts["two"][str(blinds)] for blinds in CHARTS}
+    rows = [(str(blinds), f"{ours[0]:.1f}", f"{jams}", f"{ours[1]:.1f}", f"{calls}", f"{ours[2]:+.4f}", f"{wins:+.3f}",
+             f"{ours[3]:.1e}") for (blinds, ours), (jams, calls, wins) in zip(two.items(), CHARTS.values(), strict=True)
+            ]  # fmt: skip
     names = ("button", "small blind first", "small blind calls", "big blind calls SB", "calls BTN", "calls both")
-    three = ", ".join(
-        f"{name} {a:.1f} ({b})" for name, a, b in zip(names, r.charts["three"], THREE, strict=True)
-    )  # fmt: skip
+    three = ", ".join(f"{name} {a:.1f} ({b})" for name, a, b in zip(names, r.charts["three"], THREE, strict=True))
     return Sheet(
         "Single hands of two players, chips for money",
         ("big blinds each", "jams, %", "published", "calls, %", "published", "small blind wins", "published",

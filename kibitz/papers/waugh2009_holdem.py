@@ -109,17 +109,14 @@ def table(r: HoldemResults) -> Sheet:
 
 
 def course(r: HoldemResults) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
-         f"{each['largest_from_base']:.1f}")
-        for each in r.course
-    ]  # fmt: skip
     first = r.course[0]
     buckets = ", ".join(dict.fromkeys(first["grafts"].values()))
     return Sheet(
         "How long grafts take: a deck of 16 cards, all boards",
         ("iterations of each computation", f"{GRAFTED} from {BASE}", f"{GRAFTED} from {LARGEST}",
-         f"{LARGEST} from {BASE}"), rows,
+         f"{LARGEST} from {BASE}"),
+        [(f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
+          f"{each['largest_from_base']:.1f}") for each in r.course],
         f"mb/h, exactly. The base is within {first['base']}, grafts within {buckets}: many buckets of a graft see few "
         "hands of a board, so that grafts need the most iterations. Until then what they play is noise, and they lose "
         "to the base that they are to better.",

@@ -51,7 +51,7 @@ class Sheet:
 
     title: str
     head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     note: str = ""
     table: int | str | None = None  # the number of the paper's table that it recomputes
 
