@@ -20,13 +20,9 @@ from typing import Any
 
 from kibitz.bench import peers, results
 from kibitz.bench.bench_cards import cards_figure
-from kibitz.bench.bench_endgames import endgames_figure
-from kibitz.bench.bench_holdem import holdem_figure
-from kibitz.bench.bench_jam import jam_figure
-from kibitz.bench.bench_poker import poker_figure
+from kibitz.bench.bench_poker import endgames_figure, holdem_figure, jam_figure, poker_figure, three_figure
 from kibitz.bench.bench_serve import serve_figure
 from kibitz.bench.bench_threads import threads_figure
-from kibitz.bench.bench_three import three_figure
 from kibitz.bench.peers import TimedWork
 from kibitz.bench.provenance import machine
 from kibitz.bench.results import PeerRow, number, times

@@ -206,7 +206,7 @@ def _agreeing(peer: EvaluatorFigure, mine: list[EvaluatorFigure]) -> EvaluatorFi
 
 def cards_markdown(figure: dict[str, Any]) -> list[str]:
     """The figures as a section of docs/results.md."""
-    from kibitz.report.page import section
+    from kibitz.report.tables import section
 
     inner = next(our["value"] for our in figure["ours"] if our["figure"] == "inner")
     text = (

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 from kibitz.bench.screens import served
-from kibitz.report.page import section
+from kibitz.report.tables import section
 
 TABLES, SECONDS = 50, 60.0
 OPPONENTS = ("uniform-leduc", "made-leduc", "uniform-rhode-island", "uniform-limit-2", "uniform-limit-3",

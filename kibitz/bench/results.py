@@ -11,20 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench import peers
-from kibitz.bench.bench_cards import cards_markdown
-from kibitz.bench.bench_endgames import endgames_markdown
-from kibitz.bench.bench_holdem import holdem_markdown
-from kibitz.bench.bench_jam import GOAL as JAM_GOAL
-from kibitz.bench.bench_jam import jam_markdown
-from kibitz.bench.bench_poker import poker_markdown
-from kibitz.bench.bench_serve import serve_markdown
+from kibitz.bench import bench_cards, bench_poker, bench_serve, peers, toepen
 from kibitz.bench.bench_threads import GOAL, GOAL_BUSY
-from kibitz.bench.bench_three import three_markdown
-from kibitz.bench.toepen import toepen_markdown
 from kibitz.core import store
 from kibitz.core.errors import KibitzError
-from kibitz.report.page import section as page_section
+from kibitz.report.tables import section as page_section
 
 # Seconds to a gap of 0.01 chips in the whole of Rhode Island hold'em.
 PCS_GOAL = 20
@@ -180,11 +171,12 @@ def goals(result: Result) -> list[str]:
         add(what, f"{THREE_GOAL / 1e6:g} million", f"{each / 1e6:.2f} million", rate >= THREE_GOAL * int(threads))
     chart = result.get("jam", {}).get("charts", {}).get("3")
     if chart and not chart["deals"]:
-        seconds = chart["seconds"]
-        add("charts of jam or fold for three", f"{JAM_GOAL:g} s", f"{seconds:.2f} s", seconds <= JAM_GOAL)
+        goal, seconds = bench_poker.JAM_GOAL, chart["seconds"]
+        add("charts of jam or fold for three", f"{goal:g} s", f"{seconds:.2f} s", seconds <= goal)
     for kind, each in result.get("endgames", {}).items():
-        what, goal = f"endgames of hold'em to 1% of the pot, {kind}", f"{1e3 * each['goal']:.0f} ms"
-        add(what, goal, f"{1e3 * each['most']:.0f} ms", each["most"] <= each["goal"])
+        goal, most = each["goal"], each["most"]
+        what = f"endgames of hold'em to 1% of the pot, {kind}"
+        add(what, f"{1e3 * goal:.0f} ms", f"{1e3 * most:.0f} ms", most <= goal)
     if not lines:
         return []
     missed = sum(verdict == "not met" for *_, verdict in lines)
@@ -226,10 +218,17 @@ def start_markdown(s: dict[str, Any]) -> list[str]:
 
 # The figures that have no peers, or peers of their own: name -> its section.
 ALONE: dict[str, Callable[[dict[str, Any]], list[str]]] = {
-    "large": large_markdown, "start": start_markdown, "toepen": toepen_markdown, "cards": cards_markdown,
-    "poker": poker_markdown, "pcs": holdem_markdown, "three": three_markdown, "jam": jam_markdown,
-    "serve": serve_markdown, "endgames": endgames_markdown,
-}  # fmt: skip
+    "large": large_markdown,
+    "start": start_markdown,
+    "toepen": toepen.toepen_markdown,
+    "cards": bench_cards.cards_markdown,
+    "poker": bench_poker.poker_markdown,
+    "pcs": bench_poker.holdem_markdown,
+    "three": bench_poker.three_markdown,
+    "jam": bench_poker.jam_markdown,
+    "serve": bench_serve.serve_markdown,
+    "endgames": bench_poker.endgames_markdown,
+}
 
 
 def section_of(key: str, figure: Any) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from kibitz.report.page import section
+from kibitz.report.tables import section
 
 SMALL = "toepen(suits=3, ranks=3, hand=3)"
 UNTIL = 1e-3

@@ -39,7 +39,7 @@ BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Sources that only print, or read what runs have answered: folders, and the pages of papers whose runs are elsewhere.
 PRINTING = (
     "bench/", "cli/", "web/",
-    *(f"report/{name}.py" for name in ("axes", "charts", "curves", "hands", "heat", "page", "plot", "strategy")),
+    *(f"report/{name}.py" for name in ("axes", "charts", "curves", "hands", "heat", "plot", "strategy")),
     "report/tables.py", "report/text.py", "papers/gibson2011.py",
     "papers/gibson2011_sampled.py", "papers/gibson2011_holdem.py",
     "papers/holdem_page.py", "papers/waugh2009_holdem.py",

@@ -17,7 +17,7 @@ from kibitz.games import game
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, within
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
-from kibitz.papers.sandholm_rhode_island import first_at
+from kibitz.papers.sandholm_rhode_island import SolverCourse
 from kibitz.poker.bucketed.build import bucket_form, layout_of
 from kibitz.poker.bucketed.device import Device, best_device
 from kibitz.poker.bucketed.weights import recipe_of
@@ -36,7 +36,7 @@ TINY, TINY_MODEL = "poker(file=holdem.limit.2p, ranks=5)", "percentile(4)"
 
 
 @dataclass(frozen=True)
-class SolvedModel:
+class SolvedModel(SolverCourse):
     """How a model was built and solved."""
 
     game: str
@@ -58,10 +58,6 @@ class SolvedModel:
     gap: tuple[float, ...]  # small bets
     value: float  # small bets, of seat 0
     memory: int  # bytes: of the GPU, or of the process
-
-    def reached(self, gap: float) -> tuple[int, float] | None:
-        """(iterations, seconds) at the first evaluation with a NashConv of at most `gap`."""
-        return first_at(gap, self.iteration, self.seconds, self.gap)
 
     @property
     def per_iteration(self) -> float:

@@ -34,16 +34,21 @@ NODES, ROWS, SHRUNK_ROWS = 3.1e9, 91_224_226, 1_237_238
 CPLEX = "8 days, 25 GB"
 
 
-def first_at(
-    gap: float, iterations: Sequence[int], seconds: Sequence[float], gaps: Sequence[float]
-) -> tuple[int, float] | None:
-    """(iterations, seconds) at the first evaluation with a NashConv of at most `gap`."""
-    rows = zip(iterations, seconds, gaps, strict=True)
-    return next(((iteration, used) for iteration, used, left in rows if left <= gap and iteration), None)
+class SolverCourse:
+    """NashConv of a solver at each of its evaluations."""
+
+    iteration: tuple[int, ...]
+    seconds: tuple[float, ...]
+    gap: tuple[float, ...]
+
+    def reached(self, gap: float) -> tuple[int, float] | None:
+        """(iterations, seconds) at the first evaluation with a NashConv of at most `gap`."""
+        rows = zip(self.iteration, self.seconds, self.gap, strict=True)
+        return next(((iteration, used) for iteration, used, left in rows if left <= gap and iteration), None)
 
 
 @dataclass(frozen=True)
-class SolverTimes:
+class SolverTimes(SolverCourse):
     """How one solver did: iterations, seconds and NashConv at each evaluation."""
 
     solver: str
@@ -53,10 +58,6 @@ class SolverTimes:
     value: float  # of seat 0, of the last profile
     interval: tuple[float, float]  # in which the value of the game lies
     rss: int  # bytes, the most that the process held in memory
-
-    def reached(self, gap: float) -> tuple[int, float] | None:
-        """(iterations, seconds) at the first evaluation with a NashConv of at most `gap`."""
-        return first_at(gap, self.iteration, self.seconds, self.gap)
 
     def line(self, above: float = -1.0) -> Line:
         """NashConv by time, from the first iteration on, where it is above a number."""

@@ -1,18 +1,4 @@
-"""The server: addresses, and what is answered there. Everything under /api/ is JSON; the rest is one page.
-
-GET    /api/library                        strategies, and games that can be played
-GET    /api/look/ID?step=..&with=ID&deal=N a strategy after some public steps, perhaps beside another
-GET    /api/diff/ID?with=ID                where two strategies differ most, with NashConv of both
-GET    /api/infosets/ID?seat=&text=&page=  its infosets as a list
-POST   /api/tables                         {"opponents": [ID, ...]}: sit down
-GET    /api/tables/T                       how the table stands
-POST   /api/tables/T/act                   {"hand": 0, "decision": 0, "action": "call"}
-POST   /api/tables/T/next                  {"hand": 0}
-GET    /api/tables/T/review                after a hand: what the profile would have done, and what it believed
-DELETE /api/tables/T                       leave
-GET    /api/runs, /api/runs/ID             runs, matches and crosstables
-GET    /api/crosstable?id=..&id=..         an exact round robin of saved profiles
-"""
+"""The server: addresses (`Server.routes`), and what is answered there. /api/ answers JSON; the rest is one page."""
 
 from __future__ import annotations
 
@@ -140,19 +126,19 @@ class Server:
 
     def routes(self) -> list[Route]:
         every: list[tuple[str, str, Handler]] = [
-            ("GET", "/api/library", self.shelf),
-            ("GET", "/api/look/{id}", self.look),
-            ("GET", "/api/diff/{id}", self.diff),
-            ("GET", "/api/infosets/{id}", self.infosets),
-            ("POST", "/api/tables", self.sit),
-            ("GET", "/api/tables/{table}", self.table),
-            ("DELETE", "/api/tables/{table}", self.leave),
-            ("POST", "/api/tables/{table}/act", self.act),
-            ("POST", "/api/tables/{table}/next", self.next),
-            ("GET", "/api/tables/{table}/review", self.review),
-            ("GET", "/api/runs", self.runs),
-            ("GET", "/api/runs/{id}", self.run),
-            ("GET", "/api/crosstable", self.crosstable),
+            ("GET", "/api/library", self.shelf),  # strategies, and games that can be played
+            ("GET", "/api/look/{id}", self.look),  # ?step=..&with=ID&deal=N: a strategy after public steps
+            ("GET", "/api/diff/{id}", self.diff),  # ?with=ID: where two strategies differ most, with NashConv of both
+            ("GET", "/api/infosets/{id}", self.infosets),  # ?seat=&text=&page=: its infosets as a list
+            ("POST", "/api/tables", self.sit),  # {"opponents": [ID, ...]}: sit down
+            ("GET", "/api/tables/{table}", self.table),  # how the table stands
+            ("DELETE", "/api/tables/{table}", self.leave),  # leave the table
+            ("POST", "/api/tables/{table}/act", self.act),  # {"hand": 0, "decision": 0, "action": "call"}
+            ("POST", "/api/tables/{table}/next", self.next),  # {"hand": 0}: deal the next hand
+            ("GET", "/api/tables/{table}/review", self.review),  # what the profile would have done, and believed
+            ("GET", "/api/runs", self.runs),  # runs, matches and crosstables
+            ("GET", "/api/runs/{id}", self.run),  # one of them
+            ("GET", "/api/crosstable", self.crosstable),  # ?id=..&id=..: an exact round robin of saved profiles
         ]
         return [Route(path, refusing(in_thread(handler)), methods=[method]) for method, path, handler in every]
 

@@ -284,7 +284,8 @@ class WebTable:
             said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
             return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
         belief = at[now.seat]
-        name = next((cell["name"] for cell in belief["cells"] if cell["name"] in _namings(own)), " ".join(own))
+        names = {" ".join(own), "".join(own), *naming(own)}  # what ranges may call the holding
+        name = next((cell["name"] for cell in belief["cells"] if cell["name"] in names), " ".join(own))
         top = sorted(belief["cells"], key=lambda cell: -cell["weight"])[:TOP]
         return {**belief, "own": name, "top": top, "text": []}
 
@@ -294,21 +295,12 @@ class WebTable:
         shown = []
         for seat, notes in now.notes.items():
             private = view_of(self.rules, now.state, seat).private
-            if not private or (f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now)):
+            out = set(private) <= {event["word"] for event in now.events}  # all was played openly, as in tricks
+            if not private or (f"seat {seat} shows {''.join(private)}" not in public and not out):
                 continue
             rows = [self._row(now, choice, p) for choice, p in notes if len(choice.view.actions) <= MOST_LISTED]
             shown.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
         return shown
-
-
-def _namings(own: Sequence[str]) -> set[str]:
-    """How ranges may call a holding."""
-    return {" ".join(own), "".join(own), *naming(own)}
-
-
-def _all_out(private: Sequence[str], now: TableHand) -> bool:
-    """Whether all that a seat held was played openly, as cards of a trick are."""
-    return bool(private) and set(private) <= {event["word"] for event in now.events}
 
 
 def sizes_of(view: View) -> list[int] | None:
