@@ -173,12 +173,15 @@ def of_parts(
 
     def page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
         pages = {each: parts[each].page(plan, result, claims) for each, result in results.items()}
+
+        def every(what: str) -> tuple[Any, ...]:
+            return tuple(one for each in pages.values() for one in getattr(each, what))
+
         return Page(
             about=" ".join(each.about for each in pages.values()),
             figures={name: each.figures for name, each in pages.items()},
             summary=" ".join(each.summary for each in pages.values() if each.summary),
-            **{of: tuple(one for each in pages.values() for one in getattr(each, of))
-               for of in ("departs", "sheets", "pictures", "notes")},
+            departs=every("departs"), sheets=every("sheets"), pictures=every("pictures"), notes=every("notes"),
         )  # fmt: skip
 
     return Experiment(name, title, plan, quick, runs, gather, claims, page, unit, parts=parts)

@@ -63,7 +63,10 @@ def claims(results: AllResults) -> Iterator[Claim]:
     """All claims; those on the paper's strategies for two players are tried at all weights."""
     two, three, _ = results
     tried = {weight: [*_of_table(r), *_of_other_base(r)] for weight, r in two.items()}
-    return across(_at_one_weight(two[WEIGHT], three), tried)
+    at_one_weight = (two[WEIGHT], three)
+    # What the paper says of Table 1, then the same of the other base, then what came of the paper's future work.
+    every = [claim for about in (_of_table, _of_other_base, _beyond) for r in at_one_weight for claim in about(r)]
+    return across(every, tried)
 
 
 def _of_table(r: LeducResults) -> Iterator[Claim]:
@@ -74,15 +77,8 @@ def _of_other_base(r: LeducResults) -> Iterator[Claim]:
     return _stitched(r, next(base for base in COARSE if base != TABLE_BASE[r.players]), OURS)
 
 
-def _at_one_weight(two: LeducResults, three: LeducResults) -> Iterator[Claim]:
-    """What the paper says of Table 1, then the same of the other base, then what came of the paper's future work."""
-    for r in (two, three):
-        yield from _of_table(r)
-    for r in (two, three):
-        yield from _of_other_base(r)
-    for r in (two, three):
-        for base in COARSE:
-            yield from _beyond(r, base)
+def _beyond(r: LeducResults) -> Iterator[Claim]:
+    return (claim for base in COARSE for claim in _beyond_base(r, base))
 
 
 def _stitched(r: LeducResults, base: str, source: str) -> Iterator[Claim]:
@@ -107,7 +103,7 @@ def _stitched(r: LeducResults, base: str, source: str) -> Iterator[Claim]:
         yield safer(PREFLOP, ALL)
 
 
-def _beyond(r: LeducResults, base: str) -> Iterator[Claim]:
+def _beyond_base(r: LeducResults, base: str) -> Iterator[Claim]:
     earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
     if r.players == 3:
         for cold, warm in ((ALL_COLD, ALL), (PREFLOP_COLD, PREFLOP)):

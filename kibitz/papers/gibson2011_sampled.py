@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class TaughtExpert:
 
 @dataclass(frozen=True)
 class SampledResults:
-    """What came of the paper's own method. LeducResults are over seeds."""
+    """What came of the paper's own method. Results are over seeds."""
 
     iterations: int
     results: LeducResults
@@ -73,7 +74,7 @@ class SampledResults:
         return len(self.results.earns[SHOWN][BASE].values)
 
 
-# LeducResults
+# Results
 
 
 def gather_sampled(plan: PaperPlan, answers: Answers) -> SampledResults:
@@ -119,16 +120,12 @@ def _swaps(tree: Tree, parts: Partition, built: Sequence[Built]) -> list[Swapped
     for part in range(1, parts.parts + 1):
         where = columns_of(parts, part, (0, 1))
         comes = [_comes(tree, each[SHOWN][BASE], parts, part) for each in built]
-        both = []
-        for of_base in (False, True):
-            seeds = []
-            for each in built:
-                rows = each[SHOWN]
-                other = rows[BASE].probabilities if of_base else uniform
-                mixed = np.where(where, other, rows[ALL].probabilities)
-                seeds.append(_figures_of(tree, each, Profile(tree.infosets, mixed, {"tree": tree.digest})))
-            both.append(_spreads(seeds))
-        result.append(SwappedExpert(parts.names[part], Spread(tuple(comes)), *both))
+        both: dict[bool, list[dict[str, float]]] = {False: [], True: []}
+        for of_base, each in product(both, built):
+            rows = each[SHOWN]
+            mixed = np.where(where, rows[BASE].probabilities if of_base else uniform, rows[ALL].probabilities)
+            both[of_base].append(_figures_of(tree, each, Profile(tree.infosets, mixed, {"tree": tree.digest})))
+        result.append(SwappedExpert(parts.names[part], Spread(tuple(comes)), *map(_spreads, both.values())))
     return result
 
 

@@ -248,10 +248,9 @@ def paragraph(figure: str, r: ThesisResults, claims: Sequence[Claim]) -> str:
     here = [c for c in here if OTHER in c.verdicts]
     other = [f"“{c.text}”" for c in here if c.verdicts[OTHER] != c.verdict]
     if here:
-        text += f" In thesis mode the verdict is another on {'; '.join(other)}." if other else ""
-        text += " In thesis mode all verdicts are the same." if not other else ""
-    more = {"Fig. 4.1": _figure_1, "Fig. 4.2": _figure_2, "Fig. 4.4": _figure_4, "Fig. 4.5": _figure_5}.get(figure)
-    return f"{text} {more(r)}" if more else text
+        verdicts = f"the verdict is another on {'; '.join(other)}" if other else "all verdicts are the same"
+        text += f" In thesis mode {verdicts}."
+    return text + _more(figure, r)
 
 
 def _counts(claim: Claim) -> str:
@@ -263,43 +262,41 @@ def _ends(games: Mapping[str, ConvergenceCurves], what: str) -> str:
     return ", ".join(f"{getattr(c, what).values[:, -1].mean():.4f} for {deck}" for deck, c in games.items())
 
 
-def _figure_1(r: ThesisResults) -> str:
-    games = r.small[False, True]
-    return (
-        f"At the end the mean NashConv is {_ends(games, 'real')}, and still falling. The thesis' best response "
-        f"puts it at {_ends(games, 'approximate')}."
-    )
-
-
-def _figure_2(r: ThesisResults) -> str:
-    real, other = r.small[True, True], r.small[True, False]
-    return (
-        f"At the end the mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
+def _more(figure: str, r: ThesisResults) -> str:
+    """Figures in words, where there is more to be said."""
+    none, real, other = (r.small[key] for key in ((False, True), (True, True), (True, False)))
+    if figure == "Fig. 4.1":
+        return (
+            f" At the end the mean NashConv is {_ends(none, 'real')}, and still falling. The thesis' best response "
+            f"puts it at {_ends(none, 'approximate')}."
+        )
+    if figure in ("Fig. 4.4", "Fig. 4.5"):
+        return _scores(r) if figure == "Fig. 4.4" else _reached(r)
+    return "" if figure != "Fig. 4.2" else (
+        f" At the end the mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
         f"thesis' best response, with its iterations, puts them at {_ends(real, 'approximate')}; "
         f"{_ends(other, 'approximate')}: where a strategy is good it says more about the search than about the "
         "strategy."
     )
 
 
-def _figure_4(r: ThesisResults) -> str:
+def _scores(r: ThesisResults) -> str:
     parts = []
     for mode, word in ((True, "in the real rules"), (False, "in thesis mode")):
         score = {n: r.trained[mode].score[n].values[:, -1].mean() for n in ABSTRACTIONS}
         order = sorted(score, key=lambda n: -score[n])
         parts.append(f"{word} {', '.join(f'{n} {score[n]:+.3f}' for n in order)}")
-    return f"Mean scores at the end, best first: {'; '.join(parts)}."
+    return f" Mean scores at the end, best first: {'; '.join(parts)}."
 
 
-def _figure_5(r: ThesisResults) -> str:
+def _reached(r: ThesisResults) -> str:
     parts = []
     for mode, word in ((True, "In the real rules"), (False, "In thesis mode")):
         t = r.trained[mode]
         reached = t.reached[BASELINE].values[:, -1].mean()
-        parts.append(
-            f"{word} the non-abstracted runs reach {reached:,.0f} of {t.sizes[BASELINE]:,} "
-            f"({reached / t.sizes[BASELINE]:.1%})"
-        )
-    return f"{'. '.join(parts)}."
+        of = t.sizes[BASELINE]
+        parts.append(f" {word} the non-abstracted runs reach {reached:,.0f} of {of:,} ({reached / of:.1%}).")
+    return "".join(parts)
 
 
 def _exploited(r: ThesisResults, claims: Sequence[Claim]) -> str:

@@ -51,7 +51,6 @@ WINS = " wins from "
 MILLIBETS = 1000.0 / SMALL_BET  # in a chip
 LOSSLESS = 1.01  # a gap in the whole game that is at most so many times the gap within loses nothing
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 

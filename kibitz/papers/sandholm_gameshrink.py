@@ -174,17 +174,11 @@ def by_cfr(name: str, reading: str, iterations: int) -> ClassSolution:
     return solve_in(name, shrunk_of(name, reading), iterations)
 
 
-def _value(name: str, iterations: int) -> list[float]:
-    """What best responses get against a solution of the whole game: bounds of its value."""
-    solver: Any = make(SOLVER, Task(None, poker_form(game(name)), threads=2))
-    solver.step(iterations)
-    best: list[float] = solver.measure().best.tolist()
-    return best
-
-
 def both_alone(name: str, iterations: int) -> list[SeatAlone]:
     """Each seat by itself in the abstract game of win-count classes."""
-    best = _value(name, iterations)
+    solver: Any = make(SOLVER, Task(None, poker_form(game(name)), threads=2))
+    solver.step(iterations)
+    best = solver.measure().best.tolist()  # against a solution of the whole game: bounds of its value
     bounds = (-best[1], best[0]), (-best[0], best[1])
     shrunk = shrunk_of(name, "win-count")
     return [one_seat(name, shrunk, seat, iterations, bounds[seat]) for seat in (0, 1)]
@@ -325,9 +319,8 @@ def _classes_sheet(r: GameShrinkResults) -> Sheet:
     return Sheet(
         "Rhode Island hold'em: classes of hands by round, and the linear programme within them",
         ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"), rows,
-        f"The signal tree has {r.whole.signals:,} nodes. The slides print sizes of "
-        "programmes, not classes: that the published classes are those of the win-count reading is inferred from "
-        "the sizes.",
+        f"The signal tree has {r.whole.signals:,} nodes. The slides print sizes of programmes, not classes: that the "
+        "published classes are those of the win-count reading is inferred from the sizes.",
     )
 
 
@@ -427,12 +420,11 @@ def _summary(r: GameShrinkResults) -> str:
     return (
         f"Win-count classes give a programme of exactly the published {SHRUNK_ROWS:,} rows, with {non_zeros:,} entries "
         f"that are not zero (the slides: {NON_ZEROS:,}). That the published classes are these is inferred from the "
-        "sizes; the slides do not print classes. They are not lossless. An equilibrium "
-        f"within them leaves a gap of {whole.outside[-1]:.2f} chips in Rhode Island hold'em ({whole.inside[-1]:.4f} "
-        f"within); in Leduc hold'em, exactly, {leduc.outside[-1]:.4f} chips, with a value of {leduc.value:.4f} instead "
-        f"of {leduc.true:.4f}. {proved}"
-        f"Strict classes lose nothing (proved in gameshrink.py); measured, the gap is {strict.outside[-1]:.4f} within "
-        "and without."
+        "sizes; the slides do not print classes. They are not lossless. An equilibrium within them leaves a gap of "
+        f"{whole.outside[-1]:.2f} chips in Rhode Island hold'em ({whole.inside[-1]:.4f} within); in Leduc hold'em, "
+        f"exactly, {leduc.outside[-1]:.4f} chips, with a value of {leduc.value:.4f} instead of {leduc.true:.4f}. "
+        f"{proved}Strict classes lose nothing (proved in gameshrink.py); measured, the gap is {strict.outside[-1]:.4f} "
+        "within and without."
     )
 
 

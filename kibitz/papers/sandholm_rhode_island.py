@@ -80,9 +80,9 @@ def run_solver(solver: str, until: float, seconds: float, name: str) -> SolverTi
             out.seek(0)
             answer = json.loads(out.read())
         rows = [json.loads(line) for line in log.read_text().splitlines()]
-    columns = (tuple(row[key] for row in rows) for key in ("iteration", "seconds", "nash_conv"))
-    best = answer["best_response"]
-    return SolverTimes(solver, *columns, answer["value"][0], (-best[1], best[0]), answer["peak_bytes"])
+    iteration, used, gap = (tuple(row[key] for row in rows) for key in ("iteration", "seconds", "nash_conv"))
+    best, value = answer["best_response"], answer["value"][0]
+    return SolverTimes(solver, iteration, used, gap, value, (-best[1], best[0]), answer["peak_bytes"])
 
 
 @dataclass(frozen=True)

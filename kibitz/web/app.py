@@ -173,7 +173,8 @@ class Server:
     # Play
 
     def sit(self, request: Request, message: Message) -> dict[str, Any]:
-        opponents, seconds = message.get("opponents"), message.get("seconds", 1.0)
+        opponents: Any = message.get("opponents")
+        seconds = message.get("seconds", 1.0)
         named = isinstance(opponents, list) and all(isinstance(each, str) for each in opponents)
         if not named or len(opponents) > 9:
             raise Wrong("name opponents by their ids")

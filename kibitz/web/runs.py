@@ -69,19 +69,12 @@ def _state(entry: Entry) -> tuple[Any, ...]:
 def run(entry: Entry) -> dict[str, Any]:
     """One run, with its points or its table."""
     head = {"id": entry.id, "name": entry.name, "game": entry.game, "changed": entry.changed, "about": "", "last": None}
-    if entry.kind == "checkpoint":
-        return head | _checkpoint(entry)
-    if entry.kind == "tournament":
-        return head | _tournament(entry)
-    if entry.kind in STRATEGIES:
-        return head | _strategy(entry)
+    artefacts = {"checkpoint": _checkpoint, "tournament": _tournament, **dict.fromkeys(STRATEGIES, _strategy)}
+    if entry.kind in artefacts:
+        return head | artefacts[entry.kind](entry)
     assert entry.path is not None
     text = store.read_bytes(entry.path, MOST_BYTES).decode("utf-8", "replace")
-    if entry.kind == ".jsonl":
-        return head | _log(text)
-    if entry.kind == ".log":
-        return head | _dealt(text)
-    return head | _result(text)
+    return head | {".jsonl": _log, ".log": _dealt}.get(entry.kind, _result)(text)
 
 
 # Curves
@@ -95,17 +88,14 @@ def thinned(points: list[list[float]]) -> list[list[float]]:
     return [points[round(k * step)] for k in range(MOST_POINTS)]
 
 
-def _curve(looks: Iterable[tuple[Any, Any, Any]], until: Any = None) -> dict[str, Any]:
-    """Points (iteration, seconds, gap) of a run."""
-    points = []
-    for look in looks:
-        iteration, seconds, gap = map(number, look)
-        if iteration is not None and seconds is not None and gap is not None and gap >= 0.0:
-            points.append([iteration, seconds, gap])
+def _curve(rows: Iterable[tuple[Any, Any, Any]], until: Any = None, what: str = "NashConv") -> dict[str, Any]:
+    """A curve of (iteration, seconds, NashConv or another distance); rows that are no numbers are left out."""
+    numbers = (list(map(number, row)) for row in rows)
+    points = [[x for x in row if x is not None] for row in numbers if None not in row]
+    points = [row for row in points if what != "NashConv" or row[2] >= 0.0]
     last = points[-1] if points else None
     return {
-        "kind": "curve", "points": thinned(points), "goal": number(until),
-        "axes": ["iterations", "seconds", "NashConv"],
+        "kind": "curve", "points": thinned(points), "goal": number(until), "axes": ["iterations", "seconds", what],
         "last": None if last is None else {"iteration": last[0], "seconds": last[1], "gap": last[2]},
     }  # fmt: skip
 
@@ -153,19 +143,12 @@ def _log(text: str) -> dict[str, Any]:
 def _tournament(entry: Entry) -> dict[str, Any]:
     """How much values still change, iteration by iteration."""
     meta = entry.meta
-    points: list[list[float]] = []
     steps = meta.get("steps")
-    for step in steps if isinstance(steps, list) else []:
-        if isinstance(step, list) and len(step) == 5:
-            change, seconds = number(step[2]), number(step[4])
-            if change is not None and seconds is not None:
-                points.append([float(len(points) + 1), seconds, change])
-    last = points[-1] if points else None
+    listed = [step for step in steps if isinstance(step, list) and len(step) == 5] if isinstance(steps, list) else []
+    known = [(step[4], step[2]) for step in listed if number(step[4]) is not None and number(step[2]) is not None]
     return {
-        "kind": "curve", "points": thinned(points), "goal": number(meta.get("tolerance")),
-        "axes": ["iterations", "seconds", "change"], "about": str(meta.get("algorithm", ""))[:200],
-        "game": str(meta.get("tournament", ""))[:200],
-        "last": None if last is None else {"iteration": last[0], "seconds": last[1], "gap": last[2]},
+        "about": str(meta.get("algorithm", ""))[:200], "game": str(meta.get("tournament", ""))[:200],
+        **_curve([(k, *row) for k, row in enumerate(known, 1)], meta.get("tolerance"), "change"),
     }  # fmt: skip
 
 
