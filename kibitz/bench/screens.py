@@ -90,24 +90,22 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
         library = page.evaluate("fetch('/api/library').then(r => r.json())")
         return {each["name"]: each["id"] for each in library["strategies"]}
 
+    def visit(path: str, until: str, name: str = "", hover: tuple[str, int] | None = None) -> None:
+        """Open an address, wait for something on it, and take a picture of that name."""
+        page.goto(f"{base}/{path}")
+        page.wait_for_selector(until)
+        if hover is not None:
+            page.locator(hover[0]).nth(hover[1]).hover()
+        if name:
+            shot(name)
+
     page.goto(address)
     page.wait_for_selector(".look")
     known = ids()
-    page.goto(f"{base}/look/{known['leduc']}/raise/call/Qs")
-    page.wait_for_selector(".cell")
-    page.locator(".strategy .cell").nth(2).hover()
-    shot("look")
-    page.goto(f"{base}/look/{known['stitched']}?with={known['coarse']}")
-    page.wait_for_selector(".apart .cell")
-    page.locator(".apart .cell").nth(2).hover()
-    shot("compare")
-    page.goto(f"{base}/look/{known['holdem']}/raise")
-    page.wait_for_selector(".cells.grid .cell")
-    page.locator(".strategy .cell").nth(8).hover()
-    shot("grid")
-    page.goto(f"{base}/play?game=leduc")
-    page.wait_for_selector(".sit")
-    shot("lobby")
+    visit(f"look/{known['leduc']}/raise/call/Qs", ".cell", "look", (".strategy .cell", 2))
+    visit(f"look/{known['stitched']}?with={known['coarse']}", ".apart .cell", "compare", (".apart .cell", 2))
+    visit(f"look/{known['holdem']}/raise", ".cells.grid .cell", "grid", (".strategy .cell", 8))
+    visit("play?game=leduc", ".sit", "lobby")
     page.get_by_label("Opponent").select_option(known["leduc"])
     page.get_by_role("button", name="Sit down").click()
     page.wait_for_selector(".felt")
@@ -118,20 +116,14 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
         page.locator(".log li").nth(before).wait_for()
     page.wait_for_selector(".review .cell")
     shot("review")
-    page.goto(f"{base}/play?game={'poker(file=holdem.limit.3p)'}")
-    page.wait_for_selector(".sit")
+    visit("play?game=poker(file=holdem.limit.3p)", ".sit")
     page.get_by_role("button", name="Sit down").click()
     page.wait_for_selector(".felt", timeout=120_000)
     shot("three")
     runs = page.evaluate("fetch('/api/runs').then(r => r.json())")["runs"]
     curves = ",".join(run["id"] for run in runs if run["kind"] == "curve")
-    page.goto(f"{base}/runs/{curves}")
-    page.wait_for_selector(".chart")
-    shot("runs")
-    table = next(run["id"] for run in runs if run["kind"] == "crosstable")
-    page.goto(f"{base}/runs/{table}")
-    page.wait_for_selector(".cross")
-    shot("crosstable")
+    visit(f"runs/{curves}", ".chart", "runs")
+    visit(f"runs/{next(run['id'] for run in runs if run['kind'] == 'crosstable')}", ".cross", "crosstable")
 
 
 def main(arguments: Sequence[str]) -> int:

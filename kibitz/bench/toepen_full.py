@@ -106,11 +106,8 @@ def search_sheet(searched: Searched) -> Sheet:
         ("search, gain over its blueprint: exact in each endgame", f"{searched.gain.deals:,}", points(searched.gain)),
         ("search against its blueprint: match", f"{searched.base.deals:,}", points(searched.base)),
     ]  # fmt: skip
-    rows += [
-        (f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in each "
-         "endgame", f"{each.deals:,}", points(each.gain))
-        for each in searched.leaned
-    ]  # fmt: skip
+    rows += [(f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in "
+              "each endgame", f"{each.deals:,}", points(each.gain)) for each in searched.leaned]  # fmt: skip
     return Sheet(
         "Search and exploitation, points a hand", ("players", "deals", "points"), rows,
         f"In the endgames met the blueprint is {searched.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "

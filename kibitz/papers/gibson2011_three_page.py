@@ -150,15 +150,14 @@ def table(r: ThreePlayerResults) -> Sheet:
 
 
 def sizes(r: ThreePlayerResults) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for name in (BASE, DYNAMIC, OLD, ONTO[NEW]):
-        rows.append(_training(name, r.strategies[name]))
+    alone = (BASE, DYNAMIC, OLD, ONTO[NEW])
+    rows = [_training(name, r.strategies[name]) for name in alone]
     for name in SEATS:
         every = [each for each in r.experts if each["name"] == name]
         for part in dict.fromkeys(each["part"] for each in every):
             same = [each for each in every if each["part"] == part]
             rows.append(_training(f"{name}: {part}" + f" ({len(same)} experts)" * (len(same) > 1), same[0]))
-    whole = [*(r.strategies[name] for name in (BASE, DYNAMIC, OLD, ONTO[NEW])), *r.experts]
+    whole = [*(r.strategies[name] for name in alone), *r.experts]
     rate = sum(each["decisions"] for each in whole) / sum(each["seconds"] for each in whole)
     return Sheet(
         "Training",

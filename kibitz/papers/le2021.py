@@ -74,12 +74,10 @@ def size_sheet(trained: Mapping[bool, AbstractionCurves]) -> Sheet:
 
 
 def value_sheet(results: ThesisResults) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for game, (value, fraction) in results.values.items():
-        rows.append((str(game), MODE_NAMES[True], f"{value:.6f}" + f" = {fraction}" * bool(fraction)))
-    for mode in MODES:
-        low, high = results.trained[mode].value
-        rows.append((str(LARGE), MODE_NAMES[mode], f"between {low:.4f} and {high:.4f}"))
+    rows = [(str(game), MODE_NAMES[True], f"{value:.6f}" + f" = {fraction}" * bool(fraction))
+            for game, (value, fraction) in results.values.items()]  # fmt: skip
+    bounds = [(mode, *results.trained[mode].value) for mode in MODES]
+    rows += [(str(LARGE), MODE_NAMES[mode], f"between {low:.4f} and {high:.4f}") for mode, low, high in bounds]
     return Sheet(
         "What the hand is worth to player 1, who leads", ("suits/ranks/hand", "rules", "value"), rows,
         f"By the linear programme; for {LARGE} with betting what best responses leave open after pcfr+.",

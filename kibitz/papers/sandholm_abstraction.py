@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -289,9 +290,8 @@ def _exploitability_sheet(r: BucketResults) -> Sheet:
         cells = [r.exploitability(at, method).text_with_range(3) for method in METHODS]
         inside = max(each.inside for method in METHODS for each in r.solved(at, method))
         rows.append((label(GRANULARITIES[g]), *cells, f"{inside / 2:.4f}"))
-    for each in r.beyond:
-        rows.append((f"{BEYOND[each.method]}: {label(each.buckets)}", "", "", f"{each.exploitability:.3f}",
-                     f"{each.inside / 2:.4f}"))  # fmt: skip
+    rows += [(f"{BEYOND[each.method]}: {label(each.buckets)}", "", "", f"{each.exploitability:.3f}",
+              f"{each.inside / 2:.4f}") for each in r.beyond]  # fmt: skip
     return Sheet(
         "Exploitability in the whole game, in chips", ("buckets", *METHODS, "within, at most"), rows,
         "Mean, standard deviation and range over starts; a small bet is 10 chips. Within: of best responses that see "
@@ -317,14 +317,12 @@ def _ceiling_sheet(r: BucketResults) -> Sheet:
 
 def _bucket_sheet(r: BucketResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
-    for at, g in enumerate(r.granularities):
-        for method in METHODS:
-            each = r.solved(at, method)
-            used = sorted({tuple(one.buckets) for one in each})
-            rows.append((f"{label(GRANULARITIES[g])}, {method}", "; ".join(label(one) for one in used),
-                         f"{float(np.median([one.build for one in each])):.2f}",
-                         f"{float(np.median([one.iterations for one in each])):,.0f}",
-                         Spread(tuple(one.value for one in each)).text(4)))  # fmt: skip
+    for (at, g), method in product(enumerate(r.granularities), METHODS):
+        each = r.solved(at, method)
+        used = sorted({tuple(one.buckets) for one in each})
+        build, iterations = (np.median([getattr(one, what) for one in each]) for what in ("build", "iterations"))
+        rows.append((f"{label(GRANULARITIES[g])}, {method}", "; ".join(label(one) for one in used), f"{build:.2f}",
+                     f"{iterations:,.0f}", Spread(tuple(one.value for one in each)).text(4)))  # fmt: skip
     return Sheet(
         "Buckets by round, and what they take",
         ("budgets, method", "buckets", "seconds to build", "iterations", "value within"), rows,

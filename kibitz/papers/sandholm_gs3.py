@@ -131,19 +131,16 @@ def page(plan: PaperPlan, models: list[SolvedModel], claims: Sequence[Claim]) ->
 
 
 def _sizes(models: list[SolvedModel]) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        ("GS3, the slides", "20 / 800 / 4,800 / 28,800", "", "", f"{SLIDES_BYTES / 1e9:g} GB", "", "")
-    ]
-    for model in models:
-        rows.append((
-            f"{model.abstraction}, {model.device}", " / ".join(f"{count:,}" for count in model.buckets),
-            f"{model.infosets:,}", f"{model.operations / 1e12:.3g} T", f"{model.memory / 1e9:.1f} GB",
-            _took(model.bucket_seconds, model.buckets_cached), _took(model.weight_seconds, model.weights_cached),
-        ))  # fmt: skip
+    slides = ("GS3, the slides", "20 / 800 / 4,800 / 28,800", "", "", f"{SLIDES_BYTES / 1e9:g} GB", "", "")
+    rows = [(
+        f"{model.abstraction}, {model.device}", " / ".join(f"{count:,}" for count in model.buckets),
+        f"{model.infosets:,}", f"{model.operations / 1e12:.3g} T", f"{model.memory / 1e9:.1f} GB",
+        _took(model.bucket_seconds, model.buckets_cached), _took(model.weight_seconds, model.weights_cached),
+    ) for model in models]  # fmt: skip
     return Sheet(
         "Sizes, memory, and what comes before solving",
         ("model", "buckets by round", "infosets", "operations an iteration", "memory", "buckets", "joint weights"),
-        rows,
+        [slides, *rows],
         "Memory is what the GPU's pool held at most, or the process. Buckets and joint weights: how long they took "
         "when they were made; cached: that was before this run, and where no time is given it was not recorded. An "
         "iteration updates both seats.",
@@ -171,10 +168,8 @@ def _times(models: list[SolvedModel]) -> Sheet:
 
 
 def _curves(models: list[SolvedModel]) -> Curves:
-    lines = tuple(
-        Line(f"{model.abstraction}, {model.device}", model.seconds, model.gap, (0.0,) * len(model.gap))
-        for model in models
-    )
+    lines = tuple(Line(f"{each.abstraction}, {each.device}", each.seconds, each.gap, (0.0,) * len(each.gap))
+                  for each in models)  # fmt: skip
     levels = ((f"the slides, {SLIDES_MONTHS} months", SLIDES_GAP), (f"{FINE_GAP:g}", FINE_GAP))
     return Curves(
         "gs3", "Limit hold'em within buckets: gap against time", "gap within the buckets (small bets a hand)",

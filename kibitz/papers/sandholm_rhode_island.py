@@ -161,10 +161,8 @@ def _slides_sheet(whole: RhodeIslandSizes, best: SolverTimes) -> Sheet:
 def _solver_sheet(runs: list[SolverTimes]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for run in runs:
-        cells = []
-        for target in TARGETS:
-            here, first = run.reached(target), runs[0].reached(target)
-            cells.append(f"{here[0]:,} ({here[1] / first[1]:.2f})" if here and first else "")
+        pairs = ((run.reached(target), runs[0].reached(target)) for target in TARGETS)
+        cells = (f"{here[0]:,} ({here[1] / first[1]:.2f})" if here and first else "" for here, first in pairs)
         rows.append((run.solver, *cells, f"{run.gap[-1]:.5f}"))
     head = (*(f"to {target:g}" for target in TARGETS), "last NashConv")
     return Sheet(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,15 +44,20 @@ def cell(name: str, share: float, plain: bool = False) -> str:
     return "." if plain and share < 0.5 else name
 
 
+def _cells() -> tuple[Sequence[str], Any]:
+    """Names of the 169 hands, and their numbers in rows of the grid."""
+    from kibitz.cards.holdem import classes
+    from kibitz.poker.tournaments.ranges import grid
+
+    return classes().names, grid()
+
+
 def lines(chart: Chart, plain: bool) -> list[Text]:
     """A chart in 13 lines."""
     from rich.text import Text
 
-    from kibitz.cards.holdem import classes
-    from kibitz.poker.tournaments.ranges import grid
-
-    names, lines = classes().names, []
-    for row in grid():
+    (names, grid), lines = _cells(), []
+    for row in grid:
         line = Text("  ")
         for number in row:
             share = float(chart.jams[number])
@@ -63,11 +69,8 @@ def lines(chart: Chart, plain: bool) -> list[Text]:
 
 def value_lines(chart: Chart) -> list[str]:
     """What jamming brings more than folding, in the places of the chart."""
-    from kibitz.cards.holdem import classes
-    from kibitz.poker.tournaments.ranges import grid
-
-    names = classes().names
-    return ["  " + " ".join(f"{names[k]:<3}{chart.gain[k]:+6.2f}" for k in row) for row in grid()]
+    names, grid = _cells()
+    return ["  " + " ".join(f"{names[k]:<3}{chart.gain[k]:+6.2f}" for k in row) for row in grid]
 
 
 def legend(charts: PushFold) -> str:
@@ -89,11 +92,9 @@ def draw(charts: PushFold, path: Path, every: bool = False) -> None:
 
 
 def picture(charts: PushFold, every: bool = False) -> Any:
-    from kibitz.cards.holdem import classes
-    from kibitz.poker.tournaments.ranges import grid
     from kibitz.report.plot import empty_figure
 
-    listed, names = shown(charts, every), classes().names
+    listed, (names, grid) = shown(charts, every), _cells()
     across = min(ACROSS, len(listed))
     down = -(-len(listed) // across)
     wide, tall = SIDE * across, (SIDE + ABOVE) * down + ABOVE + KEY
@@ -108,7 +109,7 @@ def picture(charts: PushFold, every: bool = False) -> Any:
         axes.set_ylim(13, 0)
         axes.set_aspect("equal")
         axes.axis("off")
-        for y, row in enumerate(grid()):
+        for y, row in enumerate(grid):
             for x, number in enumerate(row):
                 share = float(chart.jams[number])
                 axes.add_patch(_square(x, y, colour(share)))
@@ -151,13 +152,10 @@ def heading(charts: PushFold) -> str:
 
 def page(charts: PushFold, every: bool = False) -> str:
     """A page of its own: no scripts, nothing from elsewhere."""
-    from kibitz.cards.holdem import classes
-    from kibitz.poker.tournaments.ranges import grid
-
-    names, body = classes().names, []
+    (names, grid), body = _cells(), []
     for chart in shown(charts, every):
         rows = []
-        for row in grid():
+        for row in grid:
             cells = []
             for number in row:
                 share, gain = float(chart.jams[number]), float(chart.gain[number])
