@@ -24,9 +24,9 @@ from kibitz.bench.bench_poker import endgames_figure, holdem_figure, jam_figure,
 from kibitz.bench.bench_serve import serve_figure
 from kibitz.bench.bench_threads import threads_figure
 from kibitz.bench.peers import TimedWork
-from kibitz.bench.provenance import machine
 from kibitz.bench.results import PeerRow, number, times
 from kibitz.bench.toepen import toepen_figure
+from kibitz.bench.verdicts import machine
 from kibitz.core import store
 from kibitz.core.errors import KibitzError
 

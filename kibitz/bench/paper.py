@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.provenance import command_of, machine
-from kibitz.bench.verdicts import HEAD, data_of, section, text_of, tried
+from kibitz.bench.verdicts import HEAD, command_of, data_of, machine, section, text_of, tried
 from kibitz.core import store
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import PaperReport
@@ -72,11 +71,8 @@ def page(
     command: str = "",
 ) -> str:  # fmt: skip
     """One page of Markdown with some papers; `pictures` are where their files are, as the page sees them."""
-    lines = [head] if head else []
-    lines.append(provenance(outcomes, on, command))
-    for outcome in outcomes:
-        lines.append(markdown(outcome, pictures.get(outcome.name, [])))
-    return "\n".join(lines)
+    parts = (markdown(outcome, pictures.get(outcome.name, [])) for outcome in outcomes)
+    return "\n".join([*([head] if head else []), provenance(outcomes, on, command), *parts])
 
 
 def provenance(outcomes: Sequence[PaperReport], on: dict[str, str], command: str = "") -> str:

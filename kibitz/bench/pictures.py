@@ -10,8 +10,7 @@ from typing import Any
 
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
-from kibitz.report.axes import LineEnd, name_ends, set_log_ticks, unit_of
-from kibitz.report.plot import empty_figure
+from kibitz.report.plot import LineEnd, empty_figure, name_ends, set_log_ticks, unit_of
 from kibitz.report.text import duration
 from kibitz.solvers.run import solve
 

@@ -88,8 +88,7 @@ class Course:
         totals = np.add.reduceat(run.average, self.first)
         shares = np.divide(1.0, np.where(totals > 0.0, totals, self.width))
         weights = np.where(np.repeat(totals > 0.0, self.width), run.average, 1.0)
-        result: Floats = weights * np.repeat(shares, self.width)
-        return result
+        return np.asarray(weights * np.repeat(shares, self.width))
 
     def reached(self, run: Mccfr) -> int:
         """Rows that any walk has come to."""

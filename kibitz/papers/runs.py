@@ -39,11 +39,9 @@ BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Sources that only print, or read what runs have answered: folders, and the pages of papers whose runs are elsewhere.
 PRINTING = (
     "bench/", "cli/", "web/",
-    *(f"report/{name}.py" for name in ("axes", "charts", "curves", "hands", "heat", "plot", "strategy")),
-    "report/tables.py", "report/text.py", "papers/gibson2011.py",
-    "papers/gibson2011_sampled.py", "papers/gibson2011_holdem.py",
+    *(f"report/{name}.py" for name in ("charts", "curves", "hands", "heat", "plot", "strategy", "tables", "text")),
+    *(f"papers/gibson2011{name}.py" for name in ("", "_sampled", "_holdem", "_three_page")),
     "papers/holdem_page.py", "papers/waugh2009_holdem.py",
-    "papers/gibson2011_three_page.py",
 )  # fmt: skip
 LARGEST = 1 << 26  # bytes of an answer on a shelf
 

@@ -313,9 +313,8 @@ def _classes_sheet(r: GameShrinkResults) -> Sheet:
         ("up to the names of suits", _by_round(suits), f"{lp_size(suits, *per_hand):,}", "", "", ""),
     ]
     paper = {"win-count": f"{SHRUNK_ROWS:,} rows, {NON_ZEROS:,} non-zeros, one second", "strict": ""}
-    for reading, sizes in r.shrunk.items():
-        rows.append((f"GameShrink, {reading}", _by_round(sizes.classes), f"{sizes.rows:,}", f"{sizes.non_zeros:,}",
-                     f"{sizes.seconds:.1f}", paper[reading]))  # fmt: skip
+    rows += [(f"GameShrink, {reading}", _by_round(sizes.classes), f"{sizes.rows:,}", f"{sizes.non_zeros:,}",
+              f"{sizes.seconds:.1f}", paper[reading]) for reading, sizes in r.shrunk.items()]  # fmt: skip
     return Sheet(
         "Rhode Island hold'em: classes of hands by round, and the linear programme within them",
         ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"), rows,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
-from kibitz.report.axes import LineEnd, name_ends, set_log_ticks, short
 from kibitz.report.figures import Curves, FigurePanel, Line
-from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
+from kibitz.report.plot import BLUE, GREY, ORANGE, LineEnd, empty_figure, name_ends, set_log_ticks, short
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are compared with.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")

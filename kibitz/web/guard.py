@@ -133,10 +133,8 @@ class RequestGuard:
             return 403, "the request comes from another page"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and scope["path"].startswith("/api/"):
             return 403, "the request comes from another page"
-        if (
-            scope["method"] == "POST"
-            and headers.get("content-type", "").partition(";")[0].strip() != "application/json"
-        ):
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        if scope["method"] == "POST" and kind != "application/json":
             return 415, "messages are JSON"
         return None
 

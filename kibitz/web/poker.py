@@ -217,8 +217,7 @@ class PokerStrategy:
             rest = by_card[None, :] - pair[a] - pair[b]  # [hands, cards]  with a card, and none of the hand's
             rest[every, a] = rest[every, b] = 0.0
             left.append(rest)
-        apart: Floats = np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0)
-        return apart
+        return np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0)
 
     def _free(self, other: Floats) -> Floats:
         """[hands]  the sum over hands of another that do not meet a hand: all, less those with a card of it."""

@@ -251,14 +251,10 @@ class WebTable:
         return answer
 
     def _would(self, now: TableHand, strategy: Strategy) -> list[dict[str, Any]]:
-        rows = []
-        for choice in now.choices:
-            view = choice.view
-            if len(view.actions) > MOST_LISTED:
-                continue
-            p = rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
-            rows.append(self._row(now, choice, p))
-        return rows
+        listed = [choice for choice in now.choices if len(choice.view.actions) <= MOST_LISTED]
+        views = (choice.view for choice in listed)
+        rows = (rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist() for view in views)
+        return [self._row(now, choice, row) for choice, row in zip(listed, rows, strict=True)]
 
     def _row(self, now: TableHand, choice: TableChoice, p: list[float]) -> dict[str, Any]:
         """A decision as a review shows it."""

@@ -22,7 +22,7 @@ from kibitz.papers.claims import FACT, REPETITION, Claim
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, THESIS, Course, worth
 from kibitz.papers.le2021_runs import OTHER, REAL, ToepenSize, evaluations_at
 from kibitz.papers.runs import Run, carry_out
-from kibitz.report.axes import spaced
+from kibitz.report.plot import spaced
 from kibitz.solvers import Task, make
 
 # Infosets by enumeration in other programs: game -> (all, with the thesis' isomorphism, with the largest one), each for

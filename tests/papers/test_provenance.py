@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kibitz
-from kibitz.bench.provenance import command_of, outdated, portable, remarks, renewed
+from kibitz.bench.verdicts import command_of, outdated, portable, remarks, renewed
 from kibitz.cards import tables
 from kibitz.cli import app
 from kibitz.papers import PAPERS, experiment, gibson2011_three_page, holdem_page, table_alone

@@ -8,11 +8,10 @@ import pytest
 from matplotlib.text import Text
 
 from kibitz.bench.pictures import race_plot
-from kibitz.report.axes import log_ticks, short, unit_of
 from kibitz.report.curves import curves_plot
 from kibitz.report.figures import Curves, FigurePanel, Heat, Line
 from kibitz.report.heat import heat_map
-from kibitz.report.plot import convergence_plot
+from kibitz.report.plot import convergence_plot, log_ticks, short, unit_of
 from kibitz.solvers.run import Look
 
 
