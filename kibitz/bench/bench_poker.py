@@ -20,7 +20,7 @@ BYTES = 4 * (4 + 3)
 
 
 def poker_figure(quick: bool = False) -> dict[str, Any]:
-    """Milliseconds an iteration on one thread and on two; seconds and memory to small gaps in the whole game."""
+    """Milliseconds an iteration on one thread and on two; seconds and memory to a small NashConv in the whole game."""
     from kibitz.games import game
     from kibitz.papers.sandholm_rhode_island import run_solver
     from kibitz.poker.exact.form import poker_form

@@ -49,7 +49,7 @@ def _run(tree: Tree, name: str, **options: Any) -> list[tuple[float, float]]:
 
 
 def race_plot(curves: dict[str, list[tuple[float, float]]], exact: float, title: str, unit: str) -> Any:
-    """Lines of gap against seconds, with their names beside their ends; a mark where the exact solver is done."""
+    """Lines of NashConv against seconds, with their names beside their ends; a mark where the exact solver is done."""
     figure = empty_figure(9, 5, dpi=160)
     axes = figure.add_axes((0.1, 0.11, 0.77, 0.8))
     for (_, points), colour in zip(curves.items(), COLOURS, strict=False):

@@ -17,7 +17,7 @@ from kibitz.core import store
 from kibitz.core.errors import KibitzError
 from kibitz.report.tables import section as page_section
 
-# Seconds to a gap of 0.01 chips in the whole of Rhode Island hold'em.
+# Seconds to a NashConv of 0.01 chips in the whole of Rhode Island hold'em.
 PCS_GOAL = 20
 THREE_GOAL = 2_000_000
 POKER_GOALS = {"aarch64": 15.0, "x86_64": 30.0}

@@ -1,4 +1,4 @@
-"""Pictures of the page of `kibitz serve`, for docs/serve.md: python -m kibitz.bench.screens [FOLDER [MADE]]
+"""Pictures of the web interface of `kibitz serve`, for docs/serve.md: python -m kibitz.bench.screens [FOLDER [MADE]]
 
 A server is started as a process of its own, on strategies that are made for this, and a browser (Chromium, through
 Playwright) is led through all views, wide and on a phone, light and dark. Both are needed:

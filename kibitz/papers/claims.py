@@ -48,7 +48,7 @@ UNITS = (START, REPETITION, RUN, COMPARISON, FACT)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two figures, and how they are said to stand to each other."""
+    """Two figures, and a relation between them that a claim states."""
 
     left: float
     relation: str  # < <= = >= >
@@ -304,7 +304,7 @@ def verdicts_of(claims: Sequence[Claim]) -> dict[str, dict[str, int]]:
 
 
 def summary(claims: Sequence[Claim], more: str = "") -> str:
-    """Of 6 claims of the paper 4 hold, 1 fails and 1 is undecided. more: what is said beside that."""
+    """Of 6 claims of the paper 4 hold, 1 fails and 1 is undecided. more: sentences after that."""
     own = [claim for claim in claims if not claim.of_the_paper]
     paper = [claim for claim in claims if claim.of_the_paper]
     parts = [f"Of {len(paper)} claims of the paper {_counted(paper)}."] if paper else []

@@ -30,8 +30,8 @@ class PaperPlan:
     """How a paper is recomputed."""
 
     starts: int = 16
-    seed: int = 0  # of the first start; start s draws everything from seed + s
-    until: float = 1e-4  # two players: gap (nash_conv, both seats together, in chips) of every game that is solved
+    seed: int = 0  # of the first random initialisation; initialisation s draws everything from seed + s
+    until: float = 1e-4  # two players: NashConv, in chips, to which every game is solved
     iterations: int = 1000  # three players: iterations of CFR+ for every game that is solved
     sampled: int = 100_000_000  # two players: iterations of chance-sampled CFR for every game, where a paper has it
     sampled_seeds: int = 1  # how often that is done, from `seed` on
@@ -40,7 +40,7 @@ class PaperPlan:
     part: str = ""  # of a paper that has several; empty: all of them
     folder: str = "runs/papers"  # where large results are kept, beside reports
     exact: bool = False  # measure what takes hours on cores too
-    hours: float | None = None  # limit hold'em for three: of the whole
+    hours: float | None = None  # three-player limit hold'em: of the whole
     limit: int | None = None  # ... infosets of a computation
     quick: bool = False  # a rough look: smaller games, fewer of them, or rougher solutions. Nothing else implies it
 
@@ -74,7 +74,7 @@ class Page:
     pictures: tuple[Picture, ...]
     figures: dict[str, Any]  # all numbers as plain data
     notes: tuple[str, ...] = ()
-    summary: str = ""  # what is said beside the count of verdicts
+    summary: str = ""  # sentences after the count of verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class PaperReport(Page):
 
     @property
     def verdict(self) -> str:
-        """Claims, counted by how they were judged, and what is said beside that."""
+        """Claims, counted by verdict, and the summary."""
         return summary(self.claims, self.summary)
 
     def data(self) -> dict[str, Any]:

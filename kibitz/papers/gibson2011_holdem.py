@@ -36,7 +36,7 @@ def setting_of(plan: PaperPlan) -> HoldemSetting:
 
 
 def runs(plan: PaperPlan) -> list[Run]:
-    """Strategies one after another, as experts need the base; then what they are worth."""
+    """Strategies one after another, as experts need the base; then matches and measurements."""
     setting = setting_of(plan)
     of, device = arguments(setting), best_device()
     sizes = solving.sizes_of(setting.game, *setting.limits)

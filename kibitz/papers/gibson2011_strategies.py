@@ -1,4 +1,4 @@
-"""The strategies of [Gibson & Szafron 2011, Sec. 6] for limit Texas hold'em for two: their sizes, and how each is made.
+"""The strategies of [Gibson & Szafron 2011, Sec. 6] for two-player limit Texas hold'em: sizes, and how each is solved.
 
 Each computation has as many percentile buckets as a limit on its infosets allows.
 """

@@ -1,8 +1,8 @@
-"""Strategies of limit Texas hold'em for two, as papers compare them: solved on sampled boards, matched, measured.
+"""Strategies of two-player limit Texas hold'em, as papers compare them: solved on sampled boards, matched, measured.
 
 A paper names its strategies and gives each a file. They are kept as profiles in a folder, where they are made once: a
-profile that is there with enough iterations is taken, and one that was stopped goes on. Figures are in thousandths of
-a big blind a hand, which is the small bet too.
+profile that is there with enough iterations is taken, and one that was stopped is resumed. Figures are in thousandths
+of a big blind a hand, which is the small bet too.
 """
 
 from __future__ import annotations

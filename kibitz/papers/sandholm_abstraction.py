@@ -42,7 +42,7 @@ PAIRS = ((EB, EB2), (EB, PA), (EB2, PA))
 PAYOFFS = ((0.1490, 16.6223, 17.0938), (-0.1272, -1.0627, -0.5200), (0.2340, -6.9880, -7.1448),
            (0.1813, -5.5707, -5.6879), (0.0000, -0.0877, -0.0877))  # fmt: skip
 STARTS, QUICK_STARTS = 8, 2
-UNTIL, QUICK_UNTIL = 0.01, 0.2  # chips: gap of every abstract game
+UNTIL, QUICK_UNTIL = 0.01, 0.2  # chips: NashConv of every abstract game
 ITERATIONS = 5_000  # at most
 BEYOND = {
     "win-count": "GameShrink, win-count", "short": "one bucket short of lossless, in the last round alone",
@@ -50,7 +50,7 @@ BEYOND = {
 }
 WINS = " wins from "
 MILLIBETS = 1000.0 / SMALL_BET  # in a chip
-LOSSLESS = 1.01  # a gap in the whole game that is at most so many times the gap within loses nothing
+LOSSLESS = 1.01  # nothing is lost if NashConv in the whole game is at most so many times that in the abstract game
 
 Ints = NDArray[np.int64]
 
@@ -359,7 +359,7 @@ def claims(r: BucketResults) -> list[Claim]:
         for (a, b), theirs in zip(PAIRS, PAYOFFS[g], strict=True):
             ours = r.payoff(at, a, b).values
             where = f"at {label(GRANULARITIES[g])}"
-            # A payoff within the gap may come of where the solver stopped.
+            # A payoff below NashConv may come of where the solver stopped.
             gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
             if theirs == 0:
                 even = [Comparison(abs(x), "<=", gap) for x, gap in zip(ours, gaps, strict=True)]

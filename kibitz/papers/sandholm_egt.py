@@ -1,6 +1,6 @@
 """First-order methods and their memory: what the slides say of the excessive gap technique, compared with runs.
 
-Gaps are nash_conv by exact best responses, in chips. Each run has a process of its own (`sandholm_rhode_island`), one
+NashConv is by exact best responses, in chips. Each run has a process of its own (`sandholm_rhode_island`), one
 after another, as they are timed.
 """
 
@@ -235,7 +235,7 @@ def _first_sheet(results: FirstOrderResults) -> Sheet:
 
 
 def _firsts(results: FirstOrderResults) -> dict[str, int]:
-    """For each solver at how many gaps of all games it was first, or as good: within a tenth of the first's time."""
+    """For each solver at how many targets of all games it was first, or as good: within a tenth of the first's time."""
     count = dict.fromkeys(METHODS, 0)
     for times in (_times(runs, gap) for runs in results.curves.values() for gap in TARGETS):
         for solver, used in times.items():
@@ -296,7 +296,7 @@ def claims(results: FirstOrderResults) -> list[Claim]:
         Claim("the operator takes a hundredth of the payoff matrix or less, on the largest instance", SLIDES,
               [Comparison(results.memory[-1].operator * 100, "<=", results.memory[-1].matrix)], unit=FACT),
     ]  # fmt: skip
-    return [claim for claim in tried if claim.cases]  # what was not tried is not told of
+    return [claim for claim in tried if claim.cases]  # claims without a case are left out
 
 
 PART = Experiment("egt", "First-order methods", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,

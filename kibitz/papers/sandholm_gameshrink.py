@@ -1,7 +1,8 @@
 """GameShrink on Rhode Island hold'em, Leduc hold'em and smaller decks, and which of its readings is lossless.
 
 An equilibrium within the classes is found, exactly by the linear programme where that is small, else by CFR; it is then
-played in the whole game, where best responses see every card. If the classes are lossless the two gaps agree.
+played in the whole game, where best responses see every card. If the classes are lossless, NashConv is the same in
+both games.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class ClassSolution:
     reading: str
     classes: tuple[int, ...]
     iterations: tuple[int, ...]  # of evaluations; (1,) where the programme was solved exactly
-    inside: tuple[float, ...]  # gap within the classes
-    outside: tuple[float, ...]  # gap in the whole game
+    inside: tuple[float, ...]  # NashConv in the abstract game
+    outside: tuple[float, ...]  # NashConv in the whole game
     value: float  # within the classes, for the first seat
     true: float | None  # of the whole game, exactly or as well as it is known
 
@@ -377,7 +378,7 @@ def _picture(curves: list[ClassSolution]) -> Curves:
 
 
 def _agree(each: ClassSolution) -> Comparison:
-    """That the gap in the whole game is that within the classes."""
+    """That NashConv in the whole game is that in the abstract game."""
     return Comparison(abs(each.outside[-1] - each.inside[-1]), "<=", 1e-6 + 1e-3 * each.inside[-1])
 
 

@@ -22,7 +22,7 @@ from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 from kibitz.solvers.run import solve_through
 
 SLIDES = "slides"
-# (game, buckets, gap to which all is solved, in chips)
+# (game, buckets, NashConv to which all is solved, in chips)
 MODELS = (
     ("rhode_island", "percentile(4)", 0.02), ("rhode_island", "percentile(8)", 0.02),
     ("poker(file=holdem.limit.2p, ranks=6)", "percentile(3)", 0.02),

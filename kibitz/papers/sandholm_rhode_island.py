@@ -1,6 +1,6 @@
-"""Rhode Island hold'em, the whole game, solved by first-order methods: gap against time, peak memory, and the value.
+"""Rhode Island hold'em, the whole game, by first-order methods: NashConv against time, peak memory, and the value.
 
-Each solver runs in a process of its own, by `kibitz solve`, so that its peak memory is its own. The gap is exact: best
+Each solver runs in a process of its own, by `kibitz solve`, so that its peak memory is its own. NashConv is exact: best
 responses of both seats in the whole game, not within an abstraction.
 """
 
@@ -25,7 +25,7 @@ from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
 SMALL_BET = 10
-BEST = "dcfr+"  # goes on to the plan's gap; the others stop at the first target
+BEST = "dcfr+"  # goes on to the plan's NashConv; the others stop at the first target
 OTHERS = ("cfr+", "cfr+(averaging=quadratic)", "dcfr", "pcfr+", "pdcfr+")
 TARGETS = (1.0, 0.1, 0.01, 0.001)
 PATIENCE, LONG = 150.0, 600.0  # seconds for the others, and for the best
@@ -57,7 +57,7 @@ class SolverTimes(SolverCourse):
     gap: tuple[float, ...]
     value: float  # of seat 0, of the last profile
     interval: tuple[float, float]  # in which the value of the game lies
-    rss: int  # bytes, the most that the process held in memory
+    rss: int  # bytes, peak memory of the process
 
     def line(self, above: float = -1.0) -> Line:
         """NashConv by time, from the first iteration on, where it is above a number."""

@@ -41,7 +41,7 @@ MIXED = 0.05  # a hand mixes if it is played more often than this, and less ofte
 
 
 def solved(algorithm: str, text: str, deals: int, folder: str, until: float) -> dict[str, Any]:
-    """A tournament by one algorithm, and the check of it; what was begun goes on."""
+    """A tournament solved by one algorithm, and its check; a solution that was begun is resumed."""
     rules = tournament(text)
     path = Path(folder) / f"{algorithm}.tournament"
     start = load(path) if (path / "manifest.json").exists() else None

@@ -43,7 +43,7 @@ class Builder:
 
     def __init__(self, tree: Tree, plan: PaperPlan, seed: int, weight: float = WEIGHT) -> None:
         self.tree, self.plan, self.weight = tree, plan, weight
-        self.gap = 0.0  # the largest that was left in a game, in chips
+        self.gap = 0.0  # the largest NashConv that was left in a game, in chips
         self.games = 0  # solved so far
         self._seed = seed
 
@@ -64,7 +64,7 @@ class Builder:
         return game.lift(answer) if base is None else lifted(game, answer, base)
 
     def answer(self, game: AbstractGame, weight: float) -> tuple[Floats, float]:
-        """The solution of a derived game, and the gap that it leaves there."""
+        """The solution of a derived game, and its NashConv there."""
         tree, form = game.tree, form_of(game.tree)
         drawn = np.random.Generator(np.random.Philox([self._seed, self.games]))
         first = normalise(drawn.standard_exponential(int(tree.infosets.first[-1])), tree.infosets)

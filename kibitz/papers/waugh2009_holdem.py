@@ -36,7 +36,7 @@ def setting_of(plan: PaperPlan) -> HoldemSetting:
 
 
 def runs(plan: PaperPlan) -> list[Run]:
-    """Grafts come after the base, which they need; then what all are worth."""
+    """Grafts come after the base, which they need; then matches and measurements."""
     setting = setting_of(plan)
     of, device = arguments(setting), best_device()
     single = solving.sizes_of(setting.game, *setting.limits).single

@@ -1,4 +1,4 @@
-"""The strategies of [Waugh, Bard & Bowling 2009, Sec. 4.2] for limit Texas hold'em: their sizes, and how each is made.
+"""The strategies of [Waugh, Bard & Bowling 2009, Sec. 4.2] for limit Texas hold'em: sizes, and how each is solved.
 
 They have the paper's names for the parts that they play in its table. Those of the form 20x8 have buckets that forget,
 so many in each round; the others never forget. A graft is for one part of the game and one seat: that seat sees the

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Spread:
-    """A figure over all starts."""
+    """A figure over all random initialisations."""
 
     values: tuple[float, ...]
 
@@ -22,7 +22,7 @@ class Spread:
 
     @property
     def sd(self) -> float:
-        """The standard deviation of the starts as a sample; 0 for one start."""
+        """The standard deviation as of a sample; 0 for one initialisation."""
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0
 
     @property
@@ -132,6 +132,6 @@ Picture: TypeAlias = Heat | Scatter | Curves
 
 
 def line(name: str, at: Sequence[int], values: NDArray[np.float64], dashed: bool = False, like: str = "") -> Line:
-    """values: [repetitions, looks]"""
+    """values: [repetitions, evaluations]"""
     sd = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return Line(name, tuple(at), tuple(values.mean(axis=0).tolist()), tuple(sd.tolist()), dashed, like)

@@ -36,10 +36,10 @@ RUNS = ("checkpoint", "tournament")
 FILES = (".jsonl", ".json", ".log")
 DEEPEST, MOST_FOLDERS, MOST_FOUND = 5, 5_000, 1_000  # of a scan
 FRESH = 2.0  # seconds for which a scan is good
-OPEN = 6  # strategies that are held in memory
+OPEN = 6  # strategies that stay in memory
 MOST_COLUMNS = 30_000_000  # of a profile whose infosets are valued
 MOST_SAID = 200  # characters of what a file says of itself
-AT_ONCE = 300_000  # the same, for one that is valued while the page waits
+AT_ONCE = 300_000  # the same, for one that is valued while a client waits
 # What is there without any file: (id, name, game, player). Solved ones are solved when they are first asked for.
 MADE = (
     ("made-leduc", "Leduc, solved here", "leduc", "solved"),

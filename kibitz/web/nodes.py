@@ -41,7 +41,7 @@ def rows_of(strategy: Strategy, seat: int, infosets: Sequence[str], actions: tup
 
 
 class Valued:
-    """What infosets are worth, by their labels."""
+    """Values of infosets, by their labels."""
 
     def __init__(self, strategy: Strategy, pool: ThreadPoolExecutor) -> None:
         self.found, self.why = strategy.values(pool)
@@ -63,7 +63,7 @@ def values_at(values: InfosetValues, infosets: Any, seat: int, label: str) -> li
 
 
 def mean_value(p: Sequence[float], values: Sequence[float | None] | None) -> float | None:
-    """What the whole row is worth; actions that are never taken need no value."""
+    """The value of a row: the mean over its actions. Actions that are never taken need no value."""
     if values is None:
         return None
     total = 0.0

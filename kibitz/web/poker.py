@@ -217,7 +217,7 @@ class PokerStrategy:
             rest = by_card[None, :] - pair[a] - pair[b]  # [hands, cards]  with a card, and none of the hand's
             rest[every, a] = rest[every, b] = 0.0
             left.append(rest)
-        return np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0)
+        return np.asarray(np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0))
 
     def _free(self, other: Floats) -> Floats:
         """[hands]  the sum over hands of another that do not meet a hand: all, less those with a card of it."""
@@ -314,7 +314,7 @@ class PokerStrategy:
     def _values(
         self, seat: int, rest: str, alive: Bools, share: Floats, valued: Valued
     ) -> dict[int, list[float | None]]:
-        """What actions are worth, class by class."""
+        """Values of actions, class by class."""
         sums: dict[int, list[float | None]] = {}
         weights: dict[int, float] = {}
         for hand in np.flatnonzero(alive).tolist():

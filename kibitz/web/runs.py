@@ -1,7 +1,7 @@
-"""Runs as the page shows them: how gaps fall, what players won from each other, how tournaments converge, and the
-strategies that runs have left.
+"""Runs as the web interface shows them: how NashConv falls, what players won from each other, how tournaments
+converge, and the strategies that runs have left.
 
-Checkpoints and tournaments are read by their manifests, logs of looks (`kibitz solve --log`) and results
+Checkpoints and tournaments are read by their manifests, logs of evaluations (`kibitz solve --log`) and results
 (`kibitz crosstable --json`, `kibitz match --json`, `kibitz dealer --log`) as text, with sizes that are checked first.
 Whoever wrote these files may have written anything: what is no number is left out.
 """
@@ -42,7 +42,7 @@ def listed(library: Library) -> list[dict[str, Any]]:
     for entry in [*library.runs(), *(each for each in library.strategies() if each.kind in STRATEGIES)]:
         key = _state(entry)
         before = earlier.get(entry.id)
-        if before is None or before[0] != key:  # the page asks every other second: what has not changed is not read
+        if before is None or before[0] != key:  # clients ask every other second: what has not changed is not read
             try:
                 before = key, run(entry)
             except KibitzError:

@@ -21,7 +21,7 @@ LAST = 3  # seconds that requests have when the server stops
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; a port that is taken is said in a sentence."""
+    """A socket that listens; a port that is taken is an error in a sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -84,7 +84,7 @@ def _open(address: str, tell: Callable[[str], None]) -> None:
 
 
 def serve(folder: Path, host: str, port: int, show: bool, games: Sequence[str], tell: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C. show: open the page in a browser; games: that the user names."""
+    """Serve until Ctrl-C. show: open the web interface in a browser; games: that the user names."""
     import uvicorn
 
     library = Library(folder, games)

@@ -1,7 +1,7 @@
 """A seat for a person, step by step: a table stands still until the person acts, and nothing waits in a thread.
 
 Hands are those of the game's machine (`machine.hand(seed, number)`), and the numbers that agents draw with are those of
-a match, so a table can be dealt and replayed anywhere. What a client is told (`WebTable.data`) is made from what the
+a match, so a table can be dealt and replayed anywhere. What a client gets (`WebTable.data`) is made from what the
 person's seat knows alone: its `View`, the payoff, and what is public.
 """
 
@@ -192,7 +192,7 @@ class WebTable:
             raise GameError("this table has had its hands: open another")
         self.now = self._dealt()
 
-    # What the person is told
+    # What the person gets to know
 
     def names(self, number: int) -> list[str]:
         return ["you" if p == 0 else self.opponents[p - 1].name for p in self.seating(number)]
