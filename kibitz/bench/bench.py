@@ -166,20 +166,14 @@ def compare(
                 its = peers.measure(peer.name, figure, game, seconds, limit, python)
                 if its.version or peer.name not in versions:  # one that failed at one figure did others
                     versions[peer.name] = its.version or "not installed"
-                ratio = _ratio(figure, mine, its.value)
-                if ratio is None and its.note.startswith(">") and mine:
-                    ratio = limit / mine  # at least
+                ratio = limit / mine if its.note.startswith(">") and mine else None  # at least
+                if mine and its.value:
+                    ratio = mine / its.value if figure in ("cfr+", "mccfr") else its.value / mine
                 row = PeerRow(figure, game, mine, peer.name, its.value, ratio, GOALS.get((figure, game, peer.name)),
                               its.note, its.solver)  # fmt: skip
                 rows.append(row)
                 say(f"{'':10} {'':12} {peer.name} {number(its.value)} {its.note} -> {times(row)} {row.verdict}")
     return rows, versions
-
-
-def _ratio(figure: str, mine: float | None, theirs: float | None) -> float | None:
-    if not mine or not theirs:
-        return None
-    return mine / theirs if figure in ("cfr+", "mccfr") else theirs / mine
 
 
 # What has no peer: threads, size, start-up.

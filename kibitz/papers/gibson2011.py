@@ -195,19 +195,13 @@ def dots(r: LeducResults, what: dict[str, dict[str, Spread]], figure: int) -> tu
 
 
 def figures(r: LeducResults) -> dict[str, Any]:
-    return {
-        base: {
-            name: {
-                "size": r.size[base][name],
-                "earnings": r.earns[base][name].data(),
-                "exploitability": r.exploit[base][name].data(),
-                **({"paper": dict(zip(("size", "earnings", "exploitability"), PAPER[r.players][name], strict=True))}
-                   if base == TABLE_BASE[r.players] and name in PAPER_ROWS else {}),
-            }
-            for name in r.earns[base]
-        }
-        for base in BASES
-    }  # fmt: skip
+    def row(base: str, name: str) -> dict[str, Any]:
+        keys, in_paper = ("size", "earnings", "exploitability"), base == TABLE_BASE[r.players] and name in PAPER_ROWS
+        figures = (r.size[base][name], r.earns[base][name].data(), r.exploit[base][name].data())
+        paper = {"paper": dict(zip(keys, PAPER[r.players][name], strict=True))} if in_paper else {}
+        return dict(zip(keys, figures, strict=True)) | paper
+
+    return {base: {name: row(base, name) for name in r.earns[base]} for base in BASES}
 
 
 def page(plan: PaperPlan, results: AllResults, claims: Sequence[Claim]) -> Page:

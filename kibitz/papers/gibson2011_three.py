@@ -28,6 +28,7 @@ from kibitz.solvers.training import continued
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
 OLD, NEW = "like ACPC-09", "like ACPC-10"
 NAMES = (BASE, DYNAMIC, EACH, PAIRS, ALL, OLD, NEW)
+TABLES_OF_THREE = tuple(combinations(NAMES, 3))
 FILES = {BASE: "base", DYNAMIC: "dynamic", EACH: "each", PAIRS: "pairs", ALL: "all", OLD: "acpc-09", NEW: "acpc-10"}
 SEATS: Mapping[str, Any] = {EACH: "each", PAIRS: [[0, 1], [1, 2], [2, 0]], ALL: "all", NEW: "all"}
 ONTO = {EACH: BASE, PAIRS: BASE, ALL: BASE, NEW: "the base of ACPC-10"}  # what experts are stitched onto
@@ -196,11 +197,6 @@ def joined(name: str, *setting_fields: Any) -> dict[str, Any]:
 
 
 # Matches
-
-
-def tables_of_three() -> list[tuple[str, str, str]]:
-    """All combinations of three strategies."""
-    return list(combinations(NAMES, 3))
 
 
 def won(files: tuple[str, str, str], number: int, *setting_fields: Any) -> dict[str, Any]:

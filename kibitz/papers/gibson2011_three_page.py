@@ -85,7 +85,7 @@ def runs(plan: PaperPlan) -> list[Run]:
         Run(EXPERTS, training.taught, [(name, k, *of) for name, count in COUNT.items() for k in range(count)]),
         Run(STITCHED, training.joined, [(name, *of) for name in SEATS]),
         Run(TABLES, training.won, [(tuple(FILES[name] for name in each), k, *of)
-                          for k, each in enumerate(training.tables_of_three())]),
+                          for k, each in enumerate(training.TABLES_OF_THREE)]),
         Run(COPIES, training.won, [((FILES[one], FILES[two], FILES[two]), 100 + k, *of)
                           for k, (one, two) in enumerate(pairs)]),
         Run(COURSE, training.won, [((f"{last}-{stage}", last, last), 200 + stage, *of)

@@ -70,10 +70,6 @@ class HoldemResults:
         errors += [self.against(name, third)[1] for name in (one, other) for third in rest]
         return mean, sum(e * e for e in errors) ** 0.5 / (len(self.names) - 1)
 
-    def earns_more_exactly(self, one: str, other: str) -> float | None:
-        a, b = self.earns_exactly(one), self.earns_exactly(other)
-        return None if a is None or b is None else a - b
-
     def exploitability(self, name: str) -> float:
         return float(self.exploit[name]["exploitability"])
 
@@ -137,11 +133,12 @@ def beats(text: str, source: str, r: HoldemResults, one: str, other: str) -> Cla
 def earns(text: str, source: str, r: HoldemResults, one: str, other: str, relation: str = ">") -> Claim:
     """That one strategy earns more than another, or no more (<=), in the mean over all others."""
     (a, ea), (b, eb) = r.earns(one), r.earns(other)
-    exact, (_, error) = r.earns_more_exactly(one, other), r.earns_more(one, other)
-    told = f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}"
+    mine, theirs, (_, error) = r.earns_exactly(one), r.earns_exactly(other), r.earns_more(one, other)
+    exact = None if mine is None or theirs is None else mine - theirs
+    detail = f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}"
     if exact is not None:
-        told = f"{r.earns_exactly(one):.3f} against {r.earns_exactly(other):.3f} exactly (by match {told})"
-    return Claim(text, source, [Comparison(a, relation, b, error, exact)], unit=RUN, detail=told)
+        detail = f"{mine:.3f} against {theirs:.3f} exactly (by match {detail})"
+    return Claim(text, source, [Comparison(a, relation, b, error, exact)], unit=RUN, detail=detail)
 
 
 def less_exploitable(text: str, source: str, mine: float, other: float, relation: str = "<") -> Claim:
@@ -205,15 +202,12 @@ def how_measured(r: HoldemResults) -> str:
     missing = [name for name in r.names if name not in r.exploit]
     text = f"Exploitability was measured exactly, over all boards, by {' and '.join(makers)}. " if makers else ""
     if missing:
+        path = r.setting.path(r.files[missing[0]])  # as a reader can type it, whatever folder it was made in
+        seen = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:])
         text += (
             f"That of {', '.join(missing)} was not measured: without a GPU a strategy takes a night. The same command "
             "with --exact does it and can be stopped and gone on with; or `kibitz evaluate "
-            f"{_seen(r.setting.path(r.files[missing[0]]))} --whole --device gpu` where there is one, "
+            f"{seen} --whole --device gpu` where there is one, "
             "whose cache of tables this command then takes."
         )
     return text
-
-
-def _seen(path: Path) -> str:
-    """A path as a reader can type it, whatever folder it was made in."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:]))

@@ -236,8 +236,7 @@ def about(plan: PaperPlan) -> str:
         f"of Table 4.1 for {half:,} iterations, and 3 suits, 3 ranks, hand size 3 with betting for "
         f"{plan.iterations:,} under the thesis' renaming of suits (non-abstracted), its six abstractions and two of "
         f"ours. The thesis' best responses take {evaluation:,} iterations for the small games. Games with betting are "
-        "played by the real rules and in thesis "
-        "mode, in which nobody has to follow suit." + hurried * plan.quick
+        "played by the real rules and in thesis mode, in which nobody has to follow suit." + hurried * plan.quick
     )
 
 

@@ -29,6 +29,7 @@ MODE_NAMES = {True: REAL, False: OTHER}
 SEEDS_APART = 1_000_003  # between runs of one repetition that must not share their random numbers
 ANSWERED = 3  # repetitions in which the thesis' best response is trained against the large game's last strategy
 STRENGTH, STRENGTH_QUICK = 200_000, 20_000  # iterations of the strategy that hands are clustered by
+QUICK_EVERY = 4  # of the evaluations a quick look takes each fourth
 EVALUATION = 10_000  # iterations of the thesis' best responses in Figures 4.1 and 4.2; as many as were trained later on
 
 
@@ -54,6 +55,7 @@ class ToepenSize(NamedTuple):
 LARGE = ToepenSize(3, 3, 3, True)
 SIZES = ((2, 2, 2), (2, 3, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
 GAMES = tuple(ToepenSize(*size, betting) for size in SIZES for betting in (False, True))
+VALUED = (*(game for game in GAMES if not game.betting), ToepenSize(2, 2, 2, True))
 SMALL = ((False, True), (True, True), (True, False))  # (betting, follow_suit) of the games of Table 4.1
 
 
@@ -301,18 +303,10 @@ def small_games(betting: bool) -> list[ToepenSize]:
     return [ToepenSize(*size, betting) for size in SIZES[1:4]]
 
 
-def valued_games() -> list[ToepenSize]:
-    return [*(game for game in GAMES if not game.betting), ToepenSize(2, 2, 2, True)]
-
-
-def every_of(plan: PaperPlan) -> int:
-    return 4 if plan.quick else 1
-
-
 def runs(plan: PaperPlan) -> list[Run]:
     """plan.iterations is for abstractions; NashConv curves take half as many."""
     half, evaluation = iterations_of(plan)
-    strength, answered = (STRENGTH_QUICK, 0) if plan.quick else (STRENGTH, ANSWERED)
+    strength, answered, every = (STRENGTH_QUICK, 0, QUICK_EVERY) if plan.quick else (STRENGTH, ANSWERED, 1)
     result = [Run("counting infosets", counted, [(game,) for game in GAMES])]
     for betting, mode in SMALL:
         for game in small_games(betting):
@@ -320,12 +314,12 @@ def runs(plan: PaperPlan) -> list[Run]:
             result.append(Run(converging(game, mode), converged_from, pieces, "threads"))
     for mode in MODES:
         of = LARGE, mode, strength
-        repeated = [(*of, plan.iterations, every_of(plan), k < answered, seed) for k, seed in enumerate(plan.seeds)]
+        repeated = [(*of, plan.iterations, every, k < answered, seed) for k, seed in enumerate(plan.seeds)]
         result += [
             Run(f"solving {LARGE}, {MODE_NAMES[mode]}", solved, [(*of, plan.until)]),
             Run(f"abstractions, {MODE_NAMES[mode]}", trained_from, repeated, "threads"),
         ]
-    return [*result, Run("values", exact_value, [(game,) for game in valued_games()])]
+    return [*result, Run("values", exact_value, [(game,) for game in VALUED])]
 
 
 def converging(game: ToepenSize, mode: bool) -> str:
@@ -339,11 +333,11 @@ def gather(plan: PaperPlan, answers: Answers) -> ThesisResults:
         plan.iterations,
         {(betting, mode): {game.deck: converged(half, answers[converging(game, mode)])
                            for game in small_games(betting)} for betting, mode in SMALL},
-        {mode: trained(plan.iterations, every_of(plan), answers[f"solving {LARGE}, {name}"][0],
+        {mode: trained(plan.iterations, QUICK_EVERY if plan.quick else 1, answers[f"solving {LARGE}, {name}"][0],
                        answers[f"abstractions, {name}"]) for mode, name in MODE_NAMES.items()},
         {
             str(game): {kind: {m: (a, b) for m, (a, b) in zip(MODES, pairs, strict=True)} for kind, pairs in of.items()}
             for game, of in counts
         },
-        {game: (value, text) for game, (value, text) in zip(valued_games(), answers["values"], strict=True)},
+        {game: (value, text) for game, (value, text) in zip(VALUED, answers["values"], strict=True)},
     )  # fmt: skip

@@ -192,7 +192,10 @@ def node(strategy: Strategy, steps: Sequence[str], pool: ThreadPoolExecutor, dea
         shown["payoffs"] = (shares @ payoffs / shares.sum()).tolist()
         return shown
     if turn == CHANCE:
-        shown["choices"] = {"words": _words_after(walker, ways[0])}
+        done = len(ways[0].public)
+        nexts = (each for way in walker.ways for each, _ in walker._after(way))
+        words = {each.public[done] for each in nexts if len(each.public) > done}
+        shown["choices"] = {"words": sorted(words, key=lambda word: nodes.order_of((word, None)))}
         return shown
     _decision(shown, walker, ways, weight, Valued(strategy, pool), experts, acted)
     return shown
@@ -222,12 +225,6 @@ def _range(walker: Walker, ways: Sequence[Way], weight: Floats, seat: int) -> di
     ordered = sorted(total.items(), key=nodes.order_of)
     cells = [{"name": name, "weight": x / whole if whole > 0 else 0.0} for name, x in ordered]
     return {"seat": seat, "layout": "row", "cells": cells[:nodes.MOST_LISTED]}
-
-
-def _words_after(walker: Walker, way: Way) -> list[str]:
-    nexts = (each for w in walker.ways for each, _ in walker._after(w))
-    words = {each.public[len(way.public)] for each in nexts if len(each.public) > len(way.public)}
-    return sorted(words, key=lambda word: nodes.order_of((word, None)))
 
 
 def _decision(

@@ -172,7 +172,7 @@ def finish(
         shares = [cell["weight"] / whole for cell in cells]
     for cell in cells:
         cell["weight"] = cell["weight"] / whole if whole > 0 else 0.0
-    order = sorted(names, key=_by_force)
+    order = sorted(names, key=lambda name: {"fold": 0, "call": 1}.get(name, 2))  # the others as they come
     node["actions"] = [
         {
             "name": name, "label": (labels or {}).get(name, name), "expert": experts.after([*acted, name]),
@@ -189,8 +189,3 @@ def finish(
     node["value"] = sum(x * value for x, value in worth) if known else None
     node["why"] = "" if known else why or "not computed: play never comes here"
     node["cells"] = cells
-
-
-def _by_force(name: str) -> int:
-    """Fold, then call, then the others as they come."""
-    return {"fold": 0, "call": 1}.get(name, 2)

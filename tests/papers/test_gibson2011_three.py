@@ -27,7 +27,7 @@ def test_time_and_sizes():
     assert dynamic.parts == ("f", "rf", "rrf", "rcf") and dynamic.buckets[0] == "percentile([169, 2, 2, 2], forget=1)"
     limits = [three.experts_limit(162_000_000, hours) for hours in (0.5, 1, 2, 2.5, 4, 16, 100)]
     assert limits == [500_000, 500_000, 1_000_000, 1_000_000, 2_000_000, 8_000_000, 64_000_000]
-    assert len(three.tables_of_three()) == 35
+    assert len(three.TABLES_OF_THREE) == 35
 
 
 def made_up(better):
