@@ -157,7 +157,7 @@ def _claim_row(claim: Claim, cells: Sequence[str]) -> str:
     counts = "".join(f"<td class='figure'>{text}</td>" for text in cells)
     return (
         f"<tr><td>{escape.escape(claim.text)}</td>{counts}"
-        f"<td class='{kind}'>{escape.escape(claim.told)}</td><td>{escape.escape(claim.source)}</td></tr>"
+        f"<td class='{kind}'>{escape.escape(claim.verdict_text)}</td><td>{escape.escape(claim.source)}</td></tr>"
     )
 
 

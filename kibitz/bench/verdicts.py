@@ -51,8 +51,8 @@ def section(claims: Sequence[Claim], *about: str) -> list[str]:
         return lines
     lines += [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
     for claim, cells in zip(claims, counts, strict=True):
-        text, told = (each.replace("|", "\\|") for each in (claim.text, claim.told))
-        lines.append(f"| {text} | {' | '.join(cells)} | {told} | {claim.source} |")
+        text, verdict = (each.replace("|", "\\|") for each in (claim.text, claim.verdict_text))
+        lines.append(f"| {text} | {' | '.join(cells)} | {verdict} | {claim.source} |")
     return [*lines, ""]
 
 

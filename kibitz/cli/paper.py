@@ -273,7 +273,7 @@ def _print_claims(out: Console, claims: list[Claim]) -> None:
         return
     heads, counts = tried(claims)
     heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
-    rows = [[claim.text, *cells, claim.told] for claim, cells in zip(claims, counts, strict=True)]
+    rows = [[claim.text, *cells, claim.verdict_text] for claim, cells in zip(claims, counts, strict=True)]
     for made in tables(heads, rows, out.width, (0, len(heads) - 1)):
         out.print(made)
         out.print()

@@ -155,7 +155,7 @@ class Claim:
         return {HOLDS: True, FAILS: False, UNDECIDED: None}[self.verdict]
 
     @property
-    def told(self) -> str:
+    def verdict_text(self) -> str:
         """The verdict in words, with its number of random initialisations and its figures."""
         detail = f": {self.detail}" if self.detail else ""
         first = next(iter(self.tried.values()))
@@ -217,7 +217,7 @@ class Claim:
             **({"variants": names} if names else {"cases": listed(self.cases)}),
             **({"across": self.across} if self.across else {}), **({"leading": True} if self.leading else {}),
             **({"detail": self.detail} if self.detail else {}),
-            "verdict": self.verdict, "told": self.told,
+            "verdict": self.verdict, "told": self.verdict_text,
         }  # fmt: skip
 
 

@@ -159,9 +159,9 @@ def page(charts: PushFold, every: bool = False) -> str:
             cells = []
             for number in row:
                 share, gain = float(chart.jams[number]), float(chart.gain[number])
-                told = f"{names[number]}: jams {100 * share:.0f}%, worth {gain:+.4g} {charts.unit} more than folding"
+                tooltip = f"{names[number]}: jams {100 * share:.0f}%, worth {gain:+.4g} {charts.unit} more than folding"
                 tone = "#fff" if share >= 0.6 else "#222"
-                cells.append(f'<td title="{escape(told)}" style="background:{colour(share)};color:{tone}">'
+                cells.append(f'<td title="{escape(tooltip)}" style="background:{colour(share)};color:{tone}">'
                              f"{names[number]}</td>")  # fmt: skip
             rows.append(f"<tr>{''.join(cells)}</tr>")
         body.append(f"<figure><figcaption>{escape(title(charts, chart))}: {100 * chart.share:.1f}% of hands"

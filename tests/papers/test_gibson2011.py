@@ -130,7 +130,7 @@ def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
     for base in COARSE:  # and at every weight
         for better in (DYNAMIC, EACH):
             for what in ("earns more", "is less exploitable"):
-                told = found[f"2p {base}: {better} {what} than {BASE}"].told
+                told = found[f"2p {base}: {better} {what} than {BASE}"].verdict_text
                 assert told.startswith("holds at every weight: true in 3 of 3")
     for base in COARSE:  # three players: no theory, but by far
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean

@@ -67,7 +67,7 @@ def test_claims_are_judged_for_plain_and_safe_endgames_apart():
     assert [sum(held) for held in small.tried.values()] == [3, 5] and small.verdict == UNDECIDED
     assert [claim.data() for claim in by.values()] == paper["claims"]
     text = (DOCS / "sandholm_gs2.md").read_text(encoding="utf-8")
-    assert all(claim.told in text for claim in by.values())
+    assert all(claim.verdict_text in text for claim in by.values())
     # docs/papers.md says the same in words.
     (row,) = [line for line in (DOCS / "papers.md").read_text("utf-8").splitlines() if "(sandholm_gs2.md)" in line]
     for words in ("Safe endgames make every strategy harder to exploit", "plain ones none of Leduc, some of",
