@@ -40,7 +40,7 @@ def bench(
     check_file(json_path, "--json", (".json",))
     check_file(markdown_path, "--markdown", (".md",))
     from kibitz.bench.bench import bench as measure
-    from kibitz.report.page import print_markdown
+    from kibitz.report.tables import print_markdown
 
     measure(
         seconds=seconds, quick=quick, json_path=json_path, markdown_path=markdown_path, only=only,

@@ -31,7 +31,7 @@ def demo(
     """
     from kibitz.cli.solve import compiled
     from kibitz.report.plot import convergence
-    from kibitz.report.strategy import Row, print_strategy
+    from kibitz.report.strategy import InfosetRow, print_strategy
     from kibitz.report.text import duration, gap, pairs, signed
     from kibitz.solvers.run import Report, solve
 
@@ -65,10 +65,10 @@ def demo(
             ]
         )
     )
-    rows = [Row(label, profile[seat, label]) for seat, label in [(0, "Js:"), (0, "Qs:"), (0, "Ks:")]]
+    rows = [InfosetRow(label, profile[seat, label]) for seat, label in [(0, "Js:"), (0, "Qs:"), (0, "Ks:")]]
     page.print("\nThe first move, by seat 0's card (s is spades):")
     print_strategy(page, rows, has_bars(page))
-    rows = [Row(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
+    rows = [InfosetRow(label, profile[1, label]) for label in ("Js:r", "Qs:r", "Ks:r")]
     page.print("\nThe answer of seat 1 to a raise, by its card:")
     print_strategy(page, rows, has_bars(page))
     typer.echo(f"\nSaved:\n  {plot_path}: NashConv over time\n  {profile_path}: the strategy\n\nTry next:")

@@ -17,7 +17,7 @@ from kibitz.core.errors import ArtefactError, SpecError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibitz.papers import Outcome
+    from kibitz.papers import PaperReport
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
@@ -228,7 +228,7 @@ def _check_directory(path: Path) -> None:
     check_file(path / "report.md", "--out", (".md",))
 
 
-def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> None:
+def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) -> None:
     from kibitz.report.text import duration
 
     out = console()
@@ -273,7 +273,7 @@ def _print_claims(out: Console, claims: list[Claim]) -> None:
         return
     heads, counts = tried(claims)
     heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
-    rows = [[claim.text, *cells, claim.told] for claim, cells in zip(claims, counts, strict=True)]
+    rows = [[claim.text, *cells, claim.verdict_text] for claim, cells in zip(claims, counts, strict=True)]
     for made in tables(heads, rows, out.width, (0, len(heads) - 1)):
         out.print(made)
         out.print()

@@ -274,15 +274,16 @@ def _values(profile: Profile, figures: InfosetValues, infoset: int) -> dict[Acti
 def _print_strategy(
     profile: Profile, found: dict[int, Sequence[int]], limit: int, figures: InfosetValues | None
 ) -> None:
-    from kibitz.report.strategy import LEGEND, Row, print_strategy
+    from kibitz.report.strategy import LEGEND, InfosetRow, print_strategy
     from kibitz.report.text import head
 
     out = console()
     out.print(head(profile), markup=False)
     for seat, numbers in found.items():
         rows = [
-            Row(profile.infosets.labels[i], profile.at(i)) if figures is None
-            else Row(profile.infosets.labels[i], profile.at(i), float(figures.reach[i]), _values(profile, figures, i))
+            InfosetRow(profile.infosets.labels[i], profile.at(i)) if figures is None
+            else InfosetRow(profile.infosets.labels[i], profile.at(i), float(figures.reach[i]),
+                            _values(profile, figures, i))
             for i in numbers[:limit]
         ]  # fmt: skip
         said = f"seat {seat}: {len(numbers):,} infoset{'s' * (len(numbers) != 1)}"

@@ -16,7 +16,7 @@ import kibitz
 from kibitz.cli import app
 from kibitz.papers import le2021
 from kibitz.papers.le2021_claims import DECKS
-from kibitz.papers.le2021_runs import Converged, Curve
+from kibitz.papers.le2021_runs import ConvergenceCurves, Curve
 from kibitz.report.plot import convergence_plot
 from kibitz.solvers.progress import Look
 
@@ -76,10 +76,10 @@ def test_in_plots():
 def test_toepen_calls_the_sum_nash_conv():
     """The thesis' word for the sum is another; tables, curves and data on the page have ours."""
     curve = Curve((10, 20), np.array([[0.5, 0.25]]))
-    found = Converged(2.0, curve, curve, curve, curve, curve)
+    found = ConvergenceCurves(2.0, curve, curve, curve, curve, curve)
     sheet = le2021.end_sheet({(True, True): dict.fromkeys(DECKS, found)})
     assert sheet.title.startswith("NashConv after") and "exploitability is half of it" in sheet.note
-    picture = le2021.nash_conv_curves("figure", "4.2", {"betting": dict.fromkeys(DECKS, found)}, "")
+    picture = le2021.nash_conv_curves("4.2", {"betting": dict.fromkeys(DECKS, found)}, "")
     assert picture.label == "NashConv, chips" and "NashConv" in picture.title
 
 

@@ -8,11 +8,10 @@ import pytest
 from matplotlib.text import Text
 
 from kibitz.bench.pictures import race_plot
-from kibitz.report.axes import log_ticks, short, unit_of
 from kibitz.report.curves import curves_plot
-from kibitz.report.figures import Curves, Heat, Line, Panel
+from kibitz.report.figures import Curves, FigurePanel, Heat, Line
 from kibitz.report.heat import heat_map
-from kibitz.report.plot import convergence_plot
+from kibitz.report.plot import convergence_plot, log_ticks, short, unit_of
 from kibitz.solvers.run import Look
 
 
@@ -56,7 +55,7 @@ def test_names_at_the_ends_of_lines_stand_apart(ends):
     assert covered(figure) == []
     assert "seconds" in figure.axes[0].get_xlabel() and "chips" in figure.axes[0].get_ylabel()
     lines = tuple(Line(name, (1.0, 50.0 + k), (6.0, ends[k]), (0, 0)) for k, name in enumerate(SOLVERS))
-    panels = (Panel("one", lines, (("target", 2e-4),)), Panel("two", lines[:3]))
+    panels = (FigurePanel("one", lines, (("target", 2e-4),)), FigurePanel("two", lines[:3]))
     assert covered(curves_plot(Curves("x", "A title", "gap, chips", panels, log_y=True, note="A note."))) == []
 
 
