@@ -15,7 +15,6 @@ from kibitz.cli.common import (
     print_result,
     print_table,
     rules_of,
-    told_by_line,
 )
 from kibitz.cli.options import argument, option
 from kibitz.cli.watch import Watch
@@ -66,8 +65,7 @@ def abstract(
     check_file(plot, "--plot", ENDINGS)
     with Watch(not json) as watch:
         watch.phase(f"reading the game {game}")
-        with told_by_line(game):
-            rules: Any = rules_of(game)
+        rules: Any = rules_of(game)
         definition = getattr(rules, "definition", None)
         if not hasattr(definition, "hole"):
             raise GameError(f"{game} is not poker by a definition, and `kibitz abstract` is for those only")

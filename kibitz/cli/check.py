@@ -44,8 +44,8 @@ def check(
     if json:
         print_json({"game": subject.machine.spec, "findings": [asdict(each) for each in findings]})
     else:
-        for each in findings:
-            console().print(plain(str(each)), markup=False, highlight=False)
+        for finding in findings:
+            console().print(plain(str(finding)), markup=False, highlight=False)
         broken = sum(each.holds is False for each in findings)
         typer.echo(f"\n{broken} of {len(findings)} tests found a fault." if broken else "\nNo faults.")
     if any(each.holds is False for each in findings):

@@ -159,6 +159,11 @@ class _Trimmed:
         return getattr(sys.stdout, name)
 
 
+def with_interval(mean: float, interval: tuple[float, float]) -> str:
+    """A mean with its 95% interval."""
+    return f"{mean:+.4f}  (95%: {interval[0]:+.4f} to {interval[1]:+.4f})"
+
+
 def has_bars(page: Console) -> bool:
     """Whether there is room for bars, and a character set that has them."""
     return page.width >= WIDE and page.encoding.startswith("utf")
@@ -198,15 +203,17 @@ def subject_of(
     abstraction: if the game itself is too large, this is the form of the abstract game.
     """
     from kibitz.forms.choice import compact_form, needs_tree
+    from kibitz.games.plugins import plugin_of
     from kibitz.games.tree import tree_of
 
     watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
         if not (of_tree or needs_tree(rules)):
-            if abstraction is not None and (small := within(rules, abstraction, device, watch, sampled)) is not None:
-                return small
-            return compact_form(rules, columns)
+            form: CompactForm | None = None
+            if abstraction is not None:
+                form = plugin_of(rules).within(rules, abstraction, device, telling(watch), sampled)
+            return compact_form(rules, columns) if form is None else form
         return _named(tree_of(rules, watch.histories, columns), text)
 
 
@@ -243,14 +250,6 @@ def telling(watch: Watch, text: str = "making the table {name}, once: {percent}%
     return show
 
 
-def within(rules: Game, abstraction: str, device: str, watch: Watch, sampled: bool = False) -> CompactForm | None:
-    """The form of an abstract game whose real game is too large for one, or whose boards are sampled; else None."""
-    from kibitz.games.plugins import plugin_of
-
-    form: CompactForm | None = plugin_of(rules).within(rules, abstraction, device, telling(watch), sampled)
-    return form
-
-
 def subject_of_profile(
     profile: Profile, path: Path, game: str | None, watch: Watch, device: str = "cpu"
 ) -> Tree | CompactForm:
@@ -285,9 +284,11 @@ def read_strategy(path: Path, game: str | None) -> Profile | Blueprint:
 
 
 def rules_of(text: str) -> Game:
+    """The game that a user named."""
     from kibitz.games import game
 
-    return game(text)
+    with told_by_line(text):
+        return game(text)
 
 
 def quoted(spec: str) -> str:

@@ -90,9 +90,9 @@ def _print(difference: Difference, one: Path, other: Path, player: int | None) -
         page.print(f"No infoset{of} that is reached differs.")
         return
     page.print(f"The {len(difference.table):,} of {difference.infosets:,} infosets{of} that differ most:\n")
-    cells = [
+    infosets = [
         (str(row["seat"]), plain(row["infoset"]), f"{row['reach']:.3g}", f"{row['distance']:.3f}",
          f"{row['weight']:.3g}", plain(row["one"]), plain(row["other"]))
         for row in difference.table
     ]  # fmt: skip
-    print_table(("player", "infoset", "reach", "distance", "weight", "A", "B"), cells, (0, 1, 5, 6))
+    print_table(("player", "infoset", "reach", "distance", "weight", "A", "B"), infosets, (0, 1, 5, 6))

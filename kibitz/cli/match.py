@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, print_json, print_pairs
-from kibitz.cli.options import Seed, Threads, argument, checked, flag, number, option
+from kibitz.cli.common import INTERRUPTED, Json, print_json, print_pairs, with_interval
+from kibitz.cli.options import PLAYER_HELP, Seed, Threads, argument, checked, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from kibitz.play.fallback import Silence
 
 THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # by default
-PLAYERS_HELP = (
-    "One for each seat: uniform, rule (toepen), always-call, always-fold or always-raise (poker), the path of a saved "
-    "strategy, 'search(PATH, seconds=1)', 'exploit(PATH, bound=0.1)'."
-)
 DEALS_HELP = (
     "Deals, each played in all seatings. Default: 100,000, or 100 if a player searches or the rules are not compiled."
 )
@@ -35,7 +31,7 @@ GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by 
 
 
 def match(
-    players: Annotated[list[str], argument("PLAYER...", PLAYERS_HELP)],
+    players: Annotated[list[str], argument("PLAYER...", f"One for each seat: {PLAYER_HELP}.")],
     game: Annotated[
         str | None, option("--game", "GAME", "The game, such as leduc. Default: that of the first saved strategy.")
     ] = None,
@@ -139,12 +135,11 @@ def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Wat
         return
     from kibitz.report.text import duration, gap, plain
 
-    low, high = result.interval
     rows = [
         ("players", plain(f"{one.name} against its blueprint")),
-        ("gain per hand", f"{result.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}) more than its blueprint"),
-        *((f"  {'leading first' if seat == 0 else 'second'}", f"{s.mean:+.4f}  (95%: {s.interval[0]:+.4f} to "
-           f"{s.interval[1]:+.4f})") for seat, s in enumerate(result.by_seat)),
+        ("gain per hand", f"{with_interval(result.mean, result.interval)} more than its blueprint"),
+        *((f"  {'leading first' if seat == 0 else 'second'}", with_interval(score.mean, score.interval))
+          for seat, score in enumerate(result.by_seat)),
         ("endgames", f"{result.endgames:,} of {result.deals:,} deals; the others ended before"),
         ("NashConv there", f"{gap(result.nash_conv)} of search, {gap(result.base_nash_conv)} of the blueprint"),
         ("time", duration(result.seconds)),
@@ -172,10 +167,6 @@ WHY = {
 def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> None:
     from kibitz.report.text import duration, plain
 
-    def shown(mean: float, interval: tuple[float, float]) -> str:
-        low, high = interval
-        return f"{mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"
-
     low, high = result.edge.interval
     if result.deals < 2:
         verdict = "too few deals to tell"
@@ -189,8 +180,8 @@ def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> N
     rows = [("players", plain(" against ".join(result.names)))]
     two = len(result.names) == 2
     for name, score, seats in zip(result.names, result.scores, result.seats, strict=True):
-        rows.append(("won per hand" if two else plain(name), shown(score.mean, score.interval)))
-        rows += [(f"  in seat {seat}", shown(each.mean, each.interval)) for seat, each in enumerate(seats)]
+        rows.append(("won per hand" if two else plain(name), with_interval(score.mean, score.interval)))
+        rows += [(f"  in seat {seat}", with_interval(each.mean, each.interval)) for seat, each in enumerate(seats)]
         if two and abs(result.scores[0].mean + result.scores[1].mean) < 1e-9:
             break  # what one wins the other loses
     for name, each in zip(result.names, silence, strict=True):

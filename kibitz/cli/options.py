@@ -111,6 +111,11 @@ def _device(value: str) -> str:
     return value
 
 
+PLAYER_HELP = (
+    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), the path of a saved strategy, "
+    "'search(PATH, seconds=1)' or 'exploit(PATH, bound=0.1)'"
+)
+
 # Options that mean the same in several commands. A default stands with the command.
 
 DEVICES = ("cpu", "gpu")

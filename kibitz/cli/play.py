@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibitz.cli.common import GAME_HELP, check_file, told_by_line
-from kibitz.cli.options import argument, flag, number, option
+from kibitz.cli.common import GAME_HELP, check_file, rules_of, told_by_line
+from kibitz.cli.options import PLAYER_HELP, argument, flag, number, option
 from kibitz.core.errors import ArtefactError, GameError
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 MOST_TRANSCRIPT = 50_000_000  # characters
 AGAINST_HELP = (
-    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), or the directory of a saved strategy; "
-    "toepen also has 'search(DIR, seconds=1)' and 'exploit(DIR, bound=0.1)'. With three seats or more: once, for all "
-    "opponents, or once for each. Default: rule where the game has one, else uniform."
+    f"{PLAYER_HELP}. With three players or more: once, for all opponents, or once for each. Default: rule where there "
+    "is one, else uniform."
 )
 REVEAL_HELP = "After each hand: the opponents' cards and strategy; in toepen also what they believed of yours."
 REPLAY_HELP = "Replay a transcript by the rules, and print it. If its game is in a file, name the GAME too."
@@ -63,10 +62,9 @@ def play(
     named = list(against or ([str(blueprint)] if blueprint is not None else []))
     text = _game(game, named)
     with told_by_line(text):
-        from kibitz.games import game as make_game
         from kibitz.play.table import Session, opponents_of
 
-        rules = make_game(text)
+        rules = rules_of(text)
         opponents = opponents_of(rules, named or [_default(rules, text)])
         if seed is None:
             import secrets

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, open_triples, print_json, print_table
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, open_triples, print_result, print_table
 from kibitz.cli.options import Deals, Threads, number, option
 from kibitz.cli.watch import Watch, say
 
@@ -99,11 +99,7 @@ def tournament(
         where = f"what is done is in {out}: the same command continues" if out else "nothing is kept: --out would"
         say(f"stopped; {where}")
         raise typer.Exit(INTERRUPTED) from None
-    data = summary(solution, proof)
-    if json:
-        print_json({**data, "out": None if out is None else str(out)})
-    else:
-        _print(data, out)
+    print_result({**summary(solution, proof), "out": None if out is None else str(out)}, json, _print)
 
 
 def _change(solution: Solution, step: Any) -> str:
@@ -153,7 +149,7 @@ def _worst(rules: Tournament, level: Any, gains: Any) -> dict[str, Any]:
     return {"stacks": (level.stacks[state] * rules.unit).tolist(), "seat": level.hand.names[seat]}
 
 
-def _print(data: dict[str, Any], out: Path | None) -> None:
+def _print(data: dict[str, Any]) -> None:
     from kibitz.report.text import duration
 
     head = ("players", "states", "iterations", "time", "best response gains", "ICM error", "at most")
@@ -168,18 +164,16 @@ def _print(data: dict[str, Any], out: Path | None) -> None:
     if data["sampled"]:
         low, high = data["epsilon_interval"]
         page.print(
-            f"\nChecked on fresh deals, as these strategies go by a sample: a responder chosen on some gained "
-            f"{data['epsilon']:.2g} in the whole tournament on others (95%: {low:.2g} to {high:.2g}), "
-            f"{100 * data['epsilon_share']:.2g}% of the first prize, from the state and seat where it seemed to gain "
-            f"most, {where}. There it seemed to gain {data['epsilon_above']:.2g}, which on average is not below what "
-            "the best one could gain."
+            f"\nMeasured on fresh deals: a best response to some of them gained {data['epsilon']:.2g} in the whole "
+            f"tournament on others (95%: {low:.2g} to {high:.2g}), {100 * data['epsilon_share']:.2g}% of the first "
+            f"prize, from the state and seat where it gained most, {where}. On the deals that it was chosen on it "
+            f"gained {data['epsilon_above']:.2g}, which on average is an upper bound."
         )
     else:
         page.print(
-            f"\nChecked with all cards: nobody could win more than {data['epsilon']:.2g} in the whole tournament by "
-            f"another strategy, {100 * data['epsilon_share']:.2g}% of the first prize, from any state and seat (most: "
-            f"{where})."
+            f"\nMeasured with all cards: no best response gains over {data['epsilon']:.2g} in the whole tournament, "
+            f"{100 * data['epsilon_share']:.2g}% of the first prize, from any state and seat (most: {where})."
         )
-    if out is not None:
+    if data["out"] is not None:
         stacks = ",".join(map(str, worst["stacks"]))
-        typer.echo(f"Its charts: kibitz pushfold --tournament {shlex.quote(str(out))} --stacks {stacks}")
+        typer.echo(f"Its charts: kibitz pushfold --tournament {shlex.quote(data['out'])} --stacks {stacks}")
