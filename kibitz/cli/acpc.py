@@ -36,9 +36,7 @@ def acpc_client(
         option("--game", "GAME", f"{POKER_HELP} Default: the game of the strategy, without its action abstraction."),
     ] = None,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of the strategy. Default: a secret one.")] = None,
-    duplicate: Annotated[
-        bool, flag("--duplicate", "The dealer plays each deal in all seatings, as `kibitz dealer --duplicate`.")
-    ] = False,
+    duplicate: Annotated[bool, flag("--duplicate", "The dealer was started with --duplicate.")] = False,
     wait: Annotated[float, number("--wait", "S", "Leave if the dealer is silent for so many seconds.")] = 600.0,
     json: Json = False,
 ) -> None:
@@ -94,12 +92,9 @@ def dealer(
     game: Annotated[str, argument("GAME", POKER_HELP, complete.games)],
     hands: Annotated[int, number("--hands", "N", "Hands of the match, at most 10,000,000.")] = 1000,
     seed: Annotated[
-        int | None,
-        number("--seed", "N", "Random seed: same cards as in `kibitz match`. Default: one that only the log names."),
+        int | None, number("--seed", "N", "Random seed of the deals, as in `kibitz match`. Default: a new one, in the log.")
     ] = None,
-    players: Annotated[
-        str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")
-    ] = None,
+    players: Annotated[str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")] = None,
     agent: Annotated[list[str] | None, option("--agent", "NAME=PROFILE", AGENT_HELP)] = None,
     duplicate: Annotated[
         bool, flag("--duplicate", "Play each deal in all seatings: N is a multiple of 2, or of 6 with three players.")

@@ -14,9 +14,7 @@ def bench(
     seconds: Annotated[float, number("--seconds", "SECONDS", "Time to spend on each figure.")] = 2.0,
     quick: Annotated[bool, flag("--quick", "Measure a few figures only.")] = False,
     json_path: Annotated[Path | None, option("--json", "PATH", "Write the figures to a JSON file.")] = None,
-    markdown_path: Annotated[
-        Path | None, option("--markdown", "PATH", "Write the figures as a Markdown table.")
-    ] = None,
+    markdown_path: Annotated[Path | None, option("--markdown", "PATH", "Write the figures as a Markdown file.")] = None,
     only: Annotated[str | None, option("--only", "TEXT", "Measure only this; an unknown name lists all.")] = None,
     peers_python: Annotated[
         str | None, option("--peers-python", "PATH", "The Python with the other programs. Default: this one.")

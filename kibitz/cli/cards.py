@@ -140,7 +140,7 @@ def equity(
 @cards.command()
 def build(
     only: Annotated[
-        list[str] | None, option("--only", "TABLE", "This table; may be given again. A wrong name lists them.")
+        list[str] | None, option("--only", "TABLE", "Only this; repeatable. A wrong name lists all.")
     ] = None,
     bins: Bins = 50,
     threads: Threads = None,
@@ -273,9 +273,8 @@ def _print_equity(data: dict[str, Any]) -> None:
          percent(seat["tie"])]
         for k, seat in enumerate(data["seats"], 1)
     ]  # fmt: skip
-    print_table(
-        ("player", "hand or range", "hands", "equity", *(() if exact else ("error",)), "win", "tie"), cells, (1,)
-    )
+    error = () if exact else ("error",)
+    print_table(("player", "hand or range", "hands", "equity", *error, "win", "tie"), cells, (1,), least=8)
     count = data["showdowns"]
     met = f"{count:,}" if isinstance(count, int) else f"{count:,.1f} (by weight)"
     over = f"all of {met} showdowns." if exact else (

@@ -126,12 +126,17 @@ def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
     console().print(pairs(rows))
 
 
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[int] = (0,)) -> None:
-    """A table, in pieces where it is wider than the page. texts: the columns that hold words and may be wrapped."""
+def print_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[int] = (0,), least: int = 24
+) -> None:
+    """A table, in pieces where it is wider than the page.
+
+    texts: the columns that hold words, which are wrapped down to `least` characters.
+    """
     from kibitz.report.tables import tables
 
     page = console()
-    for piece in tables(head, rows, page.width, texts):
+    for piece in tables(head, rows, page.width, texts, least):
         page.print(piece)
 
 

@@ -20,7 +20,7 @@ def crosstable(
     profiles: Annotated[list[Path], argument("PROFILE...", "Saved profiles and blueprints of one game.")],
     game: SavedGame = None,
     unit: Annotated[
-        str | None, option("--unit", "UNIT", "chips, milli-antes or millibets. Default: milli-antes, or else chips.")
+        str | None, option("--unit", "UNIT", "chips, milli-antes (the default if there is an ante) or millibets.")
     ] = None,
     plot: Plot = None,
     json: Json = False,

@@ -18,9 +18,7 @@ MOST_ACTIONS = 100  # of an infoset, on average
 def import_(
     source: Annotated[Path, argument("FILE", "FILE.csv or FILE.json, as export writes them.")],
     target: Annotated[Path, argument("PROFILE", "Where to save it, such as leduc.profile.")],
-    game: Annotated[
-        str | None, option("--game", "GAME", "The game. Default: the built-in one that FILE.json names.")
-    ] = None,
+    game: Annotated[str | None, option("--game", "GAME", "The game. Default: the one that FILE.json names.")] = None,
     missing: Annotated[str, option("--missing", "error|uniform", "What to do if FILE lacks infosets.")] = "error",
 ) -> None:
     """Read a strategy from CSV or JSON and save it as a profile, which all other commands read.

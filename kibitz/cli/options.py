@@ -42,39 +42,29 @@ class NumberRange:
 
 
 SECONDS = NumberRange(0, 1e9, above=True)  # thirty years
+COUNT = NumberRange(1, EVERYWHERE)
 RANGES: dict[str, NumberRange] = {
+    **dict.fromkeys(("--checkpoint-every", "--every", "--seconds", "--timeout", "--wait"), SECONDS),
+    # The machine's memory is checked when it is asked for.
+    **dict.fromkeys(("--deals", "--hands", "--local", "--memory", "--sampled", "--samples"), COUNT),
+    **dict.fromkeys(("--iterations", "--limit"), NumberRange(0, EVERYWHERE)),
+    **dict.fromkeys(("--jobs", "--threads"), NumberRange(1, 1_024)),
+    **dict.fromkeys(("--player", "--seat"), NumberRange(0, 99)),
     "--ante": NumberRange(0, 1e9),
     "--begin": NumberRange(2, 99),
     "--bins": NumberRange(1, 1_000),
-    "--checkpoint-every": SECONDS,
-    "--deals": NumberRange(1, EVERYWHERE),
-    "--every": SECONDS,
-    "--hands": NumberRange(1, EVERYWHERE),
     "--hours": NumberRange(0, 1e5, above=True),
-    "--iterations": NumberRange(0, EVERYWHERE),
-    "--jobs": NumberRange(1, 1_024),
     "--late": NumberRange(0, 1_000_000),
-    "--limit": NumberRange(0, EVERYWHERE),
-    "--local": NumberRange(1, EVERYWHERE),
-    "--memory": NumberRange(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
-    "--player": NumberRange(0, 99),
     "--players": NumberRange(2, 3),
-    "--prune": NumberRange(0, 1e15, above=True),
     "--port": NumberRange(0, 65_535),
+    "--prune": NumberRange(0, 1e15, above=True),
     "--rounds": NumberRange(1, 99),
-    "--sampled": NumberRange(1, EVERYWHERE),
     "--sampled-seeds": NumberRange(1, 1_000),
-    "--samples": NumberRange(1, EVERYWHERE),
-    "--seat": NumberRange(0, 99),
-    "--seconds": SECONDS,
     "--seed": NumberRange(0, (1 << 63) - 1),
     "--starts": NumberRange(1, 1_000_000),
-    "--threads": NumberRange(1, 1_024),
     "--threshold": NumberRange(0, (1 << 31) - 2),
-    "--timeout": SECONDS,
     "--top": NumberRange(0, 100_000_000),
     "--until": NumberRange(0, 1e300),  # a NashConv; most solvers never reach 0
-    "--wait": SECONDS,
 }
 
 

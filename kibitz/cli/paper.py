@@ -44,19 +44,13 @@ QUICK_HELP = "Three random initialisations and rough solutions, in about a minut
 
 
 def paper(
-    name: Annotated[
-        str, argument("PAPER", "gibson2011, waugh2009, le2021, sandholm, or all: the first two.", complete.papers)
-    ],
+    name: Annotated[str, argument("PAPER", "gibson2011, waugh2009 (all: both), le2021, sandholm.", complete.papers)],
     table: Annotated[str | None, option("--table", "N", "Print only this table; the report has all.")] = None,
     players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
     hours: Annotated[float | None, number("--hours", "H", "Three-player hold'em: its time. Default: 2.")] = None,
-    limit: Annotated[
-        str | None, option("--limit", "N", "Three-player hold'em: infosets of a computation. Default: 162M.")
-    ] = None,
+    limit: Annotated[str | None, option("--limit", "N", "Three-player hold'em: most infosets. Default: 162M.")] = None,
     part: Annotated[str | None, option("--part", "NAME", f"sandholm: {PARTS}. Default: all.")] = None,
-    starts: Annotated[
-        int | None, number("--starts", "N", "Number of random initialisations. Default: 16; le2021: 15.")
-    ] = None,
+    starts: Annotated[int | None, number("--starts", "N", "Random initialisations. Default: 16; le2021: 15.")] = None,
     seed: Annotated[int, number("--seed", "N", "Random seed of the first initialisation; the next ones follow.")] = 0,
     until: Annotated[float | None, number("--until", "NASHCONV", UNTIL_HELP)] = None,
     iterations: Annotated[int | None, number("--iterations", "N", ITERATIONS_HELP)] = None,
@@ -64,9 +58,7 @@ def paper(
     sampled_seeds: Annotated[int | None, number("--sampled-seeds", "N", "How often that is done. Default: 1.")] = None,
     jobs: Annotated[int | None, number("--jobs", "N", "Runs at the same time. Default: one per core.")] = None,
     out: Annotated[Path | None, option("--out", "DIR", "Where reports go. Default: runs/papers/PAPER.")] = None,
-    markdown: Annotated[
-        Path | None, option("--markdown", "FILE", "Also write one Markdown page, with its pictures beside it.")
-    ] = None,
+    markdown: Annotated[Path | None, option("--markdown", "FILE", "Also write one Markdown page with plots.")] = None,
     quick: Annotated[bool, flag("--quick", QUICK_HELP)] = False,
     exact: Annotated[bool, flag("--exact", EXACT_HELP)] = False,
     again: Annotated[bool, flag("--again", "Repeat every run. Default: results in DIR/runs are reused.")] = False,

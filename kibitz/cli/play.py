@@ -27,9 +27,7 @@ REPLAY_HELP = "Replay a transcript by the rules, and print it. If its game is in
 
 
 def play(
-    game: Annotated[
-        str | None, argument("GAME", f"{GAME_HELP} Default: the game of a saved strategy in --against.")
-    ] = None,
+    game: Annotated[str | None, argument("GAME", f"{GAME_HELP} Default: that of a strategy in --against.")] = None,
     against: Annotated[list[str] | None, option("--against", "PLAYER", AGAINST_HELP)] = None,
     blueprint: Annotated[Path | None, option("--blueprint", "DIR", "The same as --against DIR.")] = None,
     hands: Annotated[int | None, number("--hands", "N", "Stop after so many hands.")] = None,

@@ -117,9 +117,7 @@ def show(
         number("--limit", "N", f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."),
     ] = None,
     game: SavedGame = None,
-    values: Annotated[
-        bool, flag("--values/--no-values", "Reach and expected values, for which the game is laid out.")
-    ] = True,
+    values: Annotated[bool, flag("--values/--no-values", "Reach and values, for which the game is laid out.")] = True,
     json: Json = False,
 ) -> None:
     """Print a strategy: the probability of each action, infoset by infoset.

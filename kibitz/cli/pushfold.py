@@ -57,11 +57,9 @@ def icm(
 
 def pushfold(
     stacks: Stacks,
-    blinds: Annotated[
-        str, option("--blinds", "S/B", "The small and the big blind. By default stacks are in big blinds.")
-    ] = BLINDS,
+    blinds: Annotated[str, option("--blinds", "S/B", "Small and big blind. Default: stacks in big blinds.")] = BLINDS,
     prizes: Annotated[
-        str | None, option("--prizes", "A,B,C", "For the places left, the first one first. Default: chips count.")
+        str | None, option("--prizes", "A,B,C", "Prizes of the places left, best first. Default: chips are counted.")
     ] = None,
     ante: Annotated[float, number("--ante", "CHIPS", "What each player pays before the cards.")] = 0.0,
     tournament: Annotated[Path | None, option("--tournament", "DIR", TOURNAMENT_HELP)] = None,

@@ -20,9 +20,7 @@ def serve(
     port: Annotated[int, number("--port", "PORT", "The port to listen on; 0 takes any that is free.")] = 8000,
     host: Annotated[str, option("--host", "HOST", "127.0.0.1, localhost or ::1: this machine alone.")] = "127.0.0.1",
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the address in the browser.")] = True,
-    game: Annotated[
-        list[str] | None, option("--game", "GAME", "Also offer a game of your own, such as my_game.py:MyGame.")
-    ] = None,
+    game: Annotated[list[str] | None, option("--game", "GAME", "Also offer a game such as my_game.py:MyGame.")] = None,
 ) -> None:
     """Look at strategies, play against them and watch runs, in the browser.
 

@@ -33,12 +33,8 @@ ALGORITHM_HELP = (
 def tournament(
     rules: Annotated[str, typer.Argument(metavar="TOURNAMENT", help=RULES_HELP)] = "tournament",
     algorithm: Annotated[str, option("--algorithm", "NAME", ALGORITHM_HELP)] = "pi-fp",
-    until: Annotated[
-        float, number("--until", "CHANGE", "Stop when values change less, as a share of the first prize.")
-    ] = 1e-4,
-    out: Annotated[
-        Path | None, option("--out", "DIR", "Save the solution here after every iteration, or continue the one there.")
-    ] = None,
+    until: Annotated[float, number("--until", "CHANGE", "Stop when values change less, in first prizes.")] = 1e-4,
+    out: Annotated[Path | None, option("--out", "DIR", "Save it here in each iteration, or continue it.")] = None,
     deals: Deals = None,
     threads: Threads = None,
     json: Json = False,

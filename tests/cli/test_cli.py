@@ -136,8 +136,6 @@ def test_info_of_a_game_that_is_too_large(call: Call) -> None:
     assert "train" in facts["commands"] and "too many to list" in facts["too_large"]
     out = good(call, "info", "toepen")
     assert re.search(r"deals +736,281,000\n", out) and "kibitz train" in out
-    facts = data(call, "info", "holdem.nolimit.2p")
-    assert facts["commands"] == ["dealer", "acpc-client"] and facts["infosets"] is None
 
 
 def test_info(call: Call) -> None:
