@@ -6,16 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from kibitz.cli import complete
-from kibitz.cli.common import (
-    GameText,
-    Json,
-    check_artefact,
-    check_file,
-    print_pairs,
-    print_result,
-    print_table,
-    rules_of,
-)
+from kibitz.cli.common import GameText, Json, check_artefact, check_file, print_data, print_pairs, print_table, rules_of
 from kibitz.cli.options import argument, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
@@ -89,7 +80,7 @@ def abstract(
         "seconds": buckets.meta.get("seconds"), "processor": buckets.meta.get("processor"), "digest": buckets.digest,
         "out": None if out is None else str(out),
     }  # fmt: skip
-    print_result(data, json, _print)
+    print_data(data, json, _print)
 
 
 def _print(data: dict[str, Any]) -> None:

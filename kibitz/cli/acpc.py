@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -92,7 +92,7 @@ def dealer(
     game: Annotated[str, argument("GAME", POKER_HELP, complete.games)],
     hands: Annotated[int, number("--hands", "N", "Hands of the match, at most 10,000,000.")] = 1000,
     seed: Annotated[
-        int | None, number("--seed", "N", "Random seed of the deals, as in `kibitz match`. Default: a new one, in the log.")
+        int | None, number("--seed", "N", "Random seed of deals, as in `kibitz match`. Default: a new one, in the log.")
     ] = None,
     players: Annotated[str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")] = None,
     agent: Annotated[list[str] | None, option("--agent", "NAME=PROFILE", AGENT_HELP)] = None,
@@ -174,10 +174,10 @@ def _agents(texts: list[str]) -> dict[str, str]:
 def _print_tally(tally: Tally, profile: str, game: str, silence: Silence | None, json: bool) -> None:
     hands = tally.hands
     if json:
-        data: dict[str, Any] = {"player": profile, "game": game, "hands": hands, "total": tally.total}
-        data |= {"untold": tally.untold, "ended": tally.ended, "seconds": tally.seconds}
-        data |= {"silence": None if silence is None else silence.data()}
-        print_json(data)
+        print_json({
+            "player": profile, "game": game, "hands": hands, "total": tally.total, "untold": tally.untold,
+            "ended": tally.ended, "seconds": tally.seconds, "silence": None if silence is None else silence.data(),
+        })  # fmt: skip
     else:
         from kibitz.report.text import duration, plain
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_json, print_pairs, print_result, print_table, telling
+from kibitz.cli.common import INTERRUPTED, Json, console, print_data, print_json, print_pairs, print_table, telling
 from kibitz.cli.options import Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch, say
 
@@ -82,7 +82,7 @@ def show(
         "hs": None if now != now else now, "ehs": float(strength.ehs), "ehs2": float(strength.ehs2), "wins": wins,
         "ties": ties, "losses": losses, "boards": int(histogram.sum()), "histogram": histogram.tolist(),
     }  # fmt: skip
-    print_result(data, json, _print_hand)
+    print_data(data, json, _print_hand)
 
 
 @cards.command()
@@ -134,7 +134,7 @@ def equity(
         if any(needs):
             tables.opened(recipe("preflop"), telling(watch))
         equities = of.equities(hands, shown, samples, seed, exact)
-    print_result(_equity_data(equities, of.names(shown), None if equities.exact else seed), json, _print_equity)
+    print_data(_equity_data(equities, of.names(shown), None if equities.exact else seed), json, _print_equity)
 
 
 @cards.command()

@@ -114,7 +114,7 @@ def print_json(data: dict[str, Any]) -> None:
     typer.echo(json.dumps(data, indent=2, allow_nan=False))
 
 
-def print_result(data: dict[str, Any], as_json: bool, as_text: Callable[[dict[str, Any]], None]) -> None:
+def print_data(data: dict[str, Any], as_json: bool, as_text: Callable[[dict[str, Any]], None]) -> None:
     """What a command found: as JSON, or as text for a person."""
     (print_json if as_json else as_text)(data)
 
@@ -255,7 +255,7 @@ def telling(watch: Watch, text: str = "making the table {name}, once: {percent}%
     return show
 
 
-def subject_of_profile(
+def profile_form(
     profile: Profile, path: Path, game: str | None, watch: Watch, device: str = "cpu"
 ) -> Tree | CompactForm:
     """The tree or form that a profile is measured on. game: as the user named it; None: as the file names it."""

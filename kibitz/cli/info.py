@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kibitz.cli.common import GameText, Json, print_json, print_pairs, print_result, rules_of, subject_of
+from kibitz.cli.common import GameText, Json, print_data, print_json, print_pairs, rules_of, subject_of
 from kibitz.cli.options import Device, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
@@ -78,7 +78,7 @@ def info(
             else:
                 data = {**tree.facts(), "layout": {"seconds": seconds}}
                 as_text = partial(_print_form, tree)
-    print_result(data, json, as_text)
+    print_data(data, json, as_text)
 
 
 def _print_counts(data: dict[str, Any]) -> None:
@@ -107,15 +107,12 @@ def _info_abstract(game: str, abstraction: str, device: str, json: bool) -> None
     from kibitz.forms.choice import needs_tree
     from kibitz.games.plugins import plugin_of
     from kibitz.poker.bucketed.build import cost, layout_of
-    from kibitz.poker.buckets.buckets import NAMES, hand_buckets
+    from kibitz.poker.buckets.buckets import hand_buckets
     from kibitz.report.text import duration, plain, size
 
     rules: Any = rules_of(game)
     if needs_tree(rules) or not plugin_of(rules).reads(abstraction):
-        raise GameError(
-            f"--abstraction is for two-player poker with hand buckets: {', '.join(NAMES)}; see `kibitz shrink` for "
-            "gameshrink"
-        )
+        raise GameError("--abstraction is for two-player poker with hand buckets, such as percentile(8)")
     with Watch(not json) as watch:
         watch.phase(f"making the buckets {abstraction}")
         buckets = hand_buckets(rules.definition, abstraction)
@@ -164,19 +161,16 @@ def facts(tree: Tree, form: SequenceForm, seconds: float) -> dict[str, Any]:
     import numpy as np
 
     return {
-        "game": tree.spec,
-        "players": tree.players,
+        "game": tree.spec, "players": tree.players,
         "histories": {"total": tree.histories, **tree.counts()},
         "infosets": np.diff(tree.infosets.seat_start).tolist(),
         "sequences": np.diff(form.seat_sequence).tolist(),
         "most_actions": int(tree.infosets.width.max(initial=0)),
-        "payoff_entries": form.entries,
-        "zero_sum": tree.zero_sum,
-        "perfect_recall": form.perfect_recall,
+        "payoff_entries": form.entries, "zero_sum": tree.zero_sum, "perfect_recall": form.perfect_recall,
         "payoff": {"least": tree.payoff.min(axis=0).tolist(), "most": tree.payoff.max(axis=0).tolist()},
         "bytes": memory(tree, form),
         "layout": {"seconds": seconds, "histories_per_second": tree.histories / max(seconds, 1e-9)},
-    }
+    }  # fmt: skip
 
 
 def memory(tree: Tree, form: SequenceForm) -> dict[str, int]:

@@ -20,13 +20,8 @@ if TYPE_CHECKING:
     from kibitz.play.fallback import Silence
 
 THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # by default
-DEALS_HELP = (
-    "Deals, each played in all seatings. Default: 100,000, or 100 if a player searches or the rules are not compiled."
-)
-UNTIL_HELP = (
-    "Stop early: 'decided', once it is clear whether the first player wins, or a number, once its 95% interval is the "
-    "mean plus or minus that."
-)
+DEALS_HELP = "Deals, each in all seatings. Default: 100,000, or 100 if a player searches or rules are in Python."
+UNTIL_HELP = "'decided': stop once it is clear whether the first player wins; or half the width of its 95% interval."
 GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames."
 
 
@@ -84,9 +79,7 @@ def match(
             return
 
         def progress(tally: Tally) -> None:
-            score = tally.score()
-            half = score.interval[1] - score.mean
-            watch.phase(f"deal {tally.deals:,} of {count:,}: {score.mean:+.4f} \u00b1 {half:.4f}")
+            watch.phase(_progress(tally.deals, count, tally.score()))
 
         result = play(machine, *agents, deals=count, seed=seed, threads=threads, until=stop, on_progress=progress)
         silence = _silence(machine, agents, seed, result, thinks)
@@ -113,6 +106,10 @@ def _silence(
     return sampled_silence(machine, agents, seed, result.deals)
 
 
+def _progress(done: int, deals: int, score: Score) -> str:
+    return f"deal {done:,} of {deals:,}: {score.mean:+.4f} \u00b1 {score.interval[1] - score.mean:.4f}"
+
+
 def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Watch) -> None:
     from dataclasses import asdict
 
@@ -124,10 +121,7 @@ def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Wat
     if deals < 2:
         raise GameError(f"--deals {deals} should be 2 or more for --gain")
 
-    def progress(done: int, score: Score) -> None:
-        watch.phase(f"deal {done:,} of {deals:,}: {score.mean:+.4f} \u00b1 {score.interval[1] - score.mean:.4f}")
-
-    result = measure(deals, seed, progress)
+    result = measure(deals, seed, lambda done, score: watch.phase(_progress(done, deals, score)))
     if json:
         print_json({"one": one.name, "two": two.name, "seed": seed, **asdict(result)})
         return

@@ -35,10 +35,7 @@ ITERATIONS_HELP = (
     "sampled boards."
 )
 UNTIL_HELP = "Two players: the NashConv, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2."
-EXACT_HELP = (
-    "Limit hold'em: all figures over all boards. Exploitability takes a night for each strategy on cores; earnings, "
-    "beside those of matches, an hour on a GPU."
-)
+EXACT_HELP = "Limit hold'em: exact over all boards: exploitability a night each, earnings an hour on a GPU."
 SAMPLED_HELP = "gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000."
 QUICK_HELP = "Three random initialisations and rough solutions, in about a minute; limit hold'em with 16 cards."
 
@@ -130,7 +127,9 @@ def paper(
     }
     plan = replace(plan, folder=str(places[names[0]]))
     for place in places.values():
-        _check_directory(place)
+        if place.exists() and not place.is_dir():
+            raise ArtefactError(f"--out {place} exists and is not a directory; choose another path")
+        check_file(place / "report.md", "--out", (".md",))
     check_file(markdown, "--markdown", (".md",))
     outcomes, written = [], []
     shelves = {each: Shelf(place / "runs", again) for each, place in places.items()}
@@ -161,12 +160,6 @@ def paper(
         read, of = (sum(counts) for counts in zip(*((s.read, s.read + s.done) for s in shelves.values()), strict=True))
         if read:
             typer.echo(f"{read} of {of} runs had been done before; --again repeats them.")
-
-
-def _check_directory(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise ArtefactError(f"--out {path} exists and is not a directory; choose another path")
-    check_file(path / "report.md", "--out", (".md",))
 
 
 def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> None:

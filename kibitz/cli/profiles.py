@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kibitz.cli.common import (
-    Json,
-    ProfilePath,
-    console,
-    has_bars,
-    print_json,
-    print_pairs,
-    print_table,
-    subject_of_profile,
-)
+from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, print_pairs, print_table, profile_form
 from kibitz.cli.options import Device, SavedGame, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, KibitzError, SolverError
@@ -27,10 +18,7 @@ if TYPE_CHECKING:
 
 SHOWN = 40  # infosets of a player that are shown unless --limit says otherwise
 SECONDS_HELP = "Blueprints of games too large for an exact measure: how long a responder learns to beat it."
-LOCAL_HELP = (
-    "Such blueprints of limit poker: let local best response, which looks one action ahead, play so many deals against "
-    "it; a hand takes a tenth of a second."
-)
+LOCAL_HELP = "Such blueprints of limit poker: deals of local best response against it, a tenth of a second each."
 WHOLE_HELP = "Poker with hand buckets: measure it in the whole game, board by board. A stopped run continues."
 
 
@@ -82,7 +70,7 @@ def evaluate(
             form, strategy = laid_out
         else:
             strategy = Profile.load(profile)
-            form = subject_of_profile(strategy, profile, game, watch, device)
+            form = profile_form(strategy, profile, game, watch, device)
         watch.phase("measuring")
         from kibitz.evaluate import report
 
@@ -176,7 +164,7 @@ def _figures(profile: Profile, path: Path, game: str | None, shown: bool) -> tup
             if game is None and compact is not None and not compact.form.abstraction:
                 subject = compact.form  # the file says all of it
             else:
-                subject = subject_of_profile(profile, path, game, watch)
+                subject = profile_form(profile, path, game, watch)
             watch.phase("measuring")
             return infoset_values(subject, profile), ""
     except KibitzError as error:
@@ -187,30 +175,26 @@ def _figures(profile: Profile, path: Path, game: str | None, shown: bool) -> tup
         return None, "the machine's memory is not enough for them"
 
 
-def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> dict[int, Sequence[int]]:
+def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> Mapping[int, Sequence[int]]:
     """seat -> numbers of the infosets that the options select."""
     infosets = profile.infosets
     seats = range(profile.seats) if seat is None else [seat]
     if infoset is not None:
-        named: dict[int, Sequence[int]] = {
-            s: [i] for s in seats if (i := infosets.number_of(s, infoset)) is not None
-        }
+        named = {s: [i] for s in seats if (i := infosets.number_of(s, infoset)) is not None}
         if not named:
             infosets.find(seats[0], infoset)  # raises, with the near ones
         return named
     start, labels = infosets.seat_start, infosets.labels
     if not filter:
         return {s: range(start[s], start[s + 1]) for s in seats}
-    matches: dict[int, Sequence[int]] = {
-        s: [i for i in range(start[s], start[s + 1]) if filter in labels[i]] for s in seats
-    }
+    matches = {s: [i for i in range(start[s], start[s + 1]) if filter in labels[i]] for s in seats}
     if not any(matches.values()):
         raise GameError(f"no infoset's name contains {filter!r}; `kibitz show` without --filter lists them")
     return matches
 
 
 def as_data(
-    profile: Profile, by_seat: dict[int, Sequence[int]] | None = None, figures: InfosetValues | None = None
+    profile: Profile, by_seat: Mapping[int, Sequence[int]] | None = None, figures: InfosetValues | None = None
 ) -> dict[str, Any]:
     """A profile, or some of its infosets, as plain data; with reach and values if there are figures."""
     strategy = []
@@ -232,7 +216,7 @@ def _values(profile: Profile, figures: InfosetValues, infoset: int) -> dict[Acti
 
 
 def _print_strategy(
-    profile: Profile, by_seat: dict[int, Sequence[int]], limit: int, figures: InfosetValues | None
+    profile: Profile, by_seat: Mapping[int, Sequence[int]], limit: int, figures: InfosetValues | None
 ) -> None:
     import numpy as np
 

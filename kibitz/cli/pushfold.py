@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from kibitz.poker.tournaments import PushFold
 
 BLINDS = "0.5/1"
-TOURNAMENT_HELP = (
-    "Show what a tournament solved by `kibitz tournament` plays at these stacks; its blinds, ante and prizes count."
-)
+TOURNAMENT_HELP = "Show the play of a tournament solved by `kibitz tournament`; its blinds, ante and prizes count."
 COMPARE_HELP = "A range of yours, such as '22+,A2s+,KTo+': which hands differ, and what each costs."
 DECISION_HELP = "The decision that --compare is about, as charts name it: 'BB after SB jammed'. Default: the first."
 Stacks = Annotated[str, option("--stacks", "A,B,C", "Chips of each player, the first to act first.")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kibitz.cli.common import GameText, Json, print_pairs, print_result, rules_of, subject_of
+from kibitz.cli.common import GameText, Json, print_data, print_pairs, rules_of, subject_of
 from kibitz.cli.options import checked, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, SpecError
@@ -50,7 +50,7 @@ def shrink(
         if isinstance(form, Tree):
             raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
         data = facts(form, reading, levels, watch)
-    print_result(data, json, _print)
+    print_data(data, json, _print)
 
 
 def _numbers(text: str) -> int | list[int]:

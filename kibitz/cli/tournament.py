@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, open_triples, print_result, print_table
+from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, open_triples, print_data, print_table
 from kibitz.cli.options import Deals, Threads, number, option
 from kibitz.cli.watch import Watch, say
 
@@ -24,10 +24,7 @@ RULES_HELP = (
     "The rules, such as 'tournament(players=3, chips=13500, blinds=300/600, unit=300, prizes=50/30/20, ante=0)'. These "
     "are the defaults."
 )
-ALGORITHM_HELP = (
-    "vi-fp or pi-fp (value or policy iteration, with fictitious play of hands inside), fp-pi or fp-vi (fictitious play "
-    "of the tournament)."
-)
+ALGORITHM_HELP = "vi-fp, pi-fp: value or policy iteration over fictitious play of hands; fp-pi, fp-vi: the reverse."
 
 
 def tournament(
@@ -95,7 +92,7 @@ def tournament(
         where = f"what is done is in {out}: the same command continues" if out else "nothing is kept: --out would"
         say(f"stopped; {where}")
         raise typer.Exit(INTERRUPTED) from None
-    print_result({**summary(solution, proof), "out": None if out is None else str(out)}, json, _print)
+    print_data({**summary(solution, proof), "out": None if out is None else str(out)}, json, _print)
 
 
 def _change(solution: Solution, step: Any) -> str:
