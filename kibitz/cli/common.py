@@ -194,14 +194,9 @@ def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[
 
 
 def subject_of(
-    text: str,
-    watch: Watch,
-    of_tree: bool = False,
-    columns: int | None = None,
-    abstraction: str | None = None,
-    device: str = "cpu",
-    sampled: bool = False,
-) -> Tree | CompactForm:
+    text: str, watch: Watch, of_tree: bool = False, columns: int | None = None, abstraction: str | None = None,
+    device: str = "cpu", sampled: bool = False,
+) -> Tree | CompactForm:  # fmt: skip
     """What a solver sees of the game that a user named: its tree, or a form that needs none.
 
     columns: of the file that names the game, if it is a file; a larger game is refused.
