@@ -96,10 +96,9 @@ def _leave(code: int) -> NoReturn:
     """Exit. If stdout is full or closed, say so in one line instead of an exception."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"error: {error.strerror or error}")
-        code = code or WRONG
+        if not isinstance(error, BrokenPipeError):
+            say(f"error: {error.strerror or error}")
+            code = code or WRONG
     sys.exit(code)

@@ -35,7 +35,9 @@ def acpc_client(
         str | None,
         option("--game", "GAME", f"{POKER_HELP} Default: the game of the strategy, without its action abstraction."),
     ] = None,
-    seed: Annotated[int | None, number("--seed", "N", "Random seed of the strategy. Default: a secret one.")] = None,
+    seed: Annotated[
+        int | None, number("--seed", "N", "Random seed; the dealer's seed plays as an agent there. Default: a new one.")
+    ] = None,
     duplicate: Annotated[bool, flag("--duplicate", "The dealer was started with --duplicate.")] = False,
     wait: Annotated[float, number("--wait", "S", "Leave if the dealer is silent for so many seconds.")] = 600.0,
     json: Json = False,

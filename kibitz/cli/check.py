@@ -14,7 +14,7 @@ from kibitz.cli.watch import Watch
 
 def check(
     game: Annotated[str, argument("GAME", "Such as my_game.py:MyGame.")],
-    how: Annotated[str, option("--how", "HOW", "compiled, tree, or plain: the rules in Python.")] = "auto",
+    how: Annotated[str, option("--how", "HOW", "Play by compiled rules, the tree, or plain rules.")] = "auto",
     seed: Seed = 1,
     json: Json = False,
 ) -> None:

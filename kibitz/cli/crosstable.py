@@ -45,10 +45,8 @@ def crosstable(
         name: read_strategy(path, game) for name, path in zip(named(profiles), profiles, strict=True)
     }
     first = next(iter(strategies.values()))
-    if game is None and hasattr(first, "machine"):  # a blueprint, whose game was checked when it was read
-        text = str(first.machine.spec)
-    else:
-        text = game or saved_game(first.game, profiles[0])
+    # The game of a blueprint was checked when it was read.
+    text = game or (first.machine.spec if hasattr(first, "machine") else saved_game(first.game, profiles[0]))
     with Watch(not json) as watch:
         from kibitz.evaluate.crosstable import crosstable as play
         from kibitz.evaluate.crosstable import form_of_all, units

@@ -31,7 +31,7 @@ def info(
     game: GameText,
     abstraction: Annotated[
         str | None,
-        option("--abstraction", "NAME", "Two-player poker with hand buckets, such as percentile(8): its cost."),
+        option("--abstraction", "NAME", "Print the cost of two-player poker with hand buckets, such as percentile(8)."),
     ] = None,
     device: Device = "cpu",
     json: Json = False,

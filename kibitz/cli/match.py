@@ -27,7 +27,7 @@ GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by 
 
 def match(
     players: Annotated[list[str], argument("PLAYER...", f"One for each seat: {PLAYER_HELP}.")],
-    game: Annotated[str | None, option("--game", "GAME", "Default: the game of the first saved strategy.")] = None,
+    game: Annotated[str | None, option("--game", "GAME", "The game. Default: that of the first strategy.")] = None,
     deals: Annotated[int | None, number("--deals", "N", DEALS_HELP)] = None,
     until: Annotated[str | None, option("--until", "WHEN", UNTIL_HELP)] = None,
     seed: Seed = 0,

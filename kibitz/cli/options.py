@@ -85,12 +85,9 @@ def argument(metavar: str, help: str, completion: Callable[..., Any] | None = No
 
 def number(name: str, metavar: str, help: str) -> Any:
     """An option that takes a number within the range of its name."""
-    allowed = RANGES[name]
 
     def check(value: Any) -> Any:
-        if value is not None:
-            allowed.check(name, value)
-        return value
+        return None if value is None else checked(name, value)
 
     return typer.Option(name, metavar=metavar, help=help, callback=check)
 

@@ -35,17 +35,17 @@ ITERATIONS_HELP = (
     "sampled boards."
 )
 UNTIL_HELP = "Two players: the NashConv, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2."
-EXACT_HELP = "Limit hold'em: exact over all boards: exploitability a night each, earnings an hour on a GPU."
+EXACT_HELP = "Limit hold'em over all boards: exploitability takes a night a strategy, earnings an hour on a GPU."
 SAMPLED_HELP = "gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000."
 QUICK_HELP = "Three random initialisations and rough solutions, in about a minute; limit hold'em with 16 cards."
 
 
 def paper(
-    name: Annotated[str, argument("PAPER", "gibson2011, waugh2009 (all: both), le2021, sandholm.", complete.papers)],
+    name: Annotated[str, argument("PAPER", "gibson2011, waugh2009, all (both), le2021, sandholm.", complete.papers)],
     table: Annotated[str | None, option("--table", "N", "Print only this table; the report has all.")] = None,
     players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
-    hours: Annotated[float | None, number("--hours", "H", "Three-player hold'em: its time. Default: 2.")] = None,
-    limit: Annotated[str | None, option("--limit", "N", "Three-player hold'em: most infosets. Default: 162M.")] = None,
+    hours: Annotated[float | None, number("--hours", "H", "Three-player hold'em: hours in all. Default: 2.")] = None,
+    limit: Annotated[str | None, option("--limit", "N", "Three-player hold'em: infosets. Default: 162M.")] = None,
     part: Annotated[str | None, option("--part", "NAME", f"sandholm: {PARTS}. Default: all.")] = None,
     starts: Annotated[int | None, number("--starts", "N", "Random initialisations. Default: 16; le2021: 15.")] = None,
     seed: Annotated[int, number("--seed", "N", "Random seed of the first initialisation; the next ones follow.")] = 0,

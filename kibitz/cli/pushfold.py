@@ -55,14 +55,16 @@ def icm(
 
 def pushfold(
     stacks: Stacks,
-    blinds: Annotated[str, option("--blinds", "S/B", "Small and big blind. Default: stacks in big blinds.")] = BLINDS,
+    blinds: Annotated[
+        str, option("--blinds", "S/B", "Small and big blind. By default stacks are in big blinds.")
+    ] = BLINDS,
     prizes: Annotated[
         str | None, option("--prizes", "A,B,C", "Prizes of the places left, best first. Default: chips are counted.")
     ] = None,
     ante: Annotated[float, number("--ante", "CHIPS", "What each player pays before the cards.")] = 0.0,
     tournament: Annotated[Path | None, option("--tournament", "DIR", TOURNAMENT_HELP)] = None,
     deals: Deals = None,
-    exact: Annotated[bool, flag("--exact", "Refuse to sample deals, as is done with four players and more.")] = False,
+    exact: Annotated[bool, flag("--exact", "Refuse to sample deals, which four players and more need.")] = False,
     every: Annotated[bool, flag("--all", "Show every decision, also after two or more have jammed.")] = False,
     values: Annotated[bool, flag("--values", "Print for each hand what jamming gains over folding.")] = False,
     compare: Annotated[str | None, option("--compare", "RANGE", COMPARE_HELP)] = None,

@@ -30,8 +30,12 @@ ALGORITHM_HELP = "vi-fp, pi-fp: value or policy iteration over fictitious play o
 def tournament(
     rules: Annotated[str, typer.Argument(metavar="TOURNAMENT", help=RULES_HELP)] = "tournament",
     algorithm: Annotated[str, option("--algorithm", "NAME", ALGORITHM_HELP)] = "pi-fp",
-    until: Annotated[float, number("--until", "CHANGE", "Stop when values change less, in first prizes.")] = 1e-4,
-    out: Annotated[Path | None, option("--out", "DIR", "Save it here in each iteration, or continue it.")] = None,
+    until: Annotated[
+        float, number("--until", "CHANGE", "Stop when values change less than this share of the first prize.")
+    ] = 1e-4,
+    out: Annotated[
+        Path | None, option("--out", "DIR", "Save the solution here after each iteration; the one there is continued.")
+    ] = None,
     deals: Deals = None,
     threads: Threads = None,
     json: Json = False,
