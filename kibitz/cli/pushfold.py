@@ -187,10 +187,10 @@ def best_response_gain(solution: PushFold) -> str:
     if not m.deals:
         return f"No best response gains more than {m.gain:.2g} {solution.unit} a hand; all cards are counted."
     gained = f"gained {m.gain:.2g} {solution.unit} a hand" if m.gain > 0 else "gained nothing"
-    return (f"Sampled: {m.deals:,} deals, so hands near the edge of a range may be wrong. A best response to {m.fresh:,} "
-            f"fresh deals {gained} on {m.fresh:,} others (95%: {m.low:.2g} to {m.high:.2g}). On the deals that it was "
-            f"chosen on it gained {m.above:.2g}, which on average is an upper bound; on the deals of the charts, "
-            f"{m.fitted:.2g}.")  # fmt: skip
+    return (f"Sampled: {m.deals:,} deals, so hands near the edge of a range may be wrong. A best response to "
+            f"{m.fresh:,} fresh deals {gained} on {m.fresh:,} others (95%: {m.low:.2g} to {m.high:.2g}). On the "
+            f"deals that it was chosen on it gained {m.above:.2g}, which on average is an upper bound; on the deals of "
+            f"the charts, {m.fitted:.2g}.")  # fmt: skip
 
 
 def _print_compared(solution: PushFold, other: Any) -> None:
