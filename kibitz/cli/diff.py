@@ -22,11 +22,12 @@ def diff(
     player: Annotated[int | None, number("--player", "N", "Only infosets of this player; 0 is the first.")] = None,
     json: Json = False,
 ) -> None:
-    """List the infosets where two strategies of one game differ most, with NashConv and exploitability of both.
+    """List the infosets where two strategies differ most.
 
-    Infosets are sorted by weight. That is reach, the probability that play comes there (the mean of A and B), times
-    the total-variation distance of the two distributions: 0 for the same, 1 for nothing in common. The weights of a
-    player sum to the number of its decisions in a hand that differ, on average.
+    NashConv and exploitability of both are printed too. Infosets are sorted by weight. That is reach, the probability
+    that play comes there (the mean of A and B), times the total-variation distance of the two distributions: 0 for the
+    same, 1 for nothing in common. The weights of a player sum to the number of its decisions in a hand that differ, on
+    average.
 
     \b
     Examples:

@@ -35,10 +35,11 @@ def match(
     gain: Annotated[bool, flag("--gain", GAIN_HELP)] = False,
     json: Json = False,
 ) -> None:
-    """Play a duplicate match, and print what each player wins per hand, with a 95% interval.
+    """Play a duplicate match between strategies.
 
-    Each deal is played in all seatings (two for two players, six for three): the players change seats and the cards
-    stay, so that the luck of the deal cancels. Ctrl-C ends the match and prints the result so far.
+    It prints what each player wins per hand, with a 95% interval. Each deal is played in all seatings (two for two
+    players, six for three): the players change seats and the cards stay, so that the luck of the deal cancels. Ctrl-C
+    ends the match and prints the result so far.
 
     \b
     Examples:

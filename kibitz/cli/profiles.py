@@ -32,9 +32,10 @@ def evaluate(
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
-    """Measure a strategy exactly: the value of each player, and what a best response gains.
+    """Measure the exploitability of a strategy.
 
-    NashConv is the sum of those gains: 0 is an equilibrium. Exploitability is NashConv / players.
+    It prints, exactly, the value of each player and what a best response gains. NashConv is the sum of those gains: 0
+    is an equilibrium. Exploitability is NashConv / players.
 
     A poker profile with hand buckets, of a game that is too large itself, is measured in the abstract game; with
     --whole in the whole game, where best responses see every card. For limit hold'em that takes two cores a night, and
@@ -108,11 +109,12 @@ def show(
     values: Annotated[bool, flag("--values/--no-values", "Reach and values, for which the game is laid out.")] = True,
     json: Json = False,
 ) -> None:
-    """Print a strategy: the probability of each action, infoset by infoset.
+    """Print a strategy, infoset by infoset.
 
-    reach is the probability that play gets to the infoset when all players follow the profile; "never" is 0. After the
-    probability of an action comes its expected value to the player who moves, given that play is at the infoset and
-    continues by the profile. "-" is no value: the other players never let play get there.
+    Each line has the probabilities of the actions. reach is the probability that play gets to the infoset when all
+    players follow the profile; "never" is 0. After the probability of an action comes its expected value to the player
+    who moves, given that play is at the infoset and continues by the profile. "-" is no value: the other players never
+    let play get there.
 
     Infosets come in the order of the game. Its rules say what a name means: in leduc, "JsKh:crc/r" is a jack of
     spades in the hand, a king of hearts on the board, and the betting.

@@ -27,10 +27,11 @@ def icm(
     prizes: Annotated[str, option("--prizes", "A,B,C", "For first place, second, ...")],
     json: Json = False,
 ) -> None:
-    """Compute the value of stacks in prizes, by the Independent Chip Model (Malmuth-Harville).
+    """Value stacks in prizes by the Independent Chip Model.
 
-    A player wins with a probability equal to his share of the chips; second place goes the same way among the others,
-    and so on. There may be up to 20 players, and fewer prizes. The value of each stack is printed.
+    This is the model of Malmuth and Harville. A player wins with a probability equal to his share of the chips; second
+    place goes the same way among the others, and so on. There may be up to 20 players, and fewer prizes. The value of
+    each stack is printed.
 
     \b
     Examples:
@@ -73,7 +74,7 @@ def pushfold(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Solve one hand in which everybody jams or folds, and print the chart of every decision.
+    """Solve one hand in which everybody jams or folds.
 
     There are two to six players, in the order of acting: with three the button, the small blind, the big blind. Stacks
     after the hand are valued by the Independent Chip Model, or in chips. Two and three players are solved with all

@@ -22,7 +22,7 @@ def serve(
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the address in the browser.")] = True,
     game: Annotated[list[str] | None, option("--game", "GAME", "Also offer a game such as my_game.py:MyGame.")] = None,
 ) -> None:
-    """Look at strategies, play against them and watch runs, in the browser.
+    """Show strategies and runs in the browser, and play there.
 
     It prints the address of the web interface, which only this machine can reach. The address ends in a token: whoever
     has it may look and play. If nothing is saved yet there are strategies to begin with: Leduc solved in seconds, and

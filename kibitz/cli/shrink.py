@@ -22,11 +22,11 @@ def shrink(
     ] = "0",
     json: Json = False,
 ) -> None:
-    """Run GameShrink on a two-player poker game: find hands that can be merged.
+    """Run GameShrink: find hands of a poker game to merge.
 
-    It builds the signal tree, merges nodes with the same outcomes, and prints how many classes of hands are left in
-    each round, with the size of the linear programme over these classes. `kibitz solve GAME --abstraction gameshrink`
-    solves the game with them.
+    The game has two players. GameShrink builds the signal tree, merges nodes with the same outcomes, and prints how
+    many classes of hands are left in each round, with the size of the linear programme over these classes. `kibitz
+    solve GAME --abstraction gameshrink` solves the game with them.
 
     \b
     Examples:

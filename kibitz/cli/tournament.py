@@ -40,11 +40,12 @@ def tournament(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Solve a tournament of jam or fold for two to four players, and measure its exploitability.
+    """Solve a tournament of jam or fold.
 
-    The state of a tournament is its stacks; a hand leads from one to another until one player has all chips. Values are
-    those of the tournament, not of the Independent Chip Model, which they start from. At the end a best response of
-    each player is computed. Printed are the number of states, what a best response gains, and the errors of the ICM.
+    There are two to four players. The state of a tournament is its stacks; a hand leads from one to another until one
+    player has all chips. Values are those of the tournament, not of the Independent Chip Model, which they start from.
+    At the end a best response of each player is computed. Printed are the number of states, what a best response gains,
+    and the errors of the ICM.
 
     Ctrl-C keeps what is done, and the same command continues. Three players need the table of three hands, which is
     made first (some minutes, once). Four players are solved on a sample of deals, and their values settle only to some
