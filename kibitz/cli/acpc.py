@@ -94,9 +94,7 @@ def acpc_client(
 def dealer(
     game: Annotated[str, argument("GAME", POKER_HELP, complete.games)],
     hands: Annotated[int, number("--hands", "N", "Hands of the match, at most 10,000,000.")] = 1000,
-    seed: Annotated[
-        int | None, number("--seed", "N", "Random seed of deals, as in `kibitz match`. Default: a new one, in the log.")
-    ] = None,
+    seed: Annotated[int | None, number("--seed", "N", "Random seed, as in `kibitz match`. Default: a new one.")] = None,
     players: Annotated[str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")] = None,
     agent: Annotated[list[str] | None, option("--agent", "NAME=PROFILE", AGENT_HELP)] = None,
     duplicate: Annotated[

@@ -140,9 +140,7 @@ def equity(
 
 @cards.command()
 def build(
-    only: Annotated[
-        list[str] | None, option("--only", "TABLE", "Only this; repeatable. A wrong name lists all.")
-    ] = None,
+    only: Annotated[list[str] | None, option("--only", "TABLE", "Only this one. A wrong name lists them.")] = None,
     bins: Bins = 50,
     threads: Threads = None,
     anew: Annotated[bool, flag("--anew", "Make tables even if they are there.")] = False,

@@ -61,11 +61,10 @@ def _spec(path: Path) -> str:
 
 def as_data(difference: Difference, one: Path, other: Path) -> dict[str, Any]:
     """The comparison as plain data."""
+    figures = zip((one, other), difference.value, difference.nash_conv, difference.exploitability, strict=True)
     strategies = [
-        {"path": str(path), "value": value, "nash_conv": gap, "exploitability": each}
-        for path, value, gap, each in zip(
-            (one, other), difference.value, difference.nash_conv, difference.exploitability, strict=True
-        )
+        {"path": str(path), "value": value, "nash_conv": nash_conv, "exploitability": exploitability}
+        for path, value, nash_conv, exploitability in figures
     ]
     return {
         "game": difference.game, "strategies": strategies, "total": difference.total, "differ": difference.infosets,

@@ -27,8 +27,7 @@ def evaluate_whole(path: Path, game: str | None, device: str, json: bool, value:
         rules: Any = rules_of(game)
     else:
         player = read_strategy(path, game)
-        known = game or (saved_game(player.game, path) if isinstance(player, Profile) else "")
-        rules = rules_of(known) if isinstance(player, Profile) else player.game
+        rules = rules_of(game or saved_game(player.game, path)) if isinstance(player, Profile) else player.game
     with Watch(not json) as watch:
         best = exploited(rules, player, telling(watch, FLOPS), device)
         values = won(rules, player, telling(watch, FLOPS), device) if value else None

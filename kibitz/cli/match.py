@@ -146,8 +146,7 @@ def _stop(until: str | None) -> str | float | None:
     try:
         width = float(until)
     except ValueError:
-        said = until if len(until) <= 80 else until[:80] + "..."
-        raise GameError(f"--until {said} should be 'decided' or a number such as 0.01") from None
+        raise GameError(f"--until {until:.80} should be 'decided' or a number such as 0.01") from None
     return float(checked("--until", width))
 
 

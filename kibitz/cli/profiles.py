@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kibitz.games.protocol import Action
 
 SHOWN = 40  # infosets of a player that are shown unless --limit says otherwise
+LIMIT_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
 SECONDS_HELP = "Blueprints of games too large for an exact measure: how long a responder learns to beat it."
 LOCAL_HELP = "Such blueprints of limit poker: deals of local best response against it, a tenth of a second each."
 WHOLE_HELP = "Poker with hand buckets: measure it in the whole game, board by board. A stopped run continues."
@@ -101,10 +102,7 @@ def show(
     seat: Annotated[int | None, number("--seat", "N", "Only this player; 0 is the first.")] = None,
     infoset: Annotated[str | None, option("--infoset", "TEXT", "Only the infoset of exactly this name.")] = None,
     filter: Annotated[str | None, option("--filter", "TEXT", "Only infosets whose name contains TEXT.")] = None,
-    limit: Annotated[
-        int | None,
-        number("--limit", "N", f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."),
-    ] = None,
+    limit: Annotated[int | None, number("--limit", "N", LIMIT_HELP)] = None,
     game: SavedGame = None,
     values: Annotated[bool, flag("--values/--no-values", "Reach and values, for which the game is laid out.")] = True,
     json: Json = False,

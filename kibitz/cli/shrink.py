@@ -57,8 +57,7 @@ def _numbers(text: str) -> int | list[int]:
     try:
         levels = [int(word) for word in text.split(",")]
     except ValueError:
-        said = text if len(text) <= 80 else text[:80] + "..."
-        raise SpecError(f"--threshold {said} should be a whole number, or one for each round such as 0,50,2") from None
+        raise SpecError(f"--threshold {text:.80} should be a whole number, or one per round such as 0,50,2") from None
     for level in levels:
         checked("--threshold", level)
     return levels[0] if len(levels) == 1 else levels

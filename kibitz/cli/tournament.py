@@ -73,7 +73,8 @@ def tournament(
         _announce(wanted, start)
 
     def keep(solution: Solution, step: Any) -> None:
-        watch.phase(f"{step.players} players, iteration {step.iteration}: {_change(solution, step)}, {step.active:,} "
+        what = "values changed by" if solution.algorithm in ("vi-fp", "pi-fp") else "best responses gain"
+        watch.phase(f"{step.players} players, iteration {step.iteration}: {what} {step.change:.2g}, {step.active:,} "
                     f"states left, {duration(solution.seconds)} used")  # fmt: skip
         if out is not None:
             save(solution, out)
@@ -98,12 +99,6 @@ def tournament(
         say(f"stopped; {where}")
         raise typer.Exit(INTERRUPTED) from None
     print_data({**summary(solution, proof), "out": None if out is None else str(out)}, json, _print)
-
-
-def _change(solution: Solution, step: Any) -> str:
-    if solution.algorithm in ("vi-fp", "pi-fp"):
-        return f"values changed by {step.change:.2g}"
-    return f"a gain of {step.change:.2g} left"
 
 
 def _announce(rules: Tournament, start: Solution | None) -> None:
