@@ -289,7 +289,7 @@ def test_icm_at_the_command_line():
 def test_a_tournament_at_the_command_line(tmp_path):
     out = tmp_path / "two.tournament"
     done = run("tournament", TWO, "--out", out)
-    assert done.exit_code == 0 and "9 states of 2 players" in done.output and "Checked" in done.output
+    assert done.exit_code == 0 and "9 states of 2 players" in done.output and "Measured" in done.output
     again = json.loads(run("tournament", TWO, "--out", out, "--json").output)
     assert again["epsilon_share"] < 1e-3 and again["levels"][0]["states"] == 9
     charts = run("pushfold", "--tournament", out, "--stacks", "1200,1800")
