@@ -223,7 +223,6 @@ def equity(
     turns), and counts are summed. The board may have any number of cards up to five.
     """
     from kibitz.cards.kernels.ranges import count_showdowns, sample_boards
-    from kibitz.cards.showdowns import board_path
 
     mine, others, shown = _numbers(hand), np.atleast_2d(_numbers(other)), _numbers(board)
     if mine.shape != (2,) or others.ndim != 2 or others.shape[1] != 2 or not len(others):
@@ -240,6 +239,11 @@ def equity(
     else:
         sample_boards(*each, samples, seed, counted)
     return Equity(*counted.tolist())
+
+
+def board_path(left: int) -> tuple[NDArray[np.uint64], Ints, NDArray[np.uint64]]:
+    """The workspace in which kernels deal boards of `left` more cards."""
+    return np.zeros(52, np.uint64), np.zeros(left + 1, np.int64), np.zeros(left + 1, np.uint64)
 
 
 @lru_cache(1)

@@ -284,17 +284,13 @@ def _union(masks: Words) -> int:
 
 def _boards(table: int, dead: int, left: int, group: Words) -> tuple[Words, NDArray[np.uint8]]:
     """Boards with `left` more cards up to a group of renamings, and how many each stands for."""
+    from kibitz.cards.holdem import board_path
     from kibitz.cards.kernels.ranges import list_boards
 
     most = math.comb(52 - dead.bit_count(), left)
     boards, times = np.empty(most, np.uint64), np.empty(most, np.uint8)
     count = int(list_boards(table, dead, group, boards, times, *board_path(left)))
     return boards[:count], times[:count]
-
-
-def board_path(left: int) -> tuple[Words, Ints, Words]:
-    """The workspace in which kernels deal boards of `left` more cards."""
-    return np.zeros(52, np.uint64), np.zeros(left + 1, np.int64), np.zeros(left + 1, np.uint64)
 
 
 def _deals(weights: list[Floats], numbers: list[Ints], insist: bool) -> tuple[Words, Any] | None:
