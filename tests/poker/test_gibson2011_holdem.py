@@ -48,7 +48,7 @@ def test_the_page_says_what_was_measured(exploited):
     r = answers(exploited)
     assert r.earns(BASE)[0] == pytest.approx(-2.5) and r.earns(FINEST)[0] == pytest.approx(2.5)
     assert r.against(FINEST, BASE) == (4.0, 0.1)
-    claims = {claim.text: all(claim.held) for claim in holdem.claims(r)}
+    claims = {claim.text: all(claim.truths) for claim in holdem.claims(r)}
     assert claims["Dynamic earns more than Base"] and claims["the finest strategy beats Static.S=N"]
     assert not claims["Static.S={i} earns no more than Base"]
     assert ("Static.S=N is less exploitable than Base" in claims) == exploited
