@@ -31,13 +31,17 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.solvers import RunOptions
     from kibitz.solvers.blueprint import Blueprint
+    from kibitz.solvers.new_blueprints import BlueprintOptions
+    from kibitz.solvers.result import Result
     from kibitz.solvers.run import solve
     from kibitz.solvers.training import train
     from kibitz.stitch.partition import partition
 
 __all__ = [
-    "CHANCE", "TERMINAL", "Blueprint", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "agent",
+    "CHANCE", "TERMINAL", "Blueprint", "BlueprintOptions", "Game", "Interrupted", "KibitzError", "Profile", "Result",
+    "RunOptions", "abstraction", "agent",
     "best_response", "cards", "check", "diff", "exploitability", "game", "infoset_values", "load", "match", "nash_conv",
     "partition", "profile_from", "solve", "stitch", "train", "value", "write_efg",
 ]  # fmt: skip
@@ -49,7 +53,10 @@ _HOME = {
     "Interrupted": "kibitz.core.errors",
     "KibitzError": "kibitz.core.errors",
     "Blueprint": "kibitz.solvers.blueprint",
+    "BlueprintOptions": "kibitz.solvers.new_blueprints",
     "Profile": "kibitz.forms.profile",
+    "Result": "kibitz.solvers.result",
+    "RunOptions": "kibitz.solvers",
     "agent": "kibitz.play.agents",
     "check": "kibitz.play.conformance",
     "match": "kibitz.play.matches",

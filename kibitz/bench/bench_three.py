@@ -22,10 +22,10 @@ def three_figure(seconds: float, quick: bool) -> dict[str, Any]:
     from kibitz.play.agents import blueprint_agent
     from kibitz.solvers.blueprint import walked
     from kibitz.solvers.machines import machine_of
-    from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+    from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 
     machine = machine_of(SMALL if quick else GAME)
-    made: Any = new_blueprint(machine, Wanted(limit=FEW if quick else LIMIT))
+    made: Any = new_blueprint(machine, BlueprintRequest(limit=FEW if quick else LIMIT))
     made.warm_up()
     made.table.regret[:] = np.float32(0.0)
     made.table.average[:] = np.float32(0.0)

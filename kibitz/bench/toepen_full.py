@@ -17,7 +17,7 @@ from typing import Any
 from kibitz.bench.paper import as_data, write_page
 from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Results, Searched, Trained, measured
 from kibitz.core import store
-from kibitz.evaluate.match import Result
+from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.score import Score
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Outcome, Plan
@@ -72,7 +72,7 @@ def full_toepen(plan: Plan, told: Told) -> Outcome:
     )
 
 
-def points(result: Result | Gain | Score) -> str:
+def points(result: MatchResult | Gain | Score) -> str:
     """A mean with its interval."""
     return f"{result.mean:+.3f} [{result.interval[0]:+.3f}, {result.interval[1]:+.3f}]"
 
@@ -134,7 +134,7 @@ def search_sheet(found: Searched) -> Sheet:
 def _claims(r: Results) -> Iterator[Claim]:
     main, found = r.trained[0], r.searched
 
-    def wins(text: str, result: Result | Gain | Score, relation: str = ">") -> Claim:
+    def wins(text: str, result: MatchResult | Gain | Score, relation: str = ">") -> Claim:
         error = result.interval[1] - result.mean
         return Claim(text, OURS, [Comparison(result.mean, relation, 0.0, error)], unit=RUN, detail=points(result))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kibitz.evaluate.match import Result, match
+from kibitz.evaluate.match import MatchResult, match
 from kibitz.evaluate.score import Score
 from kibitz.papers.experiment import Plan
 from kibitz.papers.runs import Told
@@ -61,7 +61,7 @@ class Trained:
     player: ToepenPlayer
     blueprint: Blueprint
     rate: float  # decisions visited a second
-    against: dict[str, Result]
+    against: dict[str, MatchResult]
     bound: LowerBound | None = None
 
 
@@ -69,7 +69,7 @@ class Trained:
 class Searched:
     gain: Gain
     endgames: Score  # what best responses in endgames win from the blueprint
-    base: Result  # search against its blueprint
+    base: MatchResult  # search against its blueprint
     leaned: list[Leaned]  # the exploiting player against the rule of thumb
 
 
@@ -79,7 +79,7 @@ class Results:
 
     sizes: Sizes
     trained: list[Trained]  # the blueprint first
-    rule: Result  # the rule of thumb against uniform
+    rule: MatchResult  # the rule of thumb against uniform
     rule_bound: LowerBound
     searched: Searched
     table: list[list[float]]  # of the blueprint, the rule of thumb and uniform, each against each
@@ -146,7 +146,7 @@ def _searched(base: ToepenPlayer, rule: ToepenPlayer, sizes: Sizes, plan: Plan, 
     told(what, 0, sizes.endgames)
     found = gain(search(), sizes.endgames, plan.seed, lambda done, _: told(what, done, sizes.endgames))
 
-    def play(one: Any, two: Any, deals: int, what: str) -> Result:
+    def play(one: Any, two: Any, deals: int, what: str) -> MatchResult:
         return match(
             GAME, one, two, deals=deals, seed=plan.seed, on_progress=lambda tally: told(what, tally.deals, deals)
         )

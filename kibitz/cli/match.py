@@ -14,7 +14,7 @@ from kibitz.core.errors import GameError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kibitz.evaluate.match import Agent, Result
+    from kibitz.evaluate.match import Agent, MatchResult
     from kibitz.evaluate.score import Score, Tally
     from kibitz.games.machine import Machine
     from kibitz.play.fallback import Silence
@@ -134,7 +134,7 @@ def match(
 
 
 def _silence(
-    machine: Machine, agents: Sequence[Agent], seed: int, result: Result, thinks: bool
+    machine: Machine, agents: Sequence[Agent], seed: int, result: MatchResult, thinks: bool
 ) -> list[Silence | None]:
     """How often players had no row: counted, or of a compiled match by playing its first deals again."""
     from kibitz.play.fallback import sampled_silence, silence_of
@@ -197,7 +197,7 @@ WHY = {
 }
 
 
-def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> None:
+def _print(result: MatchResult, silence: Sequence[Silence | None], thinks: bool) -> None:
     from kibitz.report.text import duration, pairs, plain
 
     def shown(mean: float, interval: tuple[float, float]) -> str:

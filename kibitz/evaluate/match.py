@@ -58,7 +58,7 @@ class Agent(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class MatchResult:
     """What players won, per hand."""
 
     names: tuple[str, ...]
@@ -123,7 +123,7 @@ def match(
     threads: int | None = None,
     until: str | float | None = None,
     on_progress: Callable[[Tally], None] | None = None,
-) -> Result:
+) -> MatchResult:
     """Play duplicate deals and say what each player won per hand.
 
     game         a spec, a game, or a Machine; players: one agent for each of its seats
@@ -178,7 +178,7 @@ def match(
     finally:
         chunks.close()
     everyone = range(machine.players)
-    return Result(
+    return MatchResult(
         tuple(agent.name for agent in players), tuple(tally.score(p) for p in everyone),
         tuple(tuple(tally.by_seat(p, seat) for seat in everyone) for p in everyone), tally.edge(), tally.deals,
         len(seatings), clock() - began, stopped,

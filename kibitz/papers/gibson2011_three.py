@@ -110,7 +110,7 @@ def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
                          game=setting.machine)  # fmt: skip
     for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
         moved = found.seconds < share * wanted
-        if moved and continued(found, saver, None, share * wanted - found.seconds, cores()):
+        if moved and continued(found, saver, None, share * wanted - found.seconds):
             raise KeyboardInterrupt
         aside = setting.path(f"{file}-{stage}")
         if name == BASE and share < 1 and (moved or not (aside / "manifest.json").exists()):

@@ -18,11 +18,11 @@ import numpy as np
 from kibitz.core.compiling import clock
 from kibitz.core.errors import SolverError
 from kibitz.core.resources import cores
-from kibitz.evaluate.match import Result, match
+from kibitz.evaluate.match import MatchResult, match
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.compiled import Compiled
 from kibitz.solvers.blueprint import Blueprint, walked
-from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 
 BLOCK = 500  # iterations between looks at the clock
 
@@ -31,7 +31,7 @@ BLOCK = 500  # iterations between looks at the clock
 class LowerBound:
     """What a responder wins from a strategy."""
 
-    result: Result  # of the responder against the strategy
+    result: MatchResult  # of the responder against the strategy
     abstraction: str  # of the responder
     iterations: int  # it was trained for
     rows: int
@@ -65,7 +65,7 @@ def respond(
     if int(target.player.kind) == UNIFORM:
         raise SolverError("the uniform player needs no responder: measure it by a match")
     name = target.machine.default if abstraction is None else abstraction
-    made = new_blueprint(target.machine, Wanted(name, memory, seed))
+    made = new_blueprint(target.machine, BlueprintRequest(memory, abstraction=name, seed=seed))
     began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
     threads = cores() if made.parallel else 1
     made.warm_up()

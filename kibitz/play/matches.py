@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kibitz.evaluate.match import Result
+from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.match import match as play
 from kibitz.play.agents import agent
 from kibitz.solvers.machines import playable
 
 
-def match(game: Any, *players: Any, deals: int = 10_000, seed: int = 0, **options: Any) -> Result:
+def match(game: Any, *players: Any, deals: int = 10_000, seed: int = 0, **options: Any) -> MatchResult:
     """Play a duplicate match: what each player wins per hand, with 95% intervals.
 
     game     a name, a game, or a file of yours

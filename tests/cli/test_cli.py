@@ -21,12 +21,13 @@ from terminal import shown_until
 import kibitz
 from kibitz.bench import docs
 from kibitz.cli import app
-from kibitz.cli.watch import iteration_of_gap, time_left
+from kibitz.cli.watch import iteration_of, time_left
 from kibitz.forms.profile import Profile
 from kibitz.games import GAMES
 from kibitz.report import text
 from kibitz.solvers import SOLVERS
-from kibitz.solvers.run import Look, checkpoint_meta
+from kibitz.solvers.checkpoints import checkpoint_meta
+from kibitz.solvers.result import Evaluation
 
 COMMANDS = [
     "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
@@ -293,20 +294,20 @@ def test_openspiel(call: Call) -> None:
 
 @pytest.fixture
 def interrupt_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """interrupt_after(looks): the next run gets a Ctrl-C at its so-manieth look at the gap."""
+    """interrupt_after(evaluations): the next run gets a Ctrl-C at its so-manieth evaluation."""
 
-    def wanted(looks: int) -> None:
-        left = [looks]
+    def wanted(evaluations: int) -> None:
+        left = [evaluations]
 
-        def look(self: Any, now: Look) -> None:
+        def add(self: Any, now: Evaluation) -> None:
             real(self, now)
             left[0] -= 1
             if left[0] == 0:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        monkeypatch.setattr(LOG, "look", look)
+        monkeypatch.setattr(LOG, "add", add)
 
-    real = LOG.look
+    real = LOG.add
     return wanted
 
 
@@ -658,10 +659,10 @@ def test_numbers_as_text() -> None:
 
 
 def test_time_left() -> None:
-    looks = [Look(i, i / 100, 3.0 / i, [0.0]) for i in (1, 10, 20, 40, 50, 60, 70, 80, 90, 100)]
-    assert iteration_of_gap(looks, 3e-3) == pytest.approx(1000)
-    assert iteration_of_gap(looks[:3], 3e-3) is None, "too little is known"
-    assert iteration_of_gap([replace(look, gap=1.0) for look in looks], 3e-3) is None, "it does not fall"
+    looks = [Evaluation(i, i / 100, 3.0 / i, [0.0]) for i in (1, 10, 20, 40, 50, 60, 70, 80, 90, 100)]
+    assert iteration_of(3e-3, looks) == pytest.approx(1000)
+    assert iteration_of(3e-3, looks[:3]) is None, "too little is known"
+    assert iteration_of(3e-3, [replace(look, nash_conv=1.0) for look in looks]) is None, "it does not fall"
     assert time_left({"iterations": 600.0}, looks, 100, 50.0, 2.0) == pytest.approx(10)
     assert time_left({"until": 3e-3}, looks, 100, 100.0, 1.0) == pytest.approx(9)
     assert time_left({"seconds": 5.0, "until": 3e-3}, looks, 100, 100.0, 1.0) == pytest.approx(4)

@@ -16,7 +16,7 @@ from kibitz.core.errors import GameError, KibitzError, SolverError
 from kibitz.evaluate import blueprints
 from kibitz.evaluate.blueprints import laid_out
 from kibitz.evaluate.crosstable import crosstable
-from kibitz.evaluate.match import Result
+from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.score import Score
 from kibitz.forms.profile import Profile
 from kibitz.forms.sequence import form_of
@@ -187,7 +187,7 @@ def test_commands_measure_blueprints(call: Call) -> None:  # noqa: F811
 def bound(mean: float, error: float) -> LowerBound:
     score = Score(mean, error, (mean - 1.96 * error, mean + 1.96 * error))
     return LowerBound(
-        Result(("it", "other"), (score,) * 2, ((score,) * 2,) * 2, score, 9, 2, 1.0, "done"), "null", 1, 1
+        MatchResult(("it", "other"), (score,) * 2, ((score,) * 2,) * 2, score, 9, 2, 1.0, "done"), "null", 1, 1
     )
 
 

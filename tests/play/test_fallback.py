@@ -18,6 +18,7 @@ from kibitz.play.agents import agent
 from kibitz.play.compiled import Compiled
 from kibitz.play.fallback import SAMPLED, Silence, call_of, fold_of, sampled_silence, silence_of
 from kibitz.solvers.machines import machine_of
+from kibitz.solvers.new_blueprints import BlueprintOptions
 from kibitz.solvers.tables import is_blank
 
 GAME = "poker(file=leduc)"
@@ -26,7 +27,7 @@ GAME = "poker(file=leduc)"
 @cache
 def blueprint() -> kibitz.Blueprint:
     """So short a training that most rows are not there."""
-    return kibitz.train(GAME, iterations=3, memory=1 << 20, threads=1, seed=4)
+    return kibitz.train(GAME, iterations=3, options=BlueprintOptions(1 << 20), threads=1, seed=4)
 
 
 def seated() -> Compiled:

@@ -25,7 +25,7 @@ from kibitz.poker.buckets.limits import finest_after, infosets_of, percentile_sp
 from kibitz.poker.rules.rows import Rows
 from kibitz.poker.stitching.row_experts import row_experts, stitched_rows, trained_expert
 from kibitz.solvers.machines import machine_of
-from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 from kibitz.solvers.saved_blueprints import load_blueprint
 
 TINY = """GAMEDEF
@@ -97,7 +97,7 @@ def test_computations_have_at_most_the_limit(tiny):
     assert limit / 3 < dynamic.layout.size <= limit
     for seats in (None, (0,), (0, 1)):
         fine = expert_buckets(base, "f", 3 * limit, seats)
-        made = new_blueprint(machine, Wanted(fine, part="f", seats=seats), base)
+        made = new_blueprint(machine, BlueprintRequest(abstraction=fine, part="f", seats=seats), base)
         assert isinstance(made, RowBlueprint) and made.layout.size <= 3 * limit
     for seats, count in (("all", 1), ("each", 3), ([[0, 1], [1, 2], [2, 0]], 3)):
         found = row_experts(base, PARTS, seats, limit=3 * limit)
@@ -189,7 +189,7 @@ def test_mistakes_are_sentences(tiny, words, sentence):
         base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, 600),)))
         base.save("b")
         if "e" in words:
-            new_blueprint(machine, Wanted(limit=2000, part="f"), base).save("e")
+            new_blueprint(machine, BlueprintRequest(limit=2000, part="f"), base).save("e")
             words = [*words, "--game", tiny] if words[0] != "train" else [words[0], tiny, *words[1:]]
     if words[0] == "train":
         if "b" in words and "--resume" in words:

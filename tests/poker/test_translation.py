@@ -30,6 +30,7 @@ from kibitz.poker.rules import acpc
 from kibitz.poker.rules.cards import cards_of, text_of
 from kibitz.poker.rules.rules import Poker
 from kibitz.solvers.machines import playable
+from kibitz.solvers.new_blueprints import BlueprintOptions
 
 ALL_IN = math.inf
 
@@ -363,7 +364,7 @@ def test_a_saved_profile_sits_down_at_a_table_of_all_bets(saved: tuple[str, str]
 
 def test_a_blueprint_of_fewer_bets_sits_down_too(saved: tuple[str, str], tmp_path: Path) -> None:
     game, _ = saved
-    trained = kibitz.train(f'poker(file="{game}", bets=[1, allin])', iterations=200, memory=1 << 22)
+    trained = kibitz.train(f'poker(file="{game}", bets=[1, allin])', iterations=200, options=BlueprintOptions(1 << 22))
     trained.save(tmp_path / "few.blueprint")
     table = playable(game)
     mine = agent(str(tmp_path / "few.blueprint"), table)

@@ -23,7 +23,7 @@ from kibitz.poker.rules.rounds import Rounds
 from kibitz.poker.rules.rows import RowLayout, Rows
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine, by_rounds
-from kibitz.solvers.new_blueprints import Wanted
+from kibitz.solvers.new_blueprints import BlueprintRequest
 
 PARTS = ("f", "rf", "rrf", "rcf")  # the most commonly reached pots of two players, after [Abou Risk & Szafron 2010]
 
@@ -112,7 +112,7 @@ def expert(
     return RowBlueprint.laid_out(base.machine, expert_rows(base, part, buckets, seats), seed, base, seats, **how)
 
 
-def row_blueprint(machine: Machine, wanted: Wanted, base: Blueprint | None = None) -> RowBlueprint | None:
+def row_blueprint(machine: Machine, wanted: BlueprintRequest, base: Blueprint | None = None) -> RowBlueprint | None:
     """A blueprint that has learned nothing and has rows by place, where betting is by rounds and hands are in buckets;
     else None."""
     name = wanted.abstraction or machine.default

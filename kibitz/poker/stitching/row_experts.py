@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.core.errors import SolverError
-from kibitz.core.resources import cores
 from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
 from kibitz.poker.blueprints.rows import expert, expert_buckets, expert_rows
 from kibitz.poker.rules.rows import Rows
+from kibitz.solvers.checkpoints import Keeper
 from kibitz.solvers.saved_blueprints import load_blueprint
-from kibitz.solvers.training import Saver, continued, resumed_with
+from kibitz.solvers.training import continued, keeper_of, resumed_with
 from kibitz.stitch.ground import seat_sets
 
 EVERY = 60.0  # seconds between saves
@@ -72,7 +72,7 @@ def _fineness(spec: str) -> int:
 
 
 def begun(path: Path | None, rows: Rows, seats: int, make: Callable[[], RowBlueprint],
-          base: RowBlueprint | None = None, game: Any = None) -> tuple[RowBlueprint, Saver]:  # fmt: skip
+          base: RowBlueprint | None = None, game: Any = None) -> tuple[RowBlueprint, Keeper]:  # fmt: skip
     """A training as it lies at a path, or a new one, and who saves it; another training there is refused."""
     held = path is not None and (path / "manifest.json").exists()
     made = make() if not held else resumed_with(load_blueprint(str(path), game=game), base)
@@ -81,7 +81,7 @@ def begun(path: Path | None, rows: Rows, seats: int, make: Callable[[], RowBluep
     made.warm_up()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    return made, Saver(made, path, held, EVERY, lambda said: None)
+    return made, keeper_of(made, path, held, EVERY, lambda text: None)
 
 
 def trained_expert(
@@ -97,7 +97,7 @@ def trained_expert(
     left = None if seconds is None else seconds - made.seconds
     if left is not None and left <= 0:
         return made
-    stopped = continued(made, saver, iterations, left, cores() if threads is None else threads, on_progress)
+    stopped = continued(made, saver, iterations, left, threads, on_progress)
     if stopped:
         raise KeyboardInterrupt
     return made

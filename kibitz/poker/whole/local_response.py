@@ -152,7 +152,7 @@ class LocalResponse:
 
 
 def local_bound(target: Any, deals: int = 1000, seed: int = 1, boards: int = BOARDS) -> Any:
-    """What local best response wins in duplicate deals, with the target in all other seats: a Result whose first score
+    """What local best response wins in duplicate deals, with the target in all other seats: a MatchResult whose first score
     is a lower bound on what a best response wins, up to its interval."""
     from kibitz.evaluate.match import match
 
