@@ -179,15 +179,15 @@ def train(
         watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
-        by_place = isinstance(blueprint, RowBlueprint) and shown
-        if by_place:
+        by_place = blueprint if isinstance(blueprint, RowBlueprint) and shown else None
+        if by_place is not None:
             watch.phase("")
-            say(sizes(blueprint))
+            say(sizes(by_place))
             watch.phase("loading compiled code")
         blueprint.warm_up()
         first = blueprint.iteration
-        if by_place and not first:
-            say(tried(blueprint, order))
+        if by_place is not None and not first:
+            say(tried(by_place, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
         print_json(as_data(order, blueprint, stopped))

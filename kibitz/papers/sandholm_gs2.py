@@ -46,7 +46,7 @@ def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict
     rules = poker_of(game)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets))
     whole = solve_through(form, "dcfr+", until=until)
-    found = {WHOLE: whole}
+    found: dict[str, Profile] = {WHOLE: whole}
     for rounds in range(fewest, rules.definition.rounds):
         for leaves, given in ((ROLLOUT, ROLLOUT), (LEARNED, whole)):
             found[f"{rounds} {leaves}"] = phase_one(rules, buckets, rounds, given, until=until)

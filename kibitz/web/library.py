@@ -272,7 +272,7 @@ class Library:
                 return Strategy(entry, rules, machine, agent_of(entry.player, machine))
             from kibitz.solvers.run import solve_through
 
-            profile = solve_through(rules, "cfr+", until=1e-3)
+            profile: Profile = solve_through(rules, "cfr+", until=1e-3)
             return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
         if machine is None:
             raise SpecError(f"{entry.game} is too large to be played from a saved strategy")

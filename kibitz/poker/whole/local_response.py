@@ -152,8 +152,8 @@ class LocalResponse:
 
 
 def local_bound(target: Any, deals: int = 1000, seed: int = 1, boards: int = BOARDS) -> Any:
-    """What local best response wins in duplicate deals, with the target in all other seats: a MatchResult whose first score
-    is a lower bound on what a best response wins, up to its interval."""
+    """What local best response wins in duplicate deals, with the target in all other seats: the first score of the
+    match is a lower bound on what a best response wins, up to its interval."""
     from kibitz.evaluate.match import match
 
     response = LocalResponse(target, boards, seed)
