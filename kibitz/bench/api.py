@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz.games": None,
     "kibitz.games.protocol": (),
     "kibitz.games.tree": ("Tree", "Infosets", "tree_of", "lay_out"),
-    "kibitz.solvers.run": ("Look", "Report"),
+    "kibitz.solvers.result": None,
     "kibitz.solvers": None,
     "kibitz.evaluate": None,
     "kibitz.evaluate.crosstable": None,

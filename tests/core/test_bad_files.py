@@ -217,7 +217,7 @@ def test_what_is_trained_is_kept_elsewhere(call, full_disk, tmp_path):
     code, _, err = call(*order, "--checkpoint-every", "0.000001")
     lines = err.splitlines()
     assert code == 2 and len(lines) == 2, "one note on the way, one error at the end"
-    assert lines[0].startswith("note: the blueprint is not saved: ") and "No space left" in lines[1]
+    assert lines[0].startswith("note: the run is not saved: ") and "No space left" in lines[1]
     assert Blueprint.load(err.rpartition("it was saved in ")[2].strip().removesuffix(" instead")).iteration == 3000
 
 
