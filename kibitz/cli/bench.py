@@ -6,30 +6,21 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kibitz.cli.common import check_file, console
-from kibitz.cli.options import number
+from kibitz.cli.options import flag, number, option
 
 
 def bench(
-    seconds: Annotated[float, number("--seconds", metavar="SECONDS", help="Time to spend on each figure.")] = 2.0,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure a few figures only.")] = False,
-    json_path: Annotated[
-        Path | None, typer.Option("--json", metavar="PATH", help="Write the figures to a JSON file.")
-    ] = None,
-    markdown_path: Annotated[
-        Path | None, typer.Option("--markdown", metavar="PATH", help="Write the figures as a Markdown table.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option("--only", metavar="TEXT", help="Measure only this; an unknown name lists all.")
-    ] = None,
+    seconds: Annotated[float, number("--seconds", "SECONDS", "Time to spend on each figure.")] = 2.0,
+    quick: Annotated[bool, flag("--quick", "Measure a few figures only.")] = False,
+    json_path: Annotated[Path | None, option("--json", "PATH", "Write the figures to a JSON file.")] = None,
+    markdown_path: Annotated[Path | None, option("--markdown", "PATH", "Write the figures as a Markdown file.")] = None,
+    only: Annotated[str | None, option("--only", "TEXT", "Measure only this; an unknown name lists all.")] = None,
     peers_python: Annotated[
-        str | None,
-        typer.Option("--peers-python", metavar="PATH", help="The Python with the other programs. Default: this one."),
+        str | None, option("--peers-python", "PATH", "The Python with the other programs. Default: this one.")
     ] = None,
 ) -> None:
-    """Measure speed on this machine, next to other programs that are installed.
+    """Measure speed on this machine, next to other programs that are installed, and print a table.
 
     \b
     Examples:

@@ -7,30 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibitz.cli.common import check_file, game_and_tree
+from kibitz.cli.common import check_file, game_and_tree, rules_of
+from kibitz.cli.options import argument
 from kibitz.cli.watch import Watch
+from kibitz.core.errors import ArtefactError, KibitzError
 
 if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
 
 
 def export(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="GAME|PROFILE",
-            help="A game, as for `kibitz solve`, or a saved profile.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="FILE.efg for a game; FILE.csv or FILE.json for a profile.", show_default=False
-        ),
-    ],
+    source: Annotated[str, argument("GAME|PROFILE", "A game, as for `kibitz solve`, or a saved profile.")],
+    target: Annotated[Path, argument("FILE", "FILE.efg for a game; FILE.csv or FILE.json for a profile.")],
 ) -> None:
-    """Write a game as a Gambit .efg file, or a profile as CSV or JSON.
+    """Write a game as a Gambit .efg file, or a profile as CSV or JSON, and print how much was written.
 
     \b
     Examples:
@@ -65,9 +55,6 @@ def export(
 
 def _check_profile(source: str, target: Path) -> None:
     """Refuse a profile that is not there, or a game that should become the file of a profile."""
-    from kibitz.cli.common import rules_of
-    from kibitz.core.errors import ArtefactError, KibitzError
-
     try:
         rules_of(source)
     except KibitzError:

@@ -42,39 +42,29 @@ class NumberRange:
 
 
 SECONDS = NumberRange(0, 1e9, above=True)  # thirty years
+COUNT = NumberRange(1, EVERYWHERE)
 RANGES: dict[str, NumberRange] = {
+    **dict.fromkeys(("--checkpoint-every", "--every", "--seconds", "--timeout", "--wait"), SECONDS),
+    # The machine's memory is checked when it is asked for.
+    **dict.fromkeys(("--deals", "--hands", "--local", "--memory", "--sampled", "--samples"), COUNT),
+    **dict.fromkeys(("--iterations", "--limit"), NumberRange(0, EVERYWHERE)),
+    **dict.fromkeys(("--jobs", "--threads"), NumberRange(1, 1_024)),
+    **dict.fromkeys(("--player", "--seat"), NumberRange(0, 99)),
     "--ante": NumberRange(0, 1e9),
     "--begin": NumberRange(2, 99),
     "--bins": NumberRange(1, 1_000),
-    "--checkpoint-every": SECONDS,
-    "--deals": NumberRange(1, EVERYWHERE),
-    "--every": SECONDS,
-    "--hands": NumberRange(1, EVERYWHERE),
     "--hours": NumberRange(0, 1e5, above=True),
-    "--iterations": NumberRange(0, EVERYWHERE),
-    "--jobs": NumberRange(1, 1_024),
     "--late": NumberRange(0, 1_000_000),
-    "--limit": NumberRange(0, EVERYWHERE),
-    "--local": NumberRange(1, EVERYWHERE),
-    "--memory": NumberRange(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
-    "--player": NumberRange(0, 99),
     "--players": NumberRange(2, 3),
-    "--prune": NumberRange(0, 1e15, above=True),
     "--port": NumberRange(0, 65_535),
+    "--prune": NumberRange(0, 1e15, above=True),
     "--rounds": NumberRange(1, 99),
-    "--sampled": NumberRange(1, EVERYWHERE),
     "--sampled-seeds": NumberRange(1, 1_000),
-    "--samples": NumberRange(1, EVERYWHERE),
-    "--seat": NumberRange(0, 99),
-    "--seconds": SECONDS,
     "--seed": NumberRange(0, (1 << 63) - 1),
     "--starts": NumberRange(1, 1_000_000),
-    "--threads": NumberRange(1, 1_024),
     "--threshold": NumberRange(0, (1 << 31) - 2),
-    "--timeout": SECONDS,
     "--top": NumberRange(0, 100_000_000),
     "--until": NumberRange(0, 1e300),  # a NashConv; most solvers never reach 0
-    "--wait": SECONDS,
 }
 
 
@@ -95,12 +85,9 @@ def argument(metavar: str, help: str, completion: Callable[..., Any] | None = No
 
 def number(name: str, metavar: str, help: str) -> Any:
     """An option that takes a number within the range of its name."""
-    allowed = RANGES[name]
 
     def check(value: Any) -> Any:
-        if value is not None:
-            allowed.check(name, value)
-        return value
+        return None if value is None else checked(name, value)
 
     return typer.Option(name, metavar=metavar, help=help, callback=check)
 
@@ -110,6 +97,11 @@ def _device(value: str) -> str:
         raise SolverError(f"--device {value:.40}: choose {' or '.join(DEVICES)}")
     return value
 
+
+PLAYER_HELP = (
+    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), the path of a saved strategy, "
+    "'search(PATH, seconds=1)' or 'exploit(PATH, bound=0.1)'"
+)
 
 # Options that mean the same in several commands. A default stands with the command.
 

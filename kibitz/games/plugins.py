@@ -41,6 +41,13 @@ class Plugin:
         """The compiled rules of a game. by_rounds: poker's, with its betting by rounds."""
         return None
 
+    def size(self, game: Any) -> dict[str, Any]:
+        """What is known of a game that is too large to be laid out: counts, and "commands" that work with it.
+
+        Empty: nothing is known beside the rules.
+        """
+        return {}
+
     # Abstractions
 
     def reads(self, abstraction: Any) -> bool:

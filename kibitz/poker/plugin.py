@@ -38,6 +38,16 @@ class PokerPlugin(FormPlugin):
                     raise
         return PokerMachine(game, rounds.rounds_of(game.definition))
 
+    def size(self, game: Any) -> dict[str, Any]:
+        counts = game.counts()
+        solve = ["solve --abstraction NAME"] if self.has_form(game) else []
+        trained = [] if counts.decisions is None else [*solve, "train", "evaluate", "match", "play"]
+        return {
+            "hands": counts.hands, "hands_up_to_suits": counts.classes, "betting_decisions": counts.decisions,
+            "infosets": counts.infosets, "infosets_up_to_suits": counts.infosets_up_to_suits,
+            "commands": [*trained, *(["dealer", "acpc-client"] if game.players <= 3 else [])],
+        }  # fmt: skip
+
     # Forms
 
     def has_form(self, game: Any) -> bool:

@@ -11,6 +11,9 @@ from kibitz.games.plugins import Plugin
 class ToepenPlugin(Plugin):
     name = "toepen"
 
+    def size(self, game: Any) -> dict[str, Any]:
+        return {"deals": game.deals, "commands": ["check", "train", "evaluate", "match", "play"]}
+
     def agents(self, game: Any) -> Mapping[str, Any]:
         from kibitz.toepen.exploit import AGENTS
 

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import PATIENCE, Call, bad, call, child, data, good  # noqa: F401 (call is a fixture)
 from terminal import shown_until
-from test_cli import PATIENCE, Call, bad, call, child, data, good  # noqa: F401 (call is a fixture)
 
 from kibitz.cli.train import TrainOrder, bytes_of, continuation
 from kibitz.core.errors import SolverError

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import Call, bad, call, data, good  # noqa: F401 (call is a fixture)
 from poker_games import GAMES
-from test_cli import Call, bad, call, data, good  # noqa: F401 (call is a fixture)
 
 import kibitz
 from kibitz.cli.sampled import at_least

@@ -86,7 +86,7 @@ def test_what_is_sampled_says_so(tmp_path):
     assert "SAMPLED, 2,000 deals" in page.read_text()
     exact = run("pushfold", "--stacks", "10,10", "--values")
     assert "all cards counted" in exact.output and "SAMPLED" not in exact.output
-    assert "What jamming brings more than folding" in exact.output
+    assert "What jamming gains over folding" in exact.output
 
 
 def test_a_range_of_ones_own():
