@@ -34,8 +34,8 @@ from fuzz import EXTREMES, mutated, mutated_json
 
 import kibitz
 from kibitz.cards.tables import Recipe
-from kibitz.cli.profiles import as_data, chosen
 from kibitz.cli.solve import SolveOrder, resumed
+from kibitz.commands import show
 from kibitz.core import spec as specs
 from kibitz.core import store
 from kibitz.core.errors import KibitzError
@@ -238,8 +238,7 @@ class World:
             if recalled(held.game, path, "--game") == "kuhn":
                 report(self.form, held)
         head(held)
-        some = {seat: numbers[:3] for seat, numbers in chosen(held, None, None, None).items()}
-        json.dumps(as_data(held, some), allow_nan=False)
+        json.dumps(show(held, limit=3), allow_nan=False)
 
     def checkpoint(self, path: Path) -> None:
         meta = checkpoint_meta(path)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from kibitz.commands import TWINS
+
 HEAD = """# Python API
 
 The public names of kibitz, by module. Names of the first section are those of `import kibitz`; others are imported from
@@ -19,6 +21,7 @@ their module. This page is made from the docstrings by `python -m kibitz.bench.d
 # Module -> names; None: its __all__. A name that was shown in a section before is not shown again.
 PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz": None,
+    "kibitz.commands": ("evaluate", "SolvedTournament"),
     "kibitz.core.errors": (
         "KibitzError", "SpecError", "GameError", "SolverError", "ArtefactError", "MissingExtra", "RunWarning",
     ),
@@ -34,6 +37,12 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz.poker.buckets.buckets": ("hand_buckets",),
     "kibitz.poker.buckets.hand_buckets": ("HandBuckets", "RoundBuckets"),
     "kibitz.stitch": None,
+    "kibitz.play.table": ("Session",),
+    "kibitz.poker.tournaments": None,
+    "kibitz.poker.acpc.dealer": ("Dealer",),
+    "kibitz.poker.acpc.client": ("Client",),
+    "kibitz.papers": ("recompute",),
+    "kibitz.bench.bench": ("bench",),
     "kibitz.cards": None,
 }  # fmt: skip
 WIDE = 100  # characters of a signature on one line
@@ -43,7 +52,7 @@ LONGEST = 200  # characters of a constant
 def page() -> str:
     """The whole page."""
     seen: set[int | str] = set()
-    parts = [HEAD]
+    parts = [HEAD, _twins()]
     for name, names in PARTS.items():
         module = importlib.import_module(name)
         parts.append(f"## {name}\n")
@@ -57,6 +66,13 @@ def page() -> str:
             seen.add(known)
             parts.append(_entry(f"{name}.{each}", found))
     return "\n".join(part for part in parts if part)
+
+
+def _twins() -> str:
+    """The table of commands and their Python functions."""
+    rows = [f"| `kibitz {command}` | `{twin}` |" for command, twin in TWINS.items()]
+    return "\n".join(["## Commands", "", "What a command computes, a Python function returns.", "",
+                      "| command | in Python |", "|---|---|", *rows, ""])  # fmt: skip
 
 
 def _entry(name: str, found: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kibitz.cli.common import console, print_json
+from kibitz.cli.common import console, print_json, print_pairs, with_interval
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from kibitz.evaluate.sampled import Decision, Sample
     from kibitz.forms.profile import Profile
     from kibitz.forms.protocol import Form
-    from kibitz.play.lower_bound import LowerBound
     from kibitz.solvers.blueprint import Blueprint
 
-DEALS = 2_000  # of self-play
-MATCH_DEALS = 100_000  # that the responder plays
 
 
 def is_blueprint(path: Path) -> bool:
@@ -55,7 +52,7 @@ def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tupl
         return held, str(error)
 
 
-def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> Sample:
+def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = 2_000) -> Sample:
     from kibitz.evaluate.sampled import self_play
     from kibitz.play.agents import blueprint_agent
 
@@ -64,66 +61,40 @@ def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> 
 
 
 def evaluate_sampled(
-    held: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch, why: str
+    blueprint: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch, why: str
 ) -> None:
-    """The value of each seat in self-play, and what a trained responder wins: a lower bound on exploitability.
+    """Print the value of each player in self-play, and what a trained responder wins. why: it is not exact."""
+    from kibitz.commands import evaluate_sampled as measured
 
-    why: it is not measured exactly.
-    """
-    from kibitz.play.agents import blueprint_agent
-    from kibitz.play.lower_bound import lower_bound
-
-    sample = sample_of(held, path, watch)
-    watch.phase(f"training a responder for {seconds:g} s")
-    deals = MATCH_DEALS if held.machine.compiled else 100
-    bound = lower_bound(blueprint_agent(held, held.machine, str(path)), seconds=seconds, deals=deals)
-    near = None
-    if local is not None:
-        from kibitz.poker.whole.local_response import local_bound
-
-        watch.phase(f"local best response: {local:,} deals")
-        near = local_bound(blueprint_agent(held, held.machine, str(path)), deals=local)
-    value = [score.data() for score in sample.value]
-    data = {
-        "blueprint": str(path), "game": held.machine.spec, "sha256": held.sha256, "sampled": True, "why": why,
-        "deals": sample.deals, "value": value,
-        "exploitability_at_least": bound.least,
-        "responder": {**bound.result.scores[0].data(), "abstraction": bound.abstraction,
-                      "iterations": bound.iterations, "seconds": seconds},
-        **({} if near is None else {"local_best_response": {**near.scores[0].data(), "deals": near.deals}}),
-    }  # fmt: skip
+    data = {"blueprint": str(path), **measured(blueprint, seconds, local, why, watch.phase)}
     watch.phase("")
     if json:
         print_json(data)
         return
-    from kibitz.report.text import pairs, plain
+    from kibitz.report.text import plain
 
-    rows = [
-        (f"value of seat {seat}", f"{score.mean:+.4f}  (95%: {score.interval[0]:+.4f} to {score.interval[1]:+.4f})")
-        for seat, score in enumerate(sample.value)
-    ]
+    responder = data["responder"]
+    rows = [(f"value of player {seat}", with_interval(each["mean"], each["interval"]))
+            for seat, each in enumerate(data["value"])]  # fmt: skip
     rows += [
-        ("self-play", f"{sample.deals:,} deals"),
-        ("exploitability", at_least(bound)),
-        ("", f"by a responder that learned against it for {seconds:g} s ({bound.abstraction}, {bound.iterations:,} "
-             "iterations); a longer one may win more"),
+        ("self-play", f"{data['deals']:,} deals"),
+        ("exploitability", at_least(data["exploitability_at_least"], responder["mean"], responder["interval"])),
+        ("", f"by a responder that learned against it for {seconds:g} s ({responder['abstraction']}, "
+             f"{responder['iterations']:,} iterations); a longer one may win more"),
     ]  # fmt: skip
-    if near is not None:
-        low, high = near.interval
-        wins = f"wins {near.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}) in {near.deals:,} deals"
-        rows.append(("local best response", wins))
-    rows.append(("sampled", plain(why)))
-    console().print(plain(repr(held)), markup=False)
-    console().print(pairs(rows))
+    if local is not None:
+        near = data["local_best_response"]
+        wins = with_interval(near["mean"], near["interval"])
+        rows.append(("local best response", f"wins {wins} in {near['deals']:,} deals"))
+    console().print(plain(repr(blueprint)), markup=False)
+    print_pairs([*rows, ("sampled", plain(why))])
 
 
-def at_least(bound: LowerBound) -> str:
+def at_least(least: float, mean: float, interval: tuple[float, float]) -> str:
     """A lower bound in words; a responder that found nothing says so."""
-    low, high = bound.result.interval
-    mean = bound.result.mean
-    if bound.least > 0.0:
-        return f"at least {bound.least:.4f}: the responder wins {mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"
-    return f"at least 0: the responder found no gain ({mean:+.4f} \u00b1 {high - mean:.4f})"
+    if least > 0.0:
+        return f"at least {least:.4f}: the responder wins {with_interval(mean, interval)}"
+    return f"at least 0: the responder found no gain ({mean:+.4f} \u00b1 {interval[1] - mean:.4f})"
 
 
 def show_sampled(

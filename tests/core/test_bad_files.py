@@ -19,7 +19,7 @@ import pytest
 
 import kibitz
 from kibitz.cli import app
-from kibitz.cli.export import cell
+from kibitz.commands import cell
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError, RunWarning
 from kibitz.forms.choice import form_for

@@ -191,13 +191,18 @@ def bound(mean: float, error: float) -> LowerBound:
     )
 
 
+def said(mean: float, error: float) -> str:
+    found = bound(mean, error)
+    return at_least(found.least, found.result.mean, found.result.interval)
+
+
 def test_a_responder_that_found_nothing_says_so() -> None:
-    nothing = at_least(bound(-0.0844, 0.01))
+    nothing = said(-0.0844, 0.01)
     assert nothing.startswith("at least 0: the responder found no gain (-0.0844 \u00b1 0.0196")
     assert bound(-0.0844, 0.01).least == bound(0.01, 0.01).least == 0.0
-    assert at_least(bound(0.01, 0.01)).startswith("at least 0: the responder found no gain (+0.0100")
+    assert said(0.01, 0.01).startswith("at least 0: the responder found no gain (+0.0100")
     assert bound(0.5, 0.01).least == pytest.approx(0.4804, abs=1e-4)
-    assert at_least(bound(0.5, 0.01)).startswith("at least 0.4804: the responder wins +0.5000")
+    assert said(0.5, 0.01).startswith("at least 0.4804: the responder wins +0.5000")
 
 
 def test_sampled_evaluations_have_no_negative_bound(call: Call) -> None:  # noqa: F811
