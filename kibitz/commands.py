@@ -357,10 +357,11 @@ def evaluate_whole(
 
     Device(device)  # refuses a GPU that is missing, before any work
     rules: Any
-    if str(strategy) in PLAIN:
+    player: Any = str(strategy)
+    if player in PLAIN:
         if game is None:
             raise GameError(f"{strategy} can play any poker game: name one, such as --game holdem.limit.2p")
-        player, rules = str(strategy), make_game(game)
+        rules = make_game(game)
     else:
         player = strategy_of(strategy, game)
         if isinstance(player, Profile):
@@ -477,7 +478,7 @@ def export(source: Any, target: str | PathLike[str]) -> None:
 
     ending = Path(target).suffix.lower()
     if ending == ".efg":
-        write_efg(make_game(source), target)
+        write_efg(make_game(source), Path(target))
         return
     if ending not in (".csv", ".json"):
         raise ArtefactError(f"{target} should end in .efg for a game, and in .csv or .json for a profile")

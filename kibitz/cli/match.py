@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kibitz.games.machine import Machine
     from kibitz.play.fallback import Silence
 
-THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # by default
 DEALS_HELP = "Deals, each in all seatings. Default: 100,000, or 100 if a player searches or rules are in Python."
 UNTIL_HELP = "'decided': stop once it is clear whether the first player wins; or half the width of its 95% interval."
 GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames."
@@ -55,6 +54,7 @@ def match(
         from kibitz.evaluate.match import match as play
         from kibitz.play import agent
         from kibitz.play.agents import check_saved, game_of
+        from kibitz.play.matches import COMPILED_DEALS, THINKING_DEALS
         from kibitz.solvers.machines import playable
 
         check_saved(players)
