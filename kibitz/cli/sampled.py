@@ -31,11 +31,11 @@ def as_profile(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, P
     from kibitz.solvers.saved_blueprints import load_blueprint
 
     watch.phase(f"reading {path}")
-    held = load_blueprint(path, compact=True, game=game)
-    if not fits(held.game, MOST_LAID):
-        return held, None
-    watch.phase(f"building the game {held.machine.spec}")
-    return held, blueprint_profile(held, tree_of(held.game))
+    blueprint = load_blueprint(path, compact=True, game=game)
+    if not fits(blueprint.game, MOST_LAID):
+        return blueprint, None
+    watch.phase(f"building the game {blueprint.machine.spec}")
+    return blueprint, blueprint_profile(blueprint, tree_of(blueprint.game))
 
 
 def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tuple[Form, Profile] | str]:
@@ -44,20 +44,20 @@ def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tupl
     from kibitz.solvers.saved_blueprints import load_blueprint
 
     watch.phase(f"reading {path}")
-    held = load_blueprint(path, compact=True, game=game)
-    watch.phase(f"building the game {held.machine.spec}")
+    blueprint = load_blueprint(path, compact=True, game=game)
+    watch.phase(f"building the game {blueprint.machine.spec}")
     try:
-        return held, laid_out(held)
+        return blueprint, laid_out(blueprint)
     except GameError as error:
-        return held, str(error)
+        return blueprint, str(error)
 
 
-def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = 2_000) -> Sample:
+def sample_of(blueprint: Blueprint, path: Path, watch: Watch, deals: int = 2_000) -> Sample:
     from kibitz.evaluate.sampled import self_play
     from kibitz.play.agents import blueprint_agent
 
     watch.phase(f"playing {deals:,} deals against itself")
-    return self_play(held.machine, blueprint_agent(held, held.machine, str(path)).strategy, deals)
+    return self_play(blueprint.machine, blueprint_agent(blueprint, blueprint.machine, str(path)).strategy, deals)
 
 
 def evaluate_sampled(
@@ -98,30 +98,30 @@ def at_least(least: float, mean: float, interval: tuple[float, float]) -> str:
 
 
 def show_sampled(
-    held: Blueprint, path: Path, seat: int | None, infoset: str | None, filter: str | None, limit: int, json: bool,
+    blueprint: Blueprint, path: Path, seat: int | None, infoset: str | None, filter: str | None, limit: int, json: bool,
     watch: Watch,
 ) -> None:  # fmt: skip
     """The decisions that self-play comes to most often."""
-    if seat is not None and not 0 <= seat < held.machine.players:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {held.machine.players - 1}")
-    sample = sample_of(held, path, watch)
+    if seat is not None and not 0 <= seat < blueprint.machine.players:
+        raise GameError(f"there is no seat {seat}: seats are 0 to {blueprint.machine.players - 1}")
+    sample = sample_of(blueprint, path, watch)
     watch.phase("")
 
     def wanted(each: Decision) -> bool:
         named = infoset is None or each.infoset == infoset
         return named and (seat is None or each.seat == seat) and (filter is None or filter in each.infoset)
 
-    found = [each for each in sample.decisions if wanted(each)]
-    by_seat = {s: [each for each in found if each.seat == s] for s in sorted({each.seat for each in found})}
-    if not found:
+    chosen = [each for each in sample.decisions if wanted(each)]
+    by_seat = {s: [each for each in chosen if each.seat == s] for s in sorted({each.seat for each in chosen})}
+    if not chosen:
         raise GameError(
             f"{sample.deals:,} deals of self-play came to no such infoset; try another --filter, or train it longer"
         )
     if json:
-        print_json(_data(held, path, sample, [each for of in by_seat.values() for each in of[: limit or None]]))
+        print_json(_data(blueprint, path, sample, [each for of in by_seat.values() for each in of[: limit or None]]))
         return
     page = console()
-    page.print(f"{held!r}", markup=False)
+    page.print(f"{blueprint!r}", markup=False)
     page.print(
         f"{len(sample.decisions):,} infosets came up in {sample.deals:,} deals of self-play; reach and values are of "
         "these deals, and '-' is an action that was never taken.",
@@ -138,9 +138,9 @@ def show_sampled(
             page.print(f"... and {len(decisions) - limit:,} more: --limit 0 for all", markup=False)
 
 
-def _data(held: Blueprint, path: Path, sample: Sample, decisions: list[Decision]) -> dict[str, Any]:
+def _data(blueprint: Blueprint, path: Path, sample: Sample, decisions: list[Decision]) -> dict[str, Any]:
     return {
-        "blueprint": str(path), "game": held.machine.spec, "sampled": True, "deals": sample.deals,
+        "blueprint": str(path), "game": blueprint.machine.spec, "sampled": True, "deals": sample.deals,
         "infosets": [
             {
                 "seat": each.seat, "infoset": each.infoset, "reach": sample.reach(each),

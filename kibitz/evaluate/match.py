@@ -202,12 +202,12 @@ def _alike(players: Sequence[Any]) -> tuple[Any, ...] | None:
     if any(player is None for player in players):
         return None
     like = next((player for player in players if int(player.kind) > RULE), players[0])
-    found = tuple(
+    alike = tuple(
         player if int(player.kind) > RULE
         else player._replace(keys=like.keys, store=like.store, base_keys=like.base_keys, base_store=like.base_store)
         for player in players
     )  # fmt: skip
-    return found if len({(type(player.store), type(player.base_store)) for player in found}) == 1 else None
+    return alike if len({(type(player.store), type(player.base_store)) for player in alike}) == 1 else None
 
 
 def _enough(tally: Tally, until: str | float | None, look: int) -> str:
@@ -300,8 +300,9 @@ def play(rules: Game, agents: Sequence[Agent], hand: Hand) -> list[float]:
 
 def checked(agent: Agent, view: View) -> list[float]:
     """What an agent answers, if it is a distribution over the actions."""
-    found = [float(p) for p in agent.act(view)]
-    if len(found) != len(view.actions) or not all(p >= 0.0 for p in found) or not abs(sum(found) - 1.0) < 1e-6:
+    probabilities = [float(p) for p in agent.act(view)]
+    fits = len(probabilities) == len(view.actions) and all(p >= 0.0 for p in probabilities)
+    if not fits or not abs(sum(probabilities) - 1.0) < 1e-6:
         wanted = f"{len(view.actions)} probabilities, for {', '.join(view.actions)}"
-        raise GameError(f"{agent.name} should give {wanted}; it gave {found}")
-    return found
+        raise GameError(f"{agent.name} should give {wanted}; it gave {probabilities}")
+    return probabilities
