@@ -42,10 +42,11 @@ def acpc_client(
     wait: Annotated[float, number("--wait", "S", "Leave if the dealer is silent for so many seconds.")] = 600.0,
     json: Json = False,
 ) -> None:
-    """Play in a match over the ACPC protocol (version 2.0.0), with any dealer.
+    """Play a match over the ACPC protocol, with any dealer.
 
-    The client leaves when the dealer closes the connection, and prints hands, winnings and time. It never sends an
-    illegal action. In an infoset that the strategy does not have it checks or calls, with one warning.
+    The protocol is that of version 2.0.0. The client leaves when the dealer closes the connection, and prints hands,
+    winnings and time. It never sends an illegal action. In an infoset that the strategy does not have it checks or
+    calls, with one warning.
 
     A strategy with an action abstraction, such as poker(file=holdem.nolimit.2p, bets=[0.5, 1, allin]), plays the whole
     game: a bet of another size is read as one of the two nearest that it knows, at random (pseudo-harmonic mapping).
@@ -93,9 +94,7 @@ def acpc_client(
 def dealer(
     game: Annotated[str, argument("GAME", POKER_HELP, complete.games)],
     hands: Annotated[int, number("--hands", "N", "Hands of the match, at most 10,000,000.")] = 1000,
-    seed: Annotated[
-        int | None, number("--seed", "N", "Random seed of deals, as in `kibitz match`. Default: a new one, in the log.")
-    ] = None,
+    seed: Annotated[int | None, number("--seed", "N", "Random seed, as in `kibitz match`. Default: a new one.")] = None,
     players: Annotated[str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")] = None,
     agent: Annotated[list[str] | None, option("--agent", "NAME=PROFILE", AGENT_HELP)] = None,
     duplicate: Annotated[
@@ -110,10 +109,11 @@ def dealer(
     resume: Annotated[bool, flag("--resume", "Check the hands in --log, and continue that match.")] = False,
     json: Json = False,
 ) -> None:
-    """Deal a match over the ACPC protocol (version 2.0.0) to two or three players.
+    """Deal a match over the ACPC protocol.
 
-    The port of each player is printed at the start, and what each won at the end. Agents of kibitz may play in this
-    process. Players move on by a seat after each hand; with --duplicate each deal is played in all seatings.
+    There are two or three players; the protocol is that of version 2.0.0. The port of each player is printed at the
+    start, and what each won at the end. Agents of kibitz may play in this process. Players move on by a seat after each
+    hand; with --duplicate each deal is played in all seatings.
 
     An invalid or late answer counts as a call or check, or as a fold where no call is possible. A player whose
     connection is lost, who is late more often than --late, or who has not come within --wait plays fold, or check

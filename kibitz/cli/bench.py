@@ -20,7 +20,9 @@ def bench(
         str | None, option("--peers-python", "PATH", "The Python with the other programs. Default: this one.")
     ] = None,
 ) -> None:
-    """Measure speed on this machine, next to other programs that are installed, and print a table.
+    """Measure speed on this machine, and print a table.
+
+    Other programs that are installed are measured next to kibitz.
 
     \b
     Examples:

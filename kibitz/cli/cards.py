@@ -28,7 +28,7 @@ Bins = Annotated[int, number("--bins", "N", "Bins of the histograms.")]
 
 @cards.callback()
 def about() -> None:
-    """Compute the strength and the equity of hands of Texas hold'em.
+    """Compute strengths and equities of hold'em hands.
 
     HS, the strength of a hand, is its chance to win against a random hand, ties counting half. Before the river E[HS]
     and E[HS²] are means over all boards that can still come. These figures are exact. Equities of hands and ranges are
@@ -50,9 +50,10 @@ def show(
     bins: Bins = 50,
     json: Json = False,
 ) -> None:
-    """Print the strength of a hand: HS, E[HS], E[HS²], wins and ties, and a histogram of its strength on the river.
+    """Print the strength of a hand.
 
-    Before the flop this needs a small table, which is made on first use in a few seconds.
+    It prints HS, E[HS], E[HS²], wins and ties, and a histogram of the strength on the river. Before the flop this needs
+    a small table, which is made on first use in a few seconds.
 
     \b
     Examples:
@@ -94,11 +95,11 @@ def equity(
     exact: Annotated[bool, flag("--exact", "Count all showdowns, however long that takes.")] = False,
     json: Json = False,
 ) -> None:
-    """Compute the equity of hands and ranges against each other: the share of the pot, wins and ties of each player.
+    """Compute the equity of hands and ranges.
 
-    There are 2 to 23 players. All showdowns are counted if that takes some seconds; otherwise 2,000,000 are drawn at
-    random, and the standard error is printed. Two ranges are counted exactly on any flop, and also before it unless
-    both name single cards.
+    It prints the share of the pot, the wins and the ties of each player. There are 2 to 23 players. All showdowns are
+    counted if that takes some seconds; otherwise 2,000,000 are drawn at random, and the standard error is printed. Two
+    ranges are counted exactly on any flop, and also before it unless both name single cards.
 
     A range is a list of items with commas between them. Each item may have a weight:
 
@@ -139,18 +140,17 @@ def equity(
 
 @cards.command()
 def build(
-    only: Annotated[
-        list[str] | None, option("--only", "TABLE", "Only this; repeatable. A wrong name lists all.")
-    ] = None,
+    only: Annotated[list[str] | None, option("--only", "TABLE", "Only this one. A wrong name lists them.")] = None,
     bins: Bins = 50,
     threads: Threads = None,
     anew: Annotated[bool, flag("--anew", "Make tables even if they are there.")] = False,
     json: Json = False,
 ) -> None:
-    """Make the tables of hand strength, and keep them in the cache directory ($KIBITZ_CACHE).
+    """Make the tables of hand strength.
 
-    A line is printed for each table. All of them take 1.2 GB on disk, 1 GB of memory, and four minutes of one core.
-    Each is also made when something first needs it. Ctrl-C keeps what is done, and the same command continues.
+    They are kept in the cache directory ($KIBITZ_CACHE). A line is printed for each table. All of them take 1.2 GB on
+    disk, 1 GB of memory, and four minutes of one core. Each is also made when something first needs it. Ctrl-C keeps
+    what is done, and the same command continues.
 
     \b
     Examples:
@@ -184,7 +184,9 @@ def build(
 
 @cards.command()
 def info(bins: Bins = 50, json: Json = False) -> None:
-    """List the tables of hand strength: their sizes, where they are, and whether they are there and undamaged.
+    """List the tables of hand strength.
+
+    It prints their sizes, where they are, and whether they are there and undamaged.
 
     \b
     Examples:

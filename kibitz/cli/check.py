@@ -18,11 +18,11 @@ def check(
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """Test the rules of a game by random play and a little training, and print a line for each test.
+    """Test the rules of a game by random play.
 
-    It looks for infosets with different actions, views that tell secrets, compiled rules that differ from the rules,
-    and training that does not repeat. A fault is explained in a sentence, with exit code 2. A test that does not apply
-    is marked with a dash.
+    It prints a line for each test. It looks for infosets with different actions, views that tell secrets, compiled
+    rules that differ from the rules, and training that does not repeat. A fault is explained in a sentence, with exit
+    code 2. A test that does not apply is marked with a dash.
 
     \b
     Examples:

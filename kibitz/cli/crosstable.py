@@ -25,11 +25,12 @@ def crosstable(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Compute exactly what strategies of one game win from one another, and rank them.
+    """Compute what strategies win from one another.
 
-    An entry of the table is what the row wins from the column per hand, averaged over the seats. With more than two
-    players the column has all other seats. Below it stand the average over the field, wins and losses, exploitability,
-    and the ranking by bankroll and by run-off (the last by bankroll leaves, and so on).
+    All figures are exact, and the strategies are ranked. An entry of the table is what the row wins from the column per
+    hand, averaged over the seats. With more than two players the column has all other seats. Below it stand the average
+    over the field, wins and losses, exploitability, and the ranking by bankroll and by run-off (the last by bankroll
+    leaves, and so on).
 
     \b
     Examples:

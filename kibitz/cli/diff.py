@@ -22,11 +22,12 @@ def diff(
     player: Annotated[int | None, number("--player", "N", "Only infosets of this player; 0 is the first.")] = None,
     json: Json = False,
 ) -> None:
-    """List the infosets where two strategies of one game differ most, with NashConv and exploitability of both.
+    """List the infosets where two strategies differ most.
 
-    Infosets are sorted by weight. That is reach, the probability that play comes there (the mean of A and B), times
-    the total-variation distance of the two distributions: 0 for the same, 1 for nothing in common. The weights of a
-    player sum to the number of its decisions in a hand that differ, on average.
+    NashConv and exploitability of both are printed too. Infosets are sorted by weight. That is reach, the probability
+    that play comes there (the mean of A and B), times the total-variation distance of the two distributions: 0 for the
+    same, 1 for nothing in common. The weights of a player sum to the number of its decisions in a hand that differ, on
+    average.
 
     \b
     Examples:
@@ -60,11 +61,10 @@ def _spec(path: Path) -> str:
 
 def as_data(difference: Difference, one: Path, other: Path) -> dict[str, Any]:
     """The comparison as plain data."""
+    figures = zip((one, other), difference.value, difference.nash_conv, difference.exploitability, strict=True)
     strategies = [
-        {"path": str(path), "value": value, "nash_conv": gap, "exploitability": each}
-        for path, value, gap, each in zip(
-            (one, other), difference.value, difference.nash_conv, difference.exploitability, strict=True
-        )
+        {"path": str(path), "value": value, "nash_conv": nash_conv, "exploitability": exploitability}
+        for path, value, nash_conv, exploitability in figures
     ]
     return {
         "game": difference.game, "strategies": strategies, "total": difference.total, "differ": difference.infosets,

@@ -20,7 +20,9 @@ def export(
     source: Annotated[str, argument("GAME|PROFILE", "A game, as for `kibitz solve`, or a saved profile.")],
     target: Annotated[Path, argument("FILE", "FILE.efg for a game; FILE.csv or FILE.json for a profile.")],
 ) -> None:
-    """Write a game as a Gambit .efg file, or a profile as CSV or JSON, and print how much was written.
+    """Write a game or a profile for other programs.
+
+    A game becomes a Gambit .efg file, a profile CSV or JSON. The number of histories or infosets is printed.
 
     \b
     Examples:

@@ -21,7 +21,9 @@ def import_(
     game: Annotated[str | None, option("--game", "GAME", "The game. Default: the one that FILE.json names.")] = None,
     missing: Annotated[str, option("--missing", "error|uniform", "What to do if FILE lacks infosets.")] = "error",
 ) -> None:
-    """Read a strategy from CSV or JSON and save it as a profile, which all other commands read.
+    """Read a strategy from CSV or JSON, and save it.
+
+    What is saved is a profile, which all other commands read.
 
     \b
     CSV has the columns seat, infoset, action, probability. JSON is what `kibitz export` writes, or

@@ -31,7 +31,7 @@ def info(
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
-    """Print a game's size, its kind, and the memory that a solve needs.
+    """Print a game's size, its kind, and the memory it needs.
 
     Of a game that is too large to be laid out, what can be counted is printed, and the commands that work with it.
 

@@ -34,10 +34,11 @@ def match(
     gain: Annotated[bool, flag("--gain", GAIN_HELP)] = False,
     json: Json = False,
 ) -> None:
-    """Play a duplicate match, and print what each player wins per hand, with a 95% interval.
+    """Play a duplicate match between strategies.
 
-    Each deal is played in all seatings (two for two players, six for three): the players change seats and the cards
-    stay, so that the luck of the deal cancels. Ctrl-C ends the match and prints the result so far.
+    It prints what each player wins per hand, with a 95% interval. Each deal is played in all seatings (two for two
+    players, six for three): the players change seats and the cards stay, so that the luck of the deal cancels. Ctrl-C
+    ends the match and prints the result so far.
 
     \b
     Examples:
@@ -145,8 +146,7 @@ def _stop(until: str | None) -> str | float | None:
     try:
         width = float(until)
     except ValueError:
-        said = until if len(until) <= 80 else until[:80] + "..."
-        raise GameError(f"--until {said} should be 'decided' or a number such as 0.01") from None
+        raise GameError(f"--until {until:.80} should be 'decided' or a number such as 0.01") from None
     return float(checked("--until", width))
 
 

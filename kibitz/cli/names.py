@@ -12,7 +12,9 @@ from kibitz.cli.common import WIDE, Json, console, print_json, print_pairs
 
 
 def games(json: Json = False) -> None:
-    """List the built-in games with their parameters, and the other ways to name a game.
+    """List the built-in games and their parameters.
+
+    Other ways to name a game are printed below.
 
     \b
     Examples:

@@ -6,7 +6,6 @@ An option that is a number has one range, the same in every command, and it is c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,9 +67,9 @@ RANGES: dict[str, NumberRange] = {
 }
 
 
-def option(name: str, metavar: str, help: str, completion: Callable[..., Any] | None = None) -> Any:
-    """An option with a value."""
-    return typer.Option(name, metavar=metavar, help=help, autocompletion=completion)
+def option(name: str, metavar: str, help: str, completion: Any = None, check: Any = None) -> Any:
+    """An option with a value. completion: what the Tab key offers; check: refuses a wrong value."""
+    return typer.Option(name, metavar=metavar, help=help, autocompletion=completion, callback=check)
 
 
 def flag(name: str, help: str) -> Any:
@@ -78,7 +77,7 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(name, help=help)
 
 
-def argument(metavar: str, help: str, completion: Callable[..., Any] | None = None) -> Any:
+def argument(metavar: str, help: str, completion: Any = None) -> Any:
     """What is given without a name, in its place."""
     return typer.Argument(metavar=metavar, help=help, show_default=False, autocompletion=completion)
 
@@ -89,7 +88,7 @@ def number(name: str, metavar: str, help: str) -> Any:
     def check(value: Any) -> Any:
         return None if value is None else checked(name, value)
 
-    return typer.Option(name, metavar=metavar, help=help, callback=check)
+    return option(name, metavar, help, check=check)
 
 
 def _device(value: str) -> str:
@@ -106,13 +105,8 @@ PLAYER_HELP = (
 # Options that mean the same in several commands. A default stands with the command.
 
 DEVICES = ("cpu", "gpu")
-Device = Annotated[
-    str,
-    typer.Option(
-        "--device", metavar="DEVICE", callback=_device,
-        help="cpu, or gpu (needs kibitz[gpu]) for poker with hand buckets, such as percentile(8).",
-    ),
-]  # fmt: skip
+DEVICE_HELP = "cpu, or gpu (needs kibitz[gpu]) for poker with hand buckets, such as percentile(8)."
+Device = Annotated[str, option("--device", "DEVICE", DEVICE_HELP, check=_device)]
 SavedGame = Annotated[str | None, option("--game", "GAME", "The game. Default: the built-in one that the file names.")]
 Seed = Annotated[int, number("--seed", "N", "Random seed: the same seed gives the same result.")]
 Threads = Annotated[int | None, number("--threads", "N", "Cores to use; the result is the same. Default: all.")]

@@ -61,12 +61,13 @@ def paper(
     again: Annotated[bool, flag("--again", "Repeat every run. Default: results in DIR/runs are reused.")] = False,
     json: Json = False,
 ) -> None:
-    """Recompute a paper's tables over random initialisations, and check its claims.
+    """Recompute a paper's tables, and check its claims.
 
-    The tables and a verdict on each claim are printed; reports are written as Markdown, HTML and JSON, with plots.
-    waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011 half an hour, most of it for the
-    paper's own method (--sampled); sandholm, up to half an hour a part. Limit hold'em, gibson2011 --table 2 and
-    waugh2009 --table 3, takes hours; with three players, --hours. After Ctrl-C the same command continues.
+    Each is computed over random initialisations. The tables and a verdict on each claim are printed; reports are
+    written as Markdown, HTML and JSON, with plots. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty;
+    gibson2011 half an hour, most of it for the paper's own method (--sampled); sandholm, up to half an hour a part.
+    Limit hold'em, gibson2011 --table 2 and waugh2009 --table 3, takes hours; with three players, --hours. After Ctrl-C
+    the same command continues.
 
     \b
     Examples:

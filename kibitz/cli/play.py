@@ -37,10 +37,11 @@ def play(
     replay: Annotated[Path | None, option("--replay", "FILE", REPLAY_HELP)] = None,
     ascii: Annotated[bool, flag("--ascii", "Write suits as letters.")] = False,
 ) -> None:
-    """Play any game in the terminal, against saved strategies and other players.
+    """Play any game in the terminal.
 
-    Each turn shows what you see and your actions: choose one by its number or its name, or ? for the rules. You change
-    seats from hand to hand. Leave with q, the end of input, or Ctrl-C.
+    The opponents are saved strategies, or simple players. Each turn shows what you see and your actions: choose one by
+    its number or its name, or ? for the rules. You change seats from hand to hand. Leave with q, the end of input, or
+    Ctrl-C.
 
     \b
     Examples:

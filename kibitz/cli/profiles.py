@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kibitz.forms.protocol import InfosetValues
 
 SHOWN = 40  # infosets of a player that are shown unless --limit says otherwise
+LIMIT_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
 SECONDS_HELP = "Blueprints of games too large for an exact measure: how long a responder learns to beat it."
 LOCAL_HELP = "Such blueprints of limit poker: deals of local best response against it, a tenth of a second each."
 WHOLE_HELP = "Poker with hand buckets: measure it in the whole game, board by board. A stopped run continues."
@@ -31,9 +32,10 @@ def evaluate(
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
-    """Measure a strategy exactly: the value of each player, and what a best response gains.
+    """Measure the exploitability of a strategy.
 
-    NashConv is the sum of those gains: 0 is an equilibrium. Exploitability is NashConv / players.
+    It prints, exactly, the value of each player and what a best response gains. NashConv is the sum of those gains: 0
+    is an equilibrium. Exploitability is NashConv / players.
 
     A poker profile with hand buckets, of a game that is too large itself, is measured in the abstract game; with
     --whole in the whole game, where best responses see every card. For limit hold'em that takes two cores a night, and
@@ -99,19 +101,17 @@ def show(
     seat: Annotated[int | None, number("--seat", "N", "Only this player; 0 is the first.")] = None,
     infoset: Annotated[str | None, option("--infoset", "TEXT", "Only the infoset of exactly this name.")] = None,
     filter: Annotated[str | None, option("--filter", "TEXT", "Only infosets whose name contains TEXT.")] = None,
-    limit: Annotated[
-        int | None,
-        number("--limit", "N", f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."),
-    ] = None,
+    limit: Annotated[int | None, number("--limit", "N", LIMIT_HELP)] = None,
     game: SavedGame = None,
     values: Annotated[bool, flag("--values/--no-values", "Reach and values, for which the game is laid out.")] = True,
     json: Json = False,
 ) -> None:
-    """Print a strategy: the probability of each action, infoset by infoset.
+    """Print a strategy, infoset by infoset.
 
-    reach is the probability that play gets to the infoset when all players follow the profile; "never" is 0. After the
-    probability of an action comes its expected value to the player who moves, given that play is at the infoset and
-    continues by the profile. "-" is no value: the other players never let play get there.
+    Each line has the probabilities of the actions. reach is the probability that play gets to the infoset when all
+    players follow the profile; "never" is 0. After the probability of an action comes its expected value to the player
+    who moves, given that play is at the infoset and continues by the profile. "-" is no value: the other players never
+    let play get there.
 
     Infosets come in the order of the game. Its rules say what a name means: in leduc, "JsKh:crc/r" is a jack of
     spades in the hand, a king of hearts on the board, and the betting.

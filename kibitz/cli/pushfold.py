@@ -27,10 +27,11 @@ def icm(
     prizes: Annotated[str, option("--prizes", "A,B,C", "For first place, second, ...")],
     json: Json = False,
 ) -> None:
-    """Compute the value of stacks in prizes, by the Independent Chip Model (Malmuth-Harville).
+    """Value stacks in prizes by the Independent Chip Model.
 
-    A player wins with a probability equal to his share of the chips; second place goes the same way among the others,
-    and so on. There may be up to 20 players, and fewer prizes. The value of each stack is printed.
+    This is the model of Malmuth and Harville. A player wins with a probability equal to his share of the chips; second
+    place goes the same way among the others, and so on. There may be up to 20 players, and fewer prizes. The value of
+    each stack is printed.
 
     \b
     Examples:
@@ -73,7 +74,7 @@ def pushfold(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Solve one hand in which everybody jams or folds, and print the chart of every decision.
+    """Solve one hand in which everybody jams or folds.
 
     There are two to six players, in the order of acting: with three the button, the small blind, the big blind. Stacks
     after the hand are valued by the Independent Chip Model, or in chips. Two and three players are solved with all
@@ -113,7 +114,7 @@ def pushfold(
                 open_triples(watch)
                 watch.phase("jam or fold")
             solution = solved(chips, blinds.split("/"), None if prizes is None else numbers("prizes", prizes), ante,
-                           deals=deals, exact=exact, seed=seed)  # fmt: skip
+                              deals=deals, exact=exact, seed=seed)  # fmt: skip
     other = None if compare is None else compared(solution, compare, decision)
     if plot is not None:
         charts.draw(solution, plot, every)
@@ -178,23 +179,23 @@ def _print(solution: PushFold, every: bool, values: bool) -> None:
     ]  # fmt: skip
     more = ("ICM before", "with this play", "more") if prizes else ("wins, big blinds",)
     print_table(("seat", "stack", *more), cells)
-    typer.echo(f"\n{could_gain(solution)}")
+    typer.echo(f"\n{best_response_gain(solution)}")
 
 
-def could_gain(solution: PushFold) -> str:
-    """What a player could gain, and how that is known."""
+def best_response_gain(solution: PushFold) -> str:
+    """What a best response gains, and how that was measured."""
     m = solution.measured
     if not m.deals:
-        return f"By another choice nobody could win more than {m.gain:.2g} {solution.unit} a hand; all cards counted."
+        return f"No best response gains more than {m.gain:.2g} {solution.unit} a hand; all cards are counted."
     gained = f"gained {m.gain:.2g} {solution.unit} a hand" if m.gain > 0 else "gained nothing"
-    return (f"Sampled: {m.deals:,} deals, so hands near the edge of a range may be wrong. A responder chosen on "
-            f"{m.fresh:,} fresh deals {gained} on {m.fresh:,} others (95%: {m.low:.2g} to {m.high:.2g}), and "
-            f"{m.above:.2g} where it was chosen, which on average is not below what the best one could gain. On the "
-            f"deals of the charts themselves it would be {m.fitted:.2g}.")  # fmt: skip
+    return (f"Sampled: {m.deals:,} deals, so hands near the edge of a range may be wrong. A best response to "
+            f"{m.fresh:,} fresh deals {gained} on {m.fresh:,} others (95%: {m.low:.2g} to {m.high:.2g}). On the "
+            f"deals that it was chosen on it gained {m.above:.2g}, which on average is an upper bound; on the deals of "
+            f"the charts, {m.fitted:.2g}.")  # fmt: skip
 
 
 def _print_compared(solution: PushFold, other: Any) -> None:
     typer.echo(f"\nYour range for {other.name}: {len(other.hands)} of 169 hands differ, which costs {other.cost:.4g} "
-               f"{solution.unit} each time it comes to this")  # fmt: skip
+               f"{solution.unit} each time that it is reached")  # fmt: skip
     for name, ours, yours, cost in other.hands:
         typer.echo(f"  {name:<4} jams {100 * ours:3.0f}%, yours {100 * yours:3.0f}%: costs {cost:.4g} with this hand")

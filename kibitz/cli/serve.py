@@ -7,22 +7,20 @@ from typing import Annotated
 
 import typer
 
-from kibitz.cli.options import number, option
+from kibitz.cli.options import argument, number, option
 from kibitz.core.errors import ArtefactError, SpecError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where strategies and runs are saved; folders in it count too.")
-    ] = Path("."),
+    folder: Annotated[Path, argument("FOLDER", "Where strategies and runs are saved. Default: here.")] = Path("."),
     port: Annotated[int, number("--port", "PORT", "The port to listen on; 0 takes any that is free.")] = 8000,
     host: Annotated[str, option("--host", "HOST", "127.0.0.1, localhost or ::1: this machine alone.")] = "127.0.0.1",
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the address in the browser.")] = True,
     game: Annotated[list[str] | None, option("--game", "GAME", "Also offer a game such as my_game.py:MyGame.")] = None,
 ) -> None:
-    """Look at strategies, play against them and watch runs, in the browser.
+    """Show strategies and runs in the browser, and play there.
 
     It prints the address of the web interface, which only this machine can reach. The address ends in a token: whoever
     has it may look and play. If nothing is saved yet there are strategies to begin with: Leduc solved in seconds, and

@@ -22,11 +22,11 @@ def shrink(
     ] = "0",
     json: Json = False,
 ) -> None:
-    """Run GameShrink on a two-player poker game: find hands that can be merged.
+    """Run GameShrink: find hands of a poker game to merge.
 
-    It builds the signal tree, merges nodes with the same outcomes, and prints how many classes of hands are left in
-    each round, with the size of the linear programme over these classes. `kibitz solve GAME --abstraction gameshrink`
-    solves the game with them.
+    The game has two players. GameShrink builds the signal tree, merges nodes with the same outcomes, and prints how
+    many classes of hands are left in each round, with the size of the linear programme over these classes. `kibitz
+    solve GAME --abstraction gameshrink` solves the game with them.
 
     \b
     Examples:
@@ -50,8 +50,7 @@ def _numbers(text: str) -> int | list[int]:
     try:
         levels = [int(word) for word in text.split(",")]
     except ValueError:
-        said = text if len(text) <= 80 else text[:80] + "..."
-        raise SpecError(f"--threshold {said} should be a whole number, or one for each round such as 0,50,2") from None
+        raise SpecError(f"--threshold {text:.80} should be a whole number, or one per round such as 0,50,2") from None
     for level in levels:
         checked("--threshold", level)
     return levels[0] if len(levels) == 1 else levels

@@ -40,11 +40,12 @@ def tournament(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Solve a tournament of jam or fold for two to four players, and measure its exploitability.
+    """Solve a tournament of jam or fold.
 
-    The state of a tournament is its stacks; a hand leads from one to another until one player has all chips. Values are
-    those of the tournament, not of the Independent Chip Model, which they start from. At the end a best response of
-    each player is computed. Printed are the number of states, what a best response gains, and the errors of the ICM.
+    There are two to four players. The state of a tournament is its stacks; a hand leads from one to another until one
+    player has all chips. Values are those of the tournament, not of the Independent Chip Model, which they start from.
+    At the end a best response of each player is computed. Printed are the number of states, what a best response gains,
+    and the errors of the ICM.
 
     Ctrl-C keeps what is done, and the same command continues. Three players need the table of three hands, which is
     made first (some minutes, once). Four players are solved on a sample of deals, and their values settle only to some
@@ -71,7 +72,8 @@ def tournament(
         _announce(wanted, load(out) if out is not None and (out / "manifest.json").exists() else None)
 
     def step_by_step(solution: Solution, step: Any) -> None:
-        watch.phase(f"{step.players} players, iteration {step.iteration}: {_change(solution, step)}, {step.active:,} "
+        what = "values changed by" if solution.algorithm in ("vi-fp", "pi-fp") else "best responses gain"
+        watch.phase(f"{step.players} players, iteration {step.iteration}: {what} {step.change:.2g}, {step.active:,} "
                     f"states left, {duration(solution.seconds)} used")  # fmt: skip
 
     def round_by_round(players: int, iteration: int, number: int, active: int) -> None:
@@ -90,12 +92,6 @@ def tournament(
         say(f"stopped; {where}")
         raise typer.Exit(INTERRUPTED) from None
     print_data({**summary(solution, proof), "out": None if out is None else str(out)}, json, _print)
-
-
-def _change(solution: Solution, step: Any) -> str:
-    if solution.algorithm in ("vi-fp", "pi-fp"):
-        return f"values changed by {step.change:.2g}"
-    return f"a gain of {step.change:.2g} left"
 
 
 def _announce(rules: Tournament, start: Solution | None) -> None:
