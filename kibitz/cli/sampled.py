@@ -60,7 +60,7 @@ def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> 
     from kibitz.play.agents import blueprint_agent
 
     watch.phase(f"playing {deals:,} deals against itself")
-    return self_play(held.machine, blueprint_agent(held, held.machine, str(path)).strategy, deals)
+    return self_play(held.machine, blueprint_agent(held, held.machine, str(path)), deals)
 
 
 def evaluate_sampled(

@@ -25,7 +25,6 @@ from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
     from kibitz.solvers.blueprint import Blueprint, Progress
     from kibitz.solvers.new_blueprints import Wanted
     from kibitz.solvers.training import Saver
@@ -210,7 +209,7 @@ def train(
       kibitz train holdem.limit.3p --base h3.blueprint --part f --limit 20M --seconds 300 --out f.blueprint
       kibitz train holdem.limit.3p --limit 162M --dynamic f,rf,rrf,rcf --seconds 1200 --out dynamic.blueprint
     """
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.poker.blueprints.placed_rows import is_placed
 
     order = Order(iterations, seconds, _threads(threads), every, _out(out, resume))
     _check(order, resume)
@@ -237,13 +236,13 @@ def train(
         watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
-        if isinstance(blueprint, RowBlueprint) and shown:
+        if is_placed(blueprint) and shown:
             watch.phase("")
             say(sizes(blueprint))
             watch.phase("loading compiled code")
         blueprint.warm_up()
         first = blueprint.iteration
-        if isinstance(blueprint, RowBlueprint) and shown and not first:
+        if is_placed(blueprint) and shown and not first:
             say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -317,11 +316,12 @@ def _seat(text: str) -> int:
     return int(text)
 
 
-def sizes(blueprint: RowBlueprint) -> str:
+def sizes(blueprint: Blueprint) -> str:
     """What there will be, before it is begun."""
+    from kibitz.poker.blueprints.placed_rows import layout_of
     from kibitz.report.text import size
 
-    layout, rows = blueprint.layout, blueprint.layout.rows
+    layout, rows = layout_of(blueprint), layout_of(blueprint).rows
     taken = blueprint.table.regret.nbytes + blueprint.table.average.nbytes
     lines = [f"{layout.size:,} infosets, {layout.columns:,} columns, {size(taken)} of memory"]
     for name, part, of, counts in zip(rows.buckets, ("", *rows.parts), layout.infosets, layout.counts, strict=True):
@@ -331,7 +331,7 @@ def sizes(blueprint: RowBlueprint) -> str:
     return "\n".join(lines)
 
 
-def tried(blueprint: RowBlueprint, order: Order) -> str:
+def tried(blueprint: Blueprint, order: Order) -> str:
     """How fast it will be, from its first iterations."""
     most = TRIED if order.iterations is None else min(TRIED, order.iterations)
     blueprint.train(iterations=most, threads=order.threads)
@@ -363,7 +363,7 @@ def _resumed(
     base: Path | None,
 ) -> Blueprint:  # fmt: skip
     """The blueprint to go on from; what is said beside it has to agree."""
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.poker.blueprints.placed_rows import is_placed
     from kibitz.solvers.machines import machine_of
     from kibitz.solvers.saved_blueprints import load_blueprint
     from kibitz.solvers.tables import rows_in
@@ -376,7 +376,7 @@ def _resumed(
         if given is not None and given != has:
             raise ArtefactError(f"{path} was trained with {name} {has}, not {given}: leave {name} out, or start anew")
     if memory is not None:
-        if isinstance(held, RowBlueprint):
+        if is_placed(held):
             raise ArtefactError(f"{path} has rows by place, whose size follows from its buckets: leave --memory out")
         if rows_in(bytes_of(memory), held.machine.actions) != held.capacity:
             raise ArtefactError(f"{path} has a table of up to {held.capacity:,} rows, which stays: leave --memory out")

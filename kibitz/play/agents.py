@@ -27,16 +27,17 @@ from kibitz.core import store
 from kibitz.core.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.forms.profile import Profile
-from kibitz.games.machine import Machine, RowKeys
+from kibitz.games.machine import Machine
 from kibitz.games.plugins import plugin_of
 from kibitz.games.trusted import recalled, same_game
 from kibitz.play.always import PLAIN, Always
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
 from kibitz.solvers import tables
-from kibitz.solvers.blueprint import Blueprint, player
+from kibitz.solvers.blueprint import KIND, Blueprint, player
 from kibitz.solvers.machines import machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
+from kibitz.solvers.table_strategy import TableStrategy
 
 WITHOUT_PATH = ("uniform", "rule", *PLAIN)  # names of players that need no saved strategy
 # name -> one line of help
@@ -136,7 +137,7 @@ def game_of(players: Sequence[str]) -> str | None:
     check_saved(players)
     for text in players:
         path = parsed(text)[1]
-        if path is not None and store.kind_at(path) in (tables.KIND, "profile"):
+        if path is not None and store.kind_at(path) in (KIND, "profile"):
             return recalled(store.load(path, mmap=True).meta.get("game"), path, "--game GAME")
     return None
 
@@ -152,7 +153,7 @@ def saved_agent(path: str, machine: Machine) -> Agent:
             "solve` or `kibitz train` wrote"
         )
     where = str(Path(path).resolve())
-    if store.kind_at(path) == tables.KIND:
+    if store.kind_at(path) == KIND:
         said = store.load(path, mmap=True).meta.get("game")
         return _seated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, path))
     profile = Profile.load(path)
@@ -183,20 +184,17 @@ def _loaded(path: str, machine: Machine) -> Blueprint:
     return load_blueprint(path, compact=True, game=machine)
 
 
-def _compiled_of(
-    machine: Machine, player: Any, name: str, view: RowKeys | None = None, base: RowKeys | None = None
-) -> Compiled:
+def _compiled_of(machine: Machine, player: Any, name: str, table: TableStrategy | None = None) -> Compiled:
     """An agent of the kind that the machine has; Toepen's answer more questions."""
     kind = getattr(machine, "agent_class", None)
-    return (Compiled if kind is None else kind())(machine, player, name, view, base)
+    return (Compiled if kind is None else kind())(machine, player, name, table)
 
 
-def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
-    if not same_game(held.machine.spec, machine.spec):
-        raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
-    held = held.played()
-    base = None if held.base is None else held.base.view
-    return _compiled_of(held.machine, held.player(), name, held.view, base)
+def blueprint_agent(blueprint: Blueprint, machine: Machine, name: str) -> Compiled:
+    if not same_game(blueprint.machine.spec, machine.spec):
+        raise GameError(f"{name} is a blueprint of {blueprint.machine.spec}, not of {machine.spec}")
+    blueprint = blueprint.played()
+    return _compiled_of(blueprint.machine, blueprint.player(), name, blueprint.strategy)
 
 
 def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
@@ -220,7 +218,8 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
         keys, value = keys[first], value[first]
     del ordered
     table = tables.packed(keys, value)
-    return _compiled_of(machine, player(machine, AVERAGE, view, table), name, view)
+    rows = TableStrategy(machine, view, table)
+    return _compiled_of(machine, player(machine, AVERAGE, view, table), name, rows)
 
 
 def _built(build: Callable[..., Agent], base: Compiled, options: dict[str, Any], name: str) -> Agent:

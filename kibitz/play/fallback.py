@@ -10,7 +10,7 @@ came there, or a table was full. The rules:
                           (`kibitz.poker.acpc.seats.choose`)
 
 How often that happened is counted by the agents (`asked`, `unanswered`), where they are asked in Python. Rows by place
-(`RowBlueprint`) are played from bytes, in which a row without anything is uniform: there it is not counted.
+(`PlacedRows`) are played from bytes, in which a row without anything is uniform: there it is not counted.
 """
 
 from __future__ import annotations

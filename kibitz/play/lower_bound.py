@@ -102,4 +102,4 @@ def lower_bound(
         responder.player = made.player(greedy=True)
     others = [target] * (target.machine.players - 1)
     result = match(target.machine, responder, *others, deals=deals, seed=seed + 1)
-    return LowerBound(result, made.abstraction, made.iteration, made.rows)
+    return LowerBound(result, made.abstraction, made.iteration, made.store.used)

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibitz.core.errors import SpecError
 from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of
+from kibitz.forms.strategy import Strategy, probabilities_of
 from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
@@ -34,7 +34,6 @@ from kibitz.solvers.run import solve_through
 
 FLOOR = 0.02  # share of uniform play in the strategy that leads to a subgame, so that nothing in it is unreachable
 MOST_HISTORIES = 300_000  # of a game whose public histories are read off its rules
-Floats = NDArray[np.float64]
 
 
 class Solution(Protocol):
@@ -108,7 +107,7 @@ class TreeSubgames:
         longest = max(len(words) for words in self.public)
         self.first = from_word or max(1, longest // 2)
         even = self.form.uniform()
-        self.base = (1.0 - FLOOR) * base.probabilities(machine.tree.infosets) + FLOOR * even
+        self.base = (1.0 - FLOOR) * probabilities_of(base, machine.tree.infosets) + FLOOR * even
 
     def root(self, public: Sequence[str]) -> tuple[str, ...] | None:
         return tuple(public[: self.first]) if len(public) >= self.first else None
@@ -116,21 +115,18 @@ class TreeSubgames:
     def solve(self, root: tuple[str, ...]) -> TreeSolution:
         moves = np.array([words[: len(root)] == root for words in self.public])
         rows = row_map(self.form, np.arange(len(moves)), moves, self.base)
-        found = solve_through(self.machine.tree, "cfr+", rows=rows, **self.limit)
-        return TreeSolution(self.machine, found.probabilities)
+        return TreeSolution(solve_through(self.machine.tree, "cfr+", rows=rows, **self.limit))
 
 
 class TreeSolution:
-    """A profile, asked by infoset."""
+    """A subgame's profile, asked for one decision."""
 
-    def __init__(self, machine: TreeMachine, probabilities: Floats) -> None:
-        self.machine, self.probabilities = machine, probabilities
+    def __init__(self, profile: Strategy) -> None:
+        self.profile = profile
 
     def strategy(self, view: View) -> list[float]:
-        at = self.machine.numbers[view.seat][view.infoset]
-        first = self.machine.tree.infosets.first
-        found: list[float] = self.probabilities[first[at] : first[at + 1]].tolist()
-        return found
+        row: list[float] = self.profile.rows(view.seat, [view.infoset], view.actions)[0].tolist()
+        return row
 
 
 def public_words(machine: TreeMachine) -> list[tuple[str, ...]]:

@@ -26,7 +26,7 @@ from kibitz.toepen.rules import NUMBERS, Toepen
 from kibitz.toepen.teller import VERBS
 from kibitz.toepen.teller import events as moves_of
 from kibitz.web import look
-from kibitz.web.library import Library, Missing, Strategy
+from kibitz.web.library import Library, LibraryStrategy, Missing
 from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of
 from kibitz.web.poker import naming
 
@@ -77,7 +77,7 @@ class Played:
 class Table:
     """A person and agents. The person is in seat 0 in the first hand, and a seat further in each next."""
 
-    def __init__(self, id: str, strategies: Sequence[Strategy], opponents: Sequence[Agent], seed: int) -> None:
+    def __init__(self, id: str, strategies: Sequence[LibraryStrategy], opponents: Sequence[Agent], seed: int) -> None:
         self.id, self.seed, self.strategies, self.opponents = id, seed, list(strategies), list(opponents)
         first = strategies[0]
         self.rules: Any = first.rules
@@ -250,7 +250,7 @@ class Table:
         self.reviewed = now.number, found
         return found
 
-    def _would(self, now: Played, strategy: Strategy) -> list[dict[str, Any]]:
+    def _would(self, now: Played, strategy: LibraryStrategy) -> list[dict[str, Any]]:
         found = []
         for choice in now.choices:
             view = choice.view
@@ -267,7 +267,7 @@ class Table:
         return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
                 "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
-    def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
+    def _belief(self, now: Played, strategy: LibraryStrategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
         hold is left out, as it may never be shown."""
         if not self.has_view:

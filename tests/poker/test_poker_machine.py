@@ -291,7 +291,7 @@ def test_leduc_comes_near_an_equilibrium():
     for view, count in rows.items():
         blueprint = Blueprint.empty(rules, view, memory=1 << 20, seed=1)
         blueprint.train(iterations=100_000)
-        assert blueprint.rows == count
+        assert blueprint.store.used == count
         assert kibitz.nash_conv(tree, blueprint_profile(blueprint, tree)) < 0.2  # uniform play: 4.7
 
 

@@ -99,10 +99,10 @@ class Twin:
         offered = self.few.actions(mine)
         if turn == self.seat:
             infoset = self.few.infoset(mine)
-            if self.base.silent(turn, infoset, offered):
+            if self.base.answer(turn, infoset, offered) is None:
                 return then("call") if action == "call" else 0.0
             found = 0.0
-            for meant, p in zip(offered, self.base.strategy(turn, infoset, offered), strict=True):
+            for meant, p in zip(offered, self.base.answer(turn, infoset, offered), strict=True):
                 made, kept = self.turned(table, mine, meant)
                 if made == action and p:
                     found += p * then(kept)
@@ -324,7 +324,7 @@ def test_bets_that_the_strategy_knows_are_played_as_it_says() -> None:
                 state = few.after(state, few.sample(state, dice))
                 continue
             offered, view = few.actions(state), view_of(whole, state, turn)
-            wanted = base.strategy(turn, few.infoset(state), offered)
+            wanted = base.answer(turn, few.infoset(state), offered)
             mine.begin(turn)
             told = dict(zip(view.actions, mine.act(view), strict=True))
             assert [told[action] for action in offered] == pytest.approx(wanted)

@@ -30,7 +30,7 @@ from kibitz.games.views import View, view_of
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search
 from kibitz.poker.endgames.endgames import Safe, Solved, solved
-from kibitz.poker.endgames.seen import Seen
+from kibitz.poker.endgames.hand_rows import HandRows
 from kibitz.poker.endgames.subgame import Endgame, betting_below
 from kibitz.poker.rules import betting
 from kibitz.poker.rules.cards import cards_of
@@ -75,7 +75,7 @@ class PokerSubgames:
             raise SpecError(f"search: from is a round, 2 to {last}, not {from_round}")
         if not isinstance(safe, bool):
             raise SpecError("search: safe is true or false")
-        self.rules, self.base, self.seen, self.level = rules, base, Seen(base), begin - 1
+        self.rules, self.base, self.hand_rows, self.level = rules, base, HandRows(base), begin - 1
         self.limit: dict[str, Any] = {"iterations": iterations} if iterations else {"seconds": seconds}
         self.safe = safe
         self._check_size()
@@ -150,7 +150,7 @@ class PokerSubgames:
             seat = int(tree.turn[above])
             if seat >= 0:
                 shown = tuple(card for cards in board[: int(tree.round[above]) + 1] for card in cards)
-                played = self.seen.on_board(seat, text[above], shown, hands)
+                played = self.hand_rows.on_board(seat, text[above], shown, hands)
                 width = played.shape[1]
                 found[seat] *= (1.0 - TREMBLE) * played[:, int(tree.action[node])] + TREMBLE / width
             node = above
@@ -164,7 +164,7 @@ class PokerSubgames:
         for segment, k, node in endgame.decisions():
             if self.rules.betting.turn[node] == seat:
                 here = endgame.cards.rounds[int(endgame.levels[segment])]
-                rows = self.seen.rows(seat, text[node], here.boards[here.board_of_class], here.hand)
+                rows = self.hand_rows.rows(seat, text[node], here.boards[here.board_of_class], here.hand)
                 found[endgame.sequences_at(seat, segment, k)] = rows.T
         endgame._normalise(found, found)
         return found

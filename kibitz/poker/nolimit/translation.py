@@ -180,8 +180,7 @@ class Translated:
 
     def _answer(self, seat: int, infoset: str, offered: tuple[str, ...]) -> list[float] | None:
         if (seat, infoset) not in self._known:
-            silent = self.base.silent(seat, infoset, offered)
-            self._known[seat, infoset] = None if silent else self.base.strategy(seat, infoset, offered)
+            self._known[seat, infoset] = self.base.answer(seat, infoset, offered)
         return self._known[seat, infoset]
 
     def _seen(self, cards: str, number: int) -> str:

@@ -17,7 +17,7 @@ from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.betting import BettingTree
 from kibitz.poker.rules.cards import Cards, cards_of, text_of
 from kibitz.poker.rules.rounds import EXIT, HALF, Rounds
-from kibitz.poker.rules.rows import RowLayout, Rows
+from kibitz.poker.rules.rows import RowLayout, RowPlan
 from kibitz.poker.rules.views import bucket_view, mixed_view, plain_view
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class PokerMachine(Machine):
             self._views[buckets.digest] = RowKeys(buckets.name, bucket_view(buckets), {DIGEST: fingerprint})
         return self._views[buckets.digest]
 
-    def row_view(self, rows: Rows, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
+    def row_view(self, rows: RowPlan, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
         """Rows that lie where their place and bucket say. digests: of the buckets that they were trained within."""
         from kibitz.poker.buckets import buckets as made
 

@@ -30,7 +30,7 @@ MOST_PARTS = 254
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPlan:
     """Which rows there are, as files say it."""
 
     buckets: tuple[str, ...]  # names: outside of all parts, then of each part; "" where there are no rows
@@ -48,7 +48,7 @@ class Rows:
 class RowLayout:
     """Columns of all rows. counts: buckets by round, for each name of `rows` (None where it has no rows)."""
 
-    def __init__(self, rounds: Rounds, rows: Rows, counts: Sequence[Sequence[int] | None]) -> None:
+    def __init__(self, rounds: Rounds, rows: RowPlan, counts: Sequence[Sequence[int] | None]) -> None:
         self.rounds, self.rows = rounds, rows
         self.counts = [None if count is None else list(count) for count in counts]
         self.part: NDArray[np.uint8] = parts_of(rounds, rows.parts)
@@ -141,12 +141,12 @@ def _widths(rounds: Rounds) -> Ints:
     return np.concatenate([early, later[rounds.template[1:]]])
 
 
-def data_of(rows: Rows) -> dict[str, Any]:
+def data_of(rows: RowPlan) -> dict[str, Any]:
     """As files have it."""
     return {"buckets": list(rows.buckets), "parts": list(rows.parts), "outside": rows.outside, "inside": rows.inside}
 
 
-def rows_from(data: Any) -> Rows:
+def rows_from(data: Any) -> RowPlan:
     """What `data_of` wrote."""
-    return Rows(tuple(map(str, data["buckets"])), tuple(map(str, data["parts"])), int(data["outside"]),
+    return RowPlan(tuple(map(str, data["buckets"])), tuple(map(str, data["parts"])), int(data["outside"]),
                 int(data["inside"]))  # fmt: skip

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
 from kibitz.games.views import View
-from kibitz.poker.endgames.seen import Seen
+from kibitz.poker.endgames.hand_rows import HandRows
 from kibitz.poker.rules import betting
 from kibitz.poker.rules.betting import Bets
 from kibitz.poker.rules.cards import cards_of
@@ -35,7 +35,7 @@ class LocalResponse:
     name = "local best response"
 
     def __init__(self, target: Any, boards: int = BOARDS, seed: int = 0) -> None:
-        self.seen, machine = Seen(target), target.machine
+        self.hand_rows, machine = HandRows(target), target.machine
         if not machine.definition.limit:
             raise GameError("local best response is for limit poker: elsewhere raises have many sizes")
         self.target, self.machine, self.definition, self.boards = target, machine, machine.definition, boards
@@ -54,7 +54,7 @@ class LocalResponse:
 
     def _played(self, seat: int, done: str, board: tuple[int, ...]) -> Floats:
         """[N, actions]  what the target does with each hand after some betting."""
-        return self.seen.on_board(seat, done, board, self.hands)
+        return self.hand_rows.on_board(seat, done, board, self.hands)
 
     def _clear(self, gone: tuple[int, ...]) -> NDArray[np.bool_]:
         """Hands without some cards."""

@@ -15,14 +15,14 @@ from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.layout import viewed
-from kibitz.poker.whole.strategy import SeatStrategy, always, within_views
+from kibitz.poker.whole.strategy import NodeStrategy, always, within_views
 from kibitz.poker.whole.walk import Floats, Sweep, check
 from kibitz.solvers.blueprint import Blueprint
 
 Player = Profile | Blueprint | str
 
 
-def seats_of(game: Poker, player: Player) -> tuple[SeatStrategy, SeatStrategy]:
+def seats_of(game: Poker, player: Player) -> tuple[NodeStrategy, NodeStrategy]:
     """What a player does in each seat."""
     check(game)
     if isinstance(player, Blueprint):
@@ -44,10 +44,10 @@ def seats_of(game: Poker, player: Player) -> tuple[SeatStrategy, SeatStrategy]:
     return found, found
 
 
-def of_blueprint(game: Poker, blueprint: Blueprint) -> SeatStrategy:
+def of_blueprint(game: Poker, blueprint: Blueprint) -> NodeStrategy:
     """Either seat's strategy of a blueprint within buckets."""
     rows = BettingRows(blueprint, game.betting)
-    for voice, number in zip(rows.voices, range(len(rows.voices)), strict=True):
+    for number, voice in enumerate(rows.voices):
         if voice.buckets is None and (rows.of_node[rows.deciding] == number).any():
             raise GameError(
                 f"the whole game is gone through for strategies within buckets, and this blueprint was trained with "
@@ -56,12 +56,12 @@ def of_blueprint(game: Poker, blueprint: Blueprint) -> SeatStrategy:
     sources = tuple(voice.buckets for voice in rows.voices)
     level = np.minimum(game.betting.round, game.definition.rounds - 1)
 
-    def played(node: int) -> Floats:
+    def rows_at(node: int) -> Floats:
         source = sources[rows.of_node[node]]
         assert source is not None
-        return rows.played(node, np.arange(source.counts[int(level[node])]))
+        return rows.rows(node, np.arange(source.counts[int(level[node])]))
 
-    return SeatStrategy(sources, rows.of_node, played, blueprint.sha256)
+    return NodeStrategy(sources, rows.of_node, rows_at, blueprint.sha256)
 
 
 def exploited(game: Poker, player: Player, tell: Tell | None = None, device: str = "cpu") -> Floats:

@@ -22,7 +22,7 @@ from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.hands import Source, hands_on, renamed
 from kibitz.poker.sampled.lanes import Lanes
 from kibitz.poker.whole.gpu import Shards
-from kibitz.poker.whole.strategy import SeatStrategy
+from kibitz.poker.whole.strategy import NodeStrategy
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Sweep:
     """
 
     def __init__(
-        self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32, device: str = "cpu"
+        self, game: Poker, strategies: tuple[NodeStrategy, NodeStrategy], dtype: Any = np.float32, device: str = "cpu"
     ) -> None:
         check(game)
         self.device = Device(device)
