@@ -187,7 +187,7 @@ def match(
 
 def _met_on(machine: Machine, players: Sequence[Agent]) -> Machine:
     """The machine on which players with rows meet: poker with betting by rounds, if one of them has it so."""
-    own = [getattr(player, "machine", machine) for player in players if getattr(player, "view", None) is not None]
+    own = [getattr(player, "machine", machine) for player in players if getattr(player, "table", None) is not None]
     return next((each for each in own if each.by_rounds), machine)
 
 

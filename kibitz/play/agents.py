@@ -3,12 +3,12 @@
     uniform          every legal action is as likely as the others
     rule             the game's rule of thumb, where it has one
     always-call      and always-fold, always-raise: the same action in every hand of poker
-    PATH             a saved strategy: a blueprint or a profile, by its path; one of poker with fewer bets plays with
-                     all of them too (`kibitz.poker.nolimit.translation`)
+    PATH             a saved strategy: a blueprint or a profile, by its path; one of poker under an action abstraction
+                     plays the game with all bets too (`kibitz.poker.nolimit.translation`)
     search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
     ...              players that a game brings itself (`kibitz.toepen.agents`)
 
-What an agent is (`Agent`) is told in kibitz.evaluate.match, what it gets to see (`View`) in kibitz.games.views.
+kibitz.evaluate.match says what an agent is (`Agent`), kibitz.games.views what it gets to see (`View`).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def agent(source: Any, game: Any) -> Agent:
     """The agent of a name, a saved strategy, a Profile, a Blueprint, or an agent as it is; see the top of the file."""
     machine = machine_of(game)
     if isinstance(source, Profile):
-        return _seated(source.meta.get("game"), machine, lambda own: profile_agent(source, own, "profile"))
+        return _translated(source.meta.get("game"), machine, lambda own: profile_agent(source, own, "profile"))
     if isinstance(source, Blueprint):
-        return _seated(source.machine.spec, machine, lambda own: blueprint_agent(source, own, "blueprint"))
+        return _translated(source.machine.spec, machine, lambda own: blueprint_agent(source, own, "blueprint"))
     if not isinstance(source, str | Path):
         if not callable(getattr(source, "act", None)):
             raise SpecError(f"{type(source).__name__} is no player: it has no method `act`")
@@ -88,30 +88,27 @@ def agent(source: Any, game: Any) -> Agent:
 def agents_of(machine: Machine) -> Mapping[str, tuple[Callable[..., Agent], str]]:
     """Players that need a strategy to play from: those of the game, and search where it is offered."""
     own = getattr(machine.rules, "agents", None)
-    found: dict[str, tuple[Callable[..., Agent], str]] = dict(own()) if own is not None else {}
-    if "search" not in found and offered(machine):
-        found["search"] = (Search, "the strategy, and from some point on a solution of what is left")
-    return found
+    agents: dict[str, tuple[Callable[..., Agent], str]] = dict(own()) if own is not None else {}
+    if "search" not in agents and offered(machine):
+        agents["search"] = (Search, "the strategy, and from some point on a solution of what is left")
+    return agents
 
 
 def names_of(machine: Machine) -> dict[str, str]:
     """All players of a game by name, with a line of help."""
-    found = {name: about for name, about in AGENTS.items() if name in ("uniform", "PATH")}
-    if machine.advises:
-        found["rule"] = AGENTS["rule"]
-    if hasattr(machine.rules, "definition"):
-        found["always-call"] = AGENTS["always-call"]
-    return {**found, **{f"{name}(PATH, ...)": about for name, (_, about) in agents_of(machine).items()}}
+    names = ["uniform", "PATH", *["rule"] * machine.advises, *["always-call"] * hasattr(machine.rules, "definition")]
+    agents = {name: AGENTS[name] for name in names}
+    return {**agents, **{f"{name}(PATH, ...)": about for name, (_, about) in agents_of(machine).items()}}
 
 
 def parsed(text: str, names: Any = ("search", "exploit")) -> tuple[str, str | None, dict[str, Any]]:
     """(name, path of a strategy, options) of a text; a text that is no name is a path."""
     text = text.strip()
     known = "|".join(map(re.escape, [*WITHOUT_PATH, *names]))
-    found = re.fullmatch(rf"({known})\s*(\((.*)\))?", text, re.S)
-    if not found:
+    match = re.fullmatch(rf"({known})\s*(\((.*)\))?", text, re.S)
+    if not match:
         return "path", text, {}
-    name, inside = found[1], (found[3] or "").strip()
+    name, inside = match[1], (match[3] or "").strip()
     path = None
     first = re.match(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,="]+))\s*(?:,|$)', inside)
     if first and name not in WITHOUT_PATH:
@@ -146,7 +143,7 @@ def game_of(players: Sequence[str]) -> str | None:
 
 
 def saved_agent(path: str, machine: Machine) -> Agent:
-    """The agent that plays a saved strategy, if it is one of this game, or of this game with fewer bets."""
+    """The agent that plays a saved strategy, if it is one of this game, or of an action abstraction of it."""
     if not Path(path).is_dir():
         raise ArtefactError(
             f"no saved strategy at {path}: players are {', '.join(names_of(machine))}, where PATH is what `kibitz "
@@ -155,13 +152,13 @@ def saved_agent(path: str, machine: Machine) -> Agent:
     where = str(Path(path).resolve())
     if store.kind_at(path) == KIND:
         said = store.load(path, mmap=True).meta.get("game")
-        return _seated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, path))
+        return _translated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, path))
     profile = Profile.load(path)
-    return _seated(profile.meta.get("game"), machine, lambda own: profile_agent(profile, own, path))
+    return _translated(profile.meta.get("game"), machine, lambda own: profile_agent(profile, own, path))
 
 
-def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) -> Agent:
-    """A strategy of the game that a file names, in `machine`: as it is, or translated from fewer bets.
+def _translated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) -> Agent:
+    """A strategy of the game that a file names, in `machine`: as it is, or translated from its action abstraction.
 
     What the file says of bets is put on the game that the user named: no game is opened because a file names it.
     """
@@ -169,8 +166,8 @@ def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) ->
     few = fewer(said) if fewer is not None and isinstance(said, str) and not same_game(said, machine.spec) else None
     if few is None:
         return seat(machine)
-    found: Agent | None = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
-    return seat(machine) if found is None else found
+    translated: Agent | None = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
+    return seat(machine) if translated is None else translated
 
 
 @lru_cache(8)

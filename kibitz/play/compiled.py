@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.evaluate.match import Agent
 from kibitz.games.machine import Machine
 from kibitz.games.views import View
 from kibitz.solvers.table_strategy import TableStrategy
 
 
-class Compiled:
+class Compiled(Agent):
     """An agent that is a strategy (`kibitz.forms.strategy`). table: its rows, if it plays from some."""
 
     def __init__(self, machine: Machine, player: Any, name: str, table: TableStrategy | None = None) -> None:
@@ -27,18 +28,12 @@ class Compiled:
         self.asked = 0 if hashed else None  # decisions that `act` was asked for, where some rows may be missing
         self.unanswered = 0  # of these, those without a row
 
-    def begin(self, seat: int) -> None:
-        pass
-
     def act(self, view: View) -> list[float]:
         answer = self.answer(view.seat, view.infoset, view.actions)
         if self.asked is not None:
             self.asked += 1
             self.unanswered += answer is None
         return [1.0 / len(view.actions)] * len(view.actions) if answer is None else answer
-
-    def end(self, view: View, payoff: float) -> None:
-        pass
 
     def answer(self, seat: int, infoset: str, actions: Sequence[str]) -> list[float] | None:
         """What it does in an infoset; None where its table has no row."""

@@ -8,8 +8,8 @@ leads to, whatever the seat really holds, and then played from its solution.
         def root(self, public) -> tuple[str, ...] | None
         def solve(self, root) -> Solution          # .strategy(view) -> a probability for each action
 
-Games that are laid out have `TreeSubgames`: the rows of the subgame move, and outside it the strategy is frozen, as in
-a static expert [Gibson & Szafron 2011, Def. 3.2] whose part is the subgame. Toepen brings its own, which solves its
+Games that are laid out have `TreeSubgames`: the subgame is trained, and outside it the strategy is frozen, as in a
+static expert [Gibson & Szafron 2011, Def. 3.2] whose part is the subgame. Toepen brings its own, which solves its
 last tricks for all hands at once (`kibitz.toepen.search`).
 """
 
@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kibitz.core.errors import SpecError
+from kibitz.evaluate.match import Agent
 from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of
 from kibitz.forms.strategy import Strategy, probabilities_of
@@ -45,7 +46,7 @@ class Subgames(Protocol):
     def solve(self, root: tuple[str, ...]) -> Solution: ...
 
 
-class Search:
+class Search(Agent):
     """search(PATH, seconds=1, from=0, iterations=0): solve what is left once `from` public words are known.
 
     from        0: half of the longest public history; iterations, if given, instead of seconds: the same everywhere
@@ -68,24 +69,17 @@ class Search:
         self.subgames = TreeSubgames(base, from_word, seconds, iterations) if subgames is None else subgames
         self._kept: OrderedDict[tuple[str, ...], Solution] = OrderedDict()
 
-    def begin(self, seat: int) -> None:
-        pass
-
     def act(self, view: View) -> list[float]:
         root = self.subgames.root(view.public)
         return self.base.act(view) if root is None else self.solved(root).strategy(view)
 
-    def end(self, view: View, payoff: float) -> None:
-        pass
-
     def solved(self, root: tuple[str, ...]) -> Solution:
         """The solution of a subgame; it depends on the public history alone."""
-        found = self._kept.get(root)
-        if found is None:
-            found = self._kept[root] = self.subgames.solve(root)
+        if root not in self._kept:
+            self._kept[root] = self.subgames.solve(root)
             while len(self._kept) > self.kept:
                 self._kept.popitem(last=False)
-        return found
+        return self._kept[root]
 
 
 def offered(machine: Machine) -> bool:
@@ -131,10 +125,10 @@ class TreeSolution:
 
 def public_words(machine: TreeMachine) -> list[tuple[str, ...]]:
     """By infoset of the tree: the public history, as the rules tell it."""
-    rules, numbers = machine.rules, machine.numbers
-    found: dict[int, tuple[str, ...]] = {}
+    rules, numbers = machine.rules, machine.tree.infosets.number
+    public: dict[int, tuple[str, ...]] = {}
     stack, total = [rules.root()], len(machine.tree.infosets.labels)
-    while stack and len(found) < total:
+    while stack and len(public) < total:
         state = stack.pop()
         turn = rules.turn(state)
         if turn == TERMINAL:
@@ -143,7 +137,7 @@ def public_words(machine: TreeMachine) -> list[tuple[str, ...]]:
             stack += [rules.after(state, outcome) for outcome, _ in rules.chance(state)]
             continue
         at = numbers[turn][str(rules.infoset(state))]
-        if at not in found:
-            found[at] = view_of(rules, state, turn).public
+        if at not in public:
+            public[at] = view_of(rules, state, turn).public
         stack += [rules.after(state, action) for action in rules.actions(state)]
-    return [found[at] for at in range(total)]
+    return [public[at] for at in range(total)]

@@ -89,7 +89,6 @@ class Blueprint:
         arrays: dict[str, NDArray[Any]] | None = None,
         base: Blueprint | None = None,
         part: str | int | None = None,
-        seats: tuple[int, ...] | None = None,
     ) -> Blueprint:
         """A blueprint that has learned nothing, in a hash table that may grow to `memory` bytes.
 
@@ -98,7 +97,6 @@ class Blueprint:
                      kibitz.abstraction takes where the game has a tree; default: what the game is best trained with
         arrays       what an abstraction needs beside its name (buckets of hands)
         base, part   train only the rows of one part (`machine.parts`); elsewhere `base` plays
-        seats        the seats that the base plays there; default: all
         """
         machine = machine_of(game)
         if full not in tables.FULL:
@@ -113,7 +111,6 @@ class Blueprint:
             if not same_game(base.machine.spec, machine.spec) or base.base is not None:
                 raise SolverError(f"the base should be a blueprint of {machine.spec} that is no graft itself")
             blueprint.base, blueprint.part = base, machine.part(part)
-            blueprint.seats = -1 if seats is None else sum(1 << seat for seat in set(seats))
         return blueprint
 
     def __repr__(self) -> str:

@@ -34,13 +34,15 @@ def new_blueprint(
 ) -> Blueprint:
     """A blueprint of the kind that the game's plug-in has for it, else one with hashed rows. arrays: as in
     Blueprint.empty."""
-    made: Blueprint | None = plugin_of(machine.rules).blueprint(machine, wanted, base)
-    if made is not None:
-        return made
+    blueprint: Blueprint | None = plugin_of(machine.rules).blueprint(machine, wanted, base)
+    if blueprint is not None:
+        return blueprint
     if wanted.limit is not None or wanted.dynamic:
-        raise SolverError(f"{machine.spec} is no poker: --limit and --dynamic are for limit poker within buckets")
+        raise SolverError(f"{machine.spec} is no poker: --limit and --dynamic are for limit poker with buckets")
     if wanted.sampling != "external" or wanted.prune:
-        raise SolverError("--sampling and --prune are for limit poker within buckets, by --limit or --abstraction")
+        raise SolverError("--sampling and --prune are for limit poker with buckets, by --limit or --abstraction")
     name = wanted.abstraction or machine.default
-    return Blueprint.empty(machine, name, wanted.memory, wanted.seed, wanted.full, arrays, base, wanted.part,
-                           wanted.seats)  # fmt: skip
+    blueprint = Blueprint.empty(machine, name, wanted.memory, wanted.seed, wanted.full, arrays, base, wanted.part)
+    if wanted.seats is not None:
+        blueprint.seats = sum(1 << seat for seat in set(wanted.seats))
+    return blueprint

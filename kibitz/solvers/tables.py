@@ -215,9 +215,9 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     value = np.require(value, None, ["C", "W"])
     for _ in range(MOST_GROWTHS):
         if len(key) >= MANY:
-            found = _places(key, rows)
-            if found is not None:
-                return _placed(key, value, rows, *found)
+            places = _places(key, rows)
+            if places is not None:
+                return _placed(key, value, rows, *places)
         else:
             table = table_of(rows, value.shape[1] // 2)
             if fill(table, key, value):

@@ -52,11 +52,10 @@ def by_suits(rules: Any) -> PokerForm:
     """The poker form whose classes of hands differ by names of suits alone, kept as long as the game lives."""
     if rules.definition.hole != 1:
         return poker_form(rules)  # only hands of one card are alike by more
-    held: PokerForm | None = rules.__dict__.get("_form_by_suits")
-    if held is None:
-        held = PokerForm(rules, cards=deal(rules.definition, alike=False))
-        rules.__dict__["_form_by_suits"] = held
-    return held
+    form: PokerForm | None = rules.__dict__.get("_form_by_suits")
+    if form is None:
+        form = rules.__dict__["_form_by_suits"] = PokerForm(rules, cards=deal(rules.definition, alike=False))
+    return form
 
 
 class Voice(NamedTuple):
@@ -115,10 +114,10 @@ class BettingRows:
             column = int(layout_of(voice.blueprint).column[self._place(node), int(self.betting.turn[node])])
             begin = column + int(table[local, OFFSET])
             return (begin + seen.astype(np.int64) * int(table[local, STRIDE]) + 1).astype(np.uint64)
-        found = np.zeros(len(seen), np.uint64)
-        spots = np.full(len(seen), (word >> HALF) * len(table) + local, np.uint64)
-        (join if voice.buckets is None else join_buckets)(seen.astype(np.uint64), spots, found)
-        return found
+        keys = np.zeros(len(seen), np.uint64)
+        nodes = np.full(len(seen), (word >> HALF) * len(table) + local, np.uint64)
+        (join if voice.buckets is None else join_buckets)(seen.astype(np.uint64), nodes, keys)
+        return keys
 
     def rows(self, node: int, seen: Ints | Words) -> Floats:
         """[n, actions]  probabilities at a node. seen: as of `keys`."""
@@ -160,11 +159,11 @@ def _seen(machine: Any, voice: Voice, level: int, cards: Any) -> Ints | Words:
 
         every = np.zeros(len(cards.hands), np.uint64)
         sights(machine.game, voice.blueprint.keys, machine.states(board, cards.hands), level, every)
-    found = np.zeros(cards.classes, every.dtype)
-    found[cards.hand_class] = every
-    if (found[cards.hand_class] != every).any():
+    by_class = np.zeros(cards.classes, every.dtype)
+    by_class[cards.hand_class] = every
+    if (by_class[cards.hand_class] != every).any():
         raise GameError(
             f"the blueprint tells hands apart ({voice.blueprint.abstraction}) that the poker form of "
             f"{machine.spec} holds as one, so it is not measured exactly: `kibitz evaluate` samples it"
         )
-    return found
+    return by_class

@@ -207,11 +207,11 @@ def _bytes(shares: NDArray[np.uint8]) -> Any:
 def _digests(rows: RowPlan, array: Any) -> list[str]:
     """Fingerprints of buckets, by name; those of no buckets are empty."""
     text = np.asarray(array, np.uint8).tobytes().hex()
-    found, size = [], 2 * DIGEST_BYTES
+    digests, size = [], 2 * DIGEST_BYTES
     for name in rows.buckets:
-        found.append(text[:size] if name else "")
+        digests.append(text[:size] if name else "")
         text = text[size:] if name else text
-    return found
+    return digests
 
 
 def _check(array: Any, length: int, positive: bool) -> None:

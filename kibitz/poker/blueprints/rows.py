@@ -1,9 +1,9 @@
-"""Strategies for limit poker of three and more seats: which rows a base, an expert or dynamic experts have, and how
+"""Strategies for limit poker of three and more players: which rows a base, an expert or dynamic experts have, and how
 fine they can be within a limit on infosets [Gibson & Szafron 2011, Sec. 6].
 
     machine = machine_of("holdem.limit.3p")
     base = placed_blueprint(machine, RowPlan((base_buckets(machine, 162_000_000),)))
-    made = expert(base, "f", expert_buckets(base, "f", 162_000_000))
+    expert_f = expert(base, "f", expert_buckets(base, "f", 162_000_000))
 
 Before the flop hands are as they are, 169 of them up to suits, and forgotten later; from the flop on a bucket tells
 those before it. A limit is for all rows of one computation.
@@ -30,9 +30,9 @@ PARTS = ("f", "rf", "rrf", "rcf")  # the most commonly reached pots of two playe
 
 def rounds_in(machine: Machine) -> Rounds:
     """The betting of a machine that has it by rounds."""
-    found = getattr(machine, "betting", None)
-    assert isinstance(found, Rounds)
-    return found
+    rounds = getattr(machine, "betting", None)
+    assert isinstance(rounds, Rounds)
+    return rounds
 
 
 def hands_before(machine: Any) -> int:
@@ -48,8 +48,8 @@ def decisions_in(machine: Machine, parts: Sequence[str]) -> list[list[int]]:
     rounds = rounds_in(machine)
     ones = [[1] * rounds.definition.rounds] * (1 + len(parts))
     layout = RowLayout(rounds, RowPlan(("any",) * (1 + len(parts)), tuple(parts)), ones)
-    found: list[list[int]] = layout.infosets.tolist()
-    return found
+    decisions: list[list[int]] = layout.infosets.tolist()
+    return decisions
 
 
 def base_buckets(machine: Machine, limit: int) -> str:
@@ -94,10 +94,10 @@ def expert_buckets(
 
 def dynamic_buckets(machine: Machine, parts: Sequence[str], limit: int) -> tuple[str, str]:
     """(buckets outside of all parts, buckets in each part): what is left by the half of the limit outside."""
-    found, first = decisions_in(machine, parts), hands_before(machine)
-    coarse = finest_after(found[0], limit // 2, first)
-    left = limit - infosets_of(found[0], coarse, forget=1)
-    inside = [sum(column) for column in zip(*found[1:], strict=True)]
+    (outside, *each), first = decisions_in(machine, parts), hands_before(machine)
+    coarse = finest_after(outside, limit // 2, first)
+    left = limit - infosets_of(outside, coarse, forget=1)
+    inside = [sum(column) for column in zip(*each, strict=True)]
     return percentile_spec(coarse, forget=1), percentile_spec(finest_after(inside, left, first), forget=1)
 
 
@@ -125,7 +125,7 @@ def row_blueprint(machine: Machine, wanted: Wanted, base: Blueprint | None = Non
     if wanted.limit is not None and wanted.abstraction is not None:
         raise SolverError("give buckets by --abstraction, or a limit on infosets that chooses them, not both")
     if base is not None and not is_placed(base):
-        raise SolverError("the base has hashed rows; an expert here asks for a base within buckets")
+        raise SolverError("the base has hashed rows; an expert here asks for a base with buckets")
     how: dict[str, Any] = {"sampling": wanted.sampling, "prune": wanted.prune}
     if wanted.dynamic:
         if base is not None or wanted.limit is None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.evaluate.match import Agent
 from kibitz.games.views import View
 from kibitz.poker.endgames.hand_rows import HandRows
 from kibitz.poker.rules import betting
@@ -29,7 +30,7 @@ Floats = NDArray[np.float64]
 BOARDS = 24  # ways the board may go on that an equity is taken over
 
 
-class LocalResponse:
+class LocalResponse(Agent):
     """An agent. target: a compiled agent that plays all other seats, with rows of its own."""
 
     name = "local best response"
@@ -46,9 +47,6 @@ class LocalResponse:
 
     def begin(self, seat: int) -> None:
         self._known.clear()
-
-    def end(self, view: View, payoff: float) -> None:
-        pass
 
     # What opponents may hold
 
