@@ -209,11 +209,11 @@ class Blueprint:
 
     def order(self) -> Any:
         """How to walk."""
-        from kibitz.solvers.kernels.walk import CHANCE_ONLY, EXTERNAL, Order
+        from kibitz.solvers.kernels.walk import CHANCE_ONLY, EXTERNAL, WalkOrder
 
         players, store = self.machine.players, self.store
         mode = CHANCE_ONLY if store.sampling == "chance" else EXTERNAL
-        return Order(
+        return WalkOrder(
             np.int64(mode), 0.0, False, store.full == "evict", np.int64(self.seed), np.uint64(players),
             np.uint64((1 << players) - 1), store.prune,
         )  # fmt: skip

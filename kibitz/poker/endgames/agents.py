@@ -29,7 +29,7 @@ from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search
-from kibitz.poker.endgames.endgames import EndgameSolution, Safe, solved
+from kibitz.poker.endgames.endgames import EndgameStrategy, Safe, solved
 from kibitz.poker.endgames.hand_rows import HandRows
 from kibitz.poker.endgames.subgame import Endgame, betting_below
 from kibitz.poker.rules import betting
@@ -173,7 +173,7 @@ class PokerSolution:
     def __init__(self, of: PokerSubgames, root: tuple[str, ...]) -> None:
         self.of = of
         self.done, self.board = of.read(root)
-        self._solved: dict[int, EndgameSolution] = {}
+        self._solved: dict[int, EndgameStrategy] = {}
 
     @cached_property
     def endgame(self) -> Endgame:
@@ -191,7 +191,7 @@ class PokerSolution:
         text = self.of.rules.betting.text
         return {text[node]: node for _, _, node in self.endgame.decisions()}
 
-    def solution(self, seat: int) -> EndgameSolution:
+    def solution(self, seat: int) -> EndgameStrategy:
         key = seat if self.of.safe else 0
         if key not in self._solved:
             safe = None
@@ -215,7 +215,7 @@ class PokerSolution:
 
 
 @dataclass(frozen=True)
-class SearchGain:
+class PokerSearchGain:
     """What search wins from the strategy that it stands on, in chips a hand."""
 
     score: Score
@@ -223,7 +223,7 @@ class SearchGain:
     seconds: float  # of solving, in all
 
 
-def gain(search: PokerSearch, hands: int, seed: int = 0) -> SearchGain:
+def gain(search: PokerSearch, hands: int, seed: int = 0) -> PokerSearchGain:
     """What search wins from its own strategy, the luck of cards left out.
 
     Hands are played by the strategy alone until an endgame begins. There all hands that both may hold are weighed: what
@@ -260,7 +260,7 @@ def gain(search: PokerSearch, hands: int, seed: int = 0) -> SearchGain:
             after[cut[seat] : cut[seat + 1]] = answer.strategy[cut[seat] : cut[seat + 1]]
             gained += float(endgame.measure_weights(after).value[seat] - value[seat]) / 2
         won.append(gained / endgame.mass)
-    return SearchGain(scored(hands, sum(won), sum(each * each for each in won)), endgames, seconds)
+    return PokerSearchGain(scored(hands, sum(won), sum(each * each for each in won)), endgames, seconds)
 
 
 AGENTS = {"search": (PokerSearch, "the strategy, and from a round on solutions of what is left, with all hands")}

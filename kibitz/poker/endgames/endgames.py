@@ -46,7 +46,7 @@ class Safe:
 
 
 @dataclass(frozen=True)
-class EndgameSolution:
+class EndgameStrategy:
     """What is played from an endgame on. In safe solutions only the rows of one seat are for playing."""
 
     endgame: Endgame
@@ -65,7 +65,7 @@ class EndgameSolution:
 def solved(
     endgame: Endgame, *, iterations: int | None = None, seconds: float | None = None, gap: float | None = None,
     safe: Safe | None = None, threads: int | None = None,
-) -> EndgameSolution:  # fmt: skip
+) -> EndgameStrategy:  # fmt: skip
     """Solve by dcfr+ until one of the limits; gap: NashConv as a share of the pot, for plain solutions."""
     from kibitz.core.resources import cores
     from kibitz.forms.kernels.cfr import Rule
@@ -103,7 +103,7 @@ def solved(
             look = 2 * done
     endgame._normalise(space.average, space.average)
     spent = time.perf_counter() - began
-    return EndgameSolution(endgame, space.average, done, spent, reached, None if safe is None else safe.seat)
+    return EndgameStrategy(endgame, space.average, done, spent, reached, None if safe is None else safe.seat)
 
 
 class Gadget:

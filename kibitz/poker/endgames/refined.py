@@ -20,7 +20,7 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import compact_form
 from kibitz.forms.profile import Profile
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.endgames.endgames import EndgameSolution, Safe, solved
+from kibitz.poker.endgames.endgames import EndgameStrategy, Safe, solved
 from kibitz.poker.endgames.subgame import Endgame
 from kibitz.poker.exact.deal import Round
 from kibitz.poker.exact.form import PokerForm
@@ -128,7 +128,7 @@ class Refinement:
         factor = root.endgame.cards.chance[0] / self.form.cards.chance[self.level]
         return np.asarray(whole * factor / root.scale[seat])
 
-    def write(self, strategy: Floats, root: SubgameRoot, answer: EndgameSolution, seats: tuple[int, ...]) -> None:
+    def write(self, strategy: Floats, root: SubgameRoot, answer: EndgameStrategy, seats: tuple[int, ...]) -> None:
         """Put a solution where it belongs."""
         endgame, form = root.endgame, self.form
         reps = self._reps(endgame, root.board)

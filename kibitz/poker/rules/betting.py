@@ -212,12 +212,12 @@ class BettingTree:
         """The betting so far, in the competition's letters: "crc/r", "r300c/"; "/" where a round's cards came."""
         spelled = [[letters(action) for action in offer] for offer in self.actions]
         offers = self.actions_of.tolist()
-        found = [""]
+        texts = [""]
         later = (self.round > 0).tolist()
         for parent, action in zip(self.parent.tolist()[1:], self.action.tolist()[1:], strict=True):
             offer = offers[parent]  # none: the parent is CHANCE
-            found.append(found[parent] + (spelled[offer][action] if offer >= 0 else "/" * later[parent]))
-        return found
+            texts.append(texts[parent] + (spelled[offer][action] if offer >= 0 else "/" * later[parent]))
+        return texts
 
 
 class _Level(NamedTuple):

@@ -99,16 +99,16 @@ def parts_of(rounds: Rounds, parts: Sequence[str]) -> NDArray[np.uint8]:
                 after[child - EXIT] = within[node]
             else:
                 within[child] = within[node]
-    found = [within, after]
+    by_round = [within, after]
     for level in range(1, rounds.definition.rounds):
         begin, end = (int(x) for x in rounds.instances[level : level + 2])
         for place, number in roots.items():
             if begin <= place - early + 1 < end and place >= early:
-                found[-1][place - early + 1 - begin] = number
+                by_round[-1][place - early + 1 - begin] = number
         if level + 1 < rounds.definition.rounds:
             exits = np.diff(np.append(rounds.next[begin:end].astype(np.int64), int(rounds.instances[level + 2])))
-            found.append(np.repeat(found[-1], exits))
-    return np.concatenate(found)
+            by_round.append(np.repeat(by_round[-1], exits))
+    return np.concatenate(by_round)
 
 
 def _root(rounds: Rounds, text: str) -> int:

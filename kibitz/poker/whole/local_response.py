@@ -64,7 +64,7 @@ class LocalResponse(Agent):
         """(by seat that is still in, but for one's own: what each hand weighs; where betting stands)."""
         definition = self.definition
         bets = betting.start(definition)
-        said, found = "", {s: self._clear(gone).astype(float) for s in range(definition.players) if s != seat}
+        said, weights = "", {s: self._clear(gone).astype(float) for s in range(definition.players) if s != seat}
         for number, part in enumerate(done.split("/")):
             if number:
                 said += "/"
@@ -78,12 +78,12 @@ class LocalResponse(Agent):
                     if key not in self._known:
                         self._known[key] = self._played(who, said, shown)
                     offered = betting.actions(definition, bets)
-                    found[who] = found[who] * self._known[key][:, offered.index(action)]
+                    weights[who] = weights[who] * self._known[key][:, offered.index(action)]
                 bets = betting.act(definition, bets, action)
                 said += betting.letters(action)
         while bets.turn < 0:
             bets = betting.deal(definition, bets)
-        return {s: weight for s, weight in found.items() if not bets.folded[s]}, bets
+        return {s: weight for s, weight in weights.items() if not bets.folded[s]}, bets
 
     # What its own hand is worth
 

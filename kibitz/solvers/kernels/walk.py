@@ -40,7 +40,7 @@ UNPRUNED = 0.05  # share of the walks that pass over nothing
 PASSED = np.inf  # the value of an action that was passed over
 
 
-class Order(NamedTuple):
+class WalkOrder(NamedTuple):
     """How to walk."""
 
     mode: np.int64  # EXTERNAL, OUTCOME or CHANCE_ONLY
