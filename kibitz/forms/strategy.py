@@ -2,7 +2,7 @@
 
 Profiles, blueprints and agents that play from rows are strategies. Infosets have the names that the rules give them.
 Where strategies are asked by numbers instead (keys of a machine's rows, or nodes of poker's betting with all buckets of
-hands), see `kibitz.solvers.tables.looked_up` and `kibitz.poker.whole.strategy.NodeStrategy`.
+hands), see `kibitz.solvers.table_strategy.looked_up` and `kibitz.poker.whole.strategy.NodeStrategy`.
 """
 
 from __future__ import annotations

@@ -3,18 +3,18 @@ from betting and buckets (`kibitz.poker.blueprints.placed_rows`)."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-class Store(ABC):
-    """The rows of a blueprint. `table` is the named tuple of arrays that kernels read and write."""
+class Store(Protocol):
+    """The rows of a blueprint."""
 
-    table: Any
+    table: Any  # the named tuple of arrays that kernels read and write
+    capacity: int  # rows that there is room for, once there are so many
     trainable = True  # False: only a strategy is kept, not the regrets
     parallel = False  # whether a responder is trained on all cores
     with_base = True  # whether a graft is saved with its base, and plays from both
@@ -23,35 +23,13 @@ class Store(ABC):
     full = "refuse"  # what happens to a new row when there is no place for it; or "evict"
 
     @property
-    @abstractmethod
-    def used(self) -> int:
-        """Rows in use."""
-
+    def used(self) -> int: ...  # rows in use
     @property
-    @abstractmethod
-    def capacity(self) -> int:
-        """Rows that there is room for, once there are so many."""
-
-    @abstractmethod
-    def nothing(self) -> Any:
-        """A table without rows, of the type that a base has."""
-
-    @abstractmethod
-    def warm_up(self, begun: bool) -> None:
-        """Compile what training runs beside its walks."""
-
-    @abstractmethod
-    def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
-        """Halve regrets and averages."""
-
-    @abstractmethod
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The rows, as they are saved."""
-
-    @property
-    @abstractmethod
-    def meta(self) -> dict[str, Any]:
-        """What is saved beside them."""
+    def meta(self) -> dict[str, Any]: ...  # what is saved beside the rows
+    def arrays(self) -> dict[str, NDArray[Any]]: ...  # the rows, as they are saved
+    def nothing(self) -> Any: ...  # a table without rows, of the type that a base has
+    def warm_up(self, begun: bool) -> None: ...  # compiles what training runs beside its walks
+    def halve(self, threads: int, pool: ThreadPoolExecutor) -> None: ...  # regrets and averages
 
     def game(self, game: Any) -> Any:
         """The game as walks into these rows take it."""

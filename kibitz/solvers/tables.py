@@ -73,8 +73,7 @@ class HashedRows(Store):
     """Rows in a hash table that grows up to `most` places. full: what happens to a new row once it has them."""
 
     def __init__(self, table: Any, full: str = "evict", most: int = 0) -> None:
-        self.table, self.full = table, full
-        self.most = most or len(table.key)
+        self.table, self.full, self.capacity = table, full, most or len(table.key)
 
     @classmethod
     def empty(cls, memory: int, actions: int, full: str) -> Self:
@@ -87,17 +86,8 @@ class HashedRows(Store):
     def used(self) -> int:
         return int(self.table.used[0])
 
-    @property
-    def capacity(self) -> int:
-        return self.most
-
-    @property
-    def actions(self) -> int:
-        """Actions that a row has room for."""
-        return self.table.value.shape[1] // 2
-
     def nothing(self) -> Any:
-        return table_of(LEAST_ROWS, self.actions)
+        return table_of(LEAST_ROWS, self.table.value.shape[1] // 2)
 
     def warm_up(self, begun: bool) -> None:
         from kibitz.solvers.kernels.hash import scale
@@ -123,20 +113,20 @@ class HashedRows(Store):
         with aside():
             key, value = contents(self.table)
             self.table = None  # its memory goes before the next one is set up
-            self.table = laid(key, value, size_for(rows, self.most), self.most, self.full == "evict", counts)
+            self.table = laid(key, value, size_for(rows, self.capacity), self.capacity, self.full == "evict", counts)
 
     def arrays(self) -> Arrays:
         key, value = self.table.key, self.table.value[:-1]
-        if grows(self.table) or size_for(self.used, self.most) < self.most:
+        if grows(self.table) or size_for(self.used, self.capacity) < self.capacity:
             key, value = contents(self.table)
-        elif 2 * self.used <= self.most:
+        elif 2 * self.used <= self.capacity:
             at = np.flatnonzero(key)
             return {"place": at.astype(np.uint64), "key": key[at], "value": value[at]}
         return {"key": key, "value": value}
 
     @property
     def meta(self) -> dict[str, Any]:
-        return {"capacity": self.most, "full": self.full}
+        return {"capacity": self.capacity, "full": self.full}
 
     @classmethod
     def read(cls, meta: dict[str, Any], arrays: Arrays, counts: NDArray[np.int64], actions: int, compact: bool) -> Self:

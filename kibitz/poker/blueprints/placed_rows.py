@@ -45,14 +45,10 @@ class PlacedRows(Store):
 
     def __init__(self, layout: RowLayout, table: Any, machine: Machine, sampling: str = "external", prune: float = 0.0):
         self.layout, self.table, self.machine, self.sampling, self.prune = layout, table, machine, sampling, prune
-        self.trainable = hasattr(table, "regret")
+        self.trainable, self.capacity = hasattr(table, "regret"), layout.size
 
     @property
     def used(self) -> int:
-        return self.layout.size
-
-    @property
-    def capacity(self) -> int:
         return self.layout.size
 
     def game(self, game: Any) -> Any:
