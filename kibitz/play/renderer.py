@@ -27,7 +27,7 @@ NAMED = "Answer with an action's name. ? is this text, q ends the game."
 
 @dataclass
 class Heard:
-    """What a person has been told of a hand."""
+    """What a person has read of a hand."""
 
     seat: int
     players: int = 2
@@ -62,7 +62,7 @@ class Renderer:
         return f"You are in seat {seat}, {', '.join(others)}."
 
     def news(self, heard: Heard, public: Sequence[str]) -> list[str]:
-        """What happened since the person was last told: all words but those of moves that the person chose."""
+        """What happened since the last news: all words but those of moves that the person chose."""
         lines: list[tuple[str, list[str]]] = []
         for at in range(heard.read, len(public)):
             mover = heard.movers.get(at)

@@ -124,7 +124,7 @@ class TreeSolution:
 
 
 def public_words(machine: TreeMachine) -> list[tuple[str, ...]]:
-    """By infoset of the tree: the public history, as the rules tell it."""
+    """By infoset of the tree: the public history, in the words of the rules."""
     rules, numbers = machine.rules, machine.tree.infosets.number
     public: dict[int, tuple[str, ...]] = {}
     stack, total = [rules.root()], len(machine.tree.infosets.labels)

@@ -86,7 +86,7 @@ class Human:
                 self.tell(part)
 
     def news(self, public: Sequence[str]) -> None:
-        """Tell what happened since the person was last told."""
+        """Show what happened since the last news."""
         self.say(self.renderer.news(self.heard, public))
         self.heard.read = len(public)
 

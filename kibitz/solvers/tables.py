@@ -250,7 +250,7 @@ def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int, action
     from kibitz.solvers.kernels.hash import WINDOW
 
     by_key = place is None and 2 * rows <= capacity
-    whole = place is None and not by_key  # the table as it lies
+    whole = place is None and not by_key  # the whole table, with its empty places
     length = capacity if whole else rows
     shapes = (
         LEAST_ROWS <= capacity < MOST_ROWS and 0 <= rows <= capacity and whole == (2 * rows > capacity)

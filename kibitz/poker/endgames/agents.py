@@ -68,7 +68,7 @@ class PokerSubgames:
     def __init__(self, base: Compiled, from_round: int, seconds: float, iterations: int, safe: bool) -> None:
         rules = base.machine.rules
         if not isinstance(rules, Poker) or rules.players != 2 or rules.definition.hole > 2:
-            raise SpecError("search solves endgames of poker for two, with hands of one card or two")
+            raise SpecError("search solves endgames of two-player poker, with hands of one card or two")
         last = rules.definition.rounds
         begin = from_round or last
         if not 2 <= begin <= last:

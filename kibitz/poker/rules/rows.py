@@ -1,4 +1,4 @@
-"""RowLayout: where each row of a strategy within buckets lies, for limit poker of any number of seats.
+"""RowLayout: the place of each row of a strategy of buckets, for limit poker of any number of players.
 
 A strategy sees a place of the betting (`kibitz.poker.rules.rounds`) through buckets. Its rows are columns of one
 array, seat by seat; the rows of a seat at a place lie bucket by bucket, and for a bucket all decisions of the seat lie

@@ -5,7 +5,7 @@ At each decision it knows how likely each hand of an opponent is, by Bayes from 
 fold as often as their strategy does there [Lisy & Bowling 2017]. Whatever it does, what it wins against a strategy is a
 lower bound on what a best response wins.
 
-With several opponents ranges are held to be independent, and an opponent's folds to be answered before the others act:
+With several opponents ranges are taken as independent, and an opponent's folds as answered before the others act:
 both only make the response weaker than it might be.
 """
 
@@ -85,7 +85,7 @@ class LocalResponse(Agent):
             bets = betting.deal(definition, bets)
         return {s: weight for s, weight in weights.items() if not bets.folded[s]}, bets
 
-    # What its own hand is worth
+    # The value of its own hand
 
     def _wins(self, mine: tuple[int, ...], board: tuple[int, ...], ranges: dict[int, Floats]) -> float:
         """How likely one's hand beats all ranges if the board goes on at random; ties count half."""
@@ -121,15 +121,15 @@ class LocalResponse(Agent):
         pot, top = sum(bets.paid), max(bets.paid)
         asked = top - bets.paid[view.seat]
         wins = self._wins(mine, shown, ranges)
-        worth = {"fold": 0.0, "call": wins * pot - (1 - wins) * asked}
+        value = {"fold": 0.0, "call": wins * pot - (1 - wins) * asked}
         if "raise" in view.actions:
-            worth["raise"] = self._raised(view.seat, done, mine, shown, ranges, bets, pot, asked)
-        best = max((action for action in view.actions), key=lambda action: worth[action])
+            value["raise"] = self._raised(view.seat, done, mine, shown, ranges, bets, pot, asked)
+        best = max(view.actions, key=lambda action: value[action])
         return [float(action == best) for action in view.actions]
 
     def _raised(self, seat: int, done: str, mine: tuple[int, ...], shown: tuple[int, ...], ranges: dict[int, Floats],
                 bets: Bets, pot: int, asked: int) -> float:  # fmt: skip
-        """What a raise is worth: those who fold leave the pot, those who call pay it."""
+        """The value of a raise: those who fold leave the pot, those who call pay it."""
         size = self.definition.raise_size[bets.round]
         after, said = betting.act(self.definition, bets, "raise"), done + "r"
         stay: dict[int, Floats] = {}

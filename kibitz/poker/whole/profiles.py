@@ -41,7 +41,7 @@ def node_strategy(game: Poker, player: Player) -> NodeStrategy:
 
 
 def of_blueprint(game: Poker, blueprint: Blueprint) -> NodeStrategy:
-    """Either seat's strategy of a blueprint within buckets."""
+    """Either seat's strategy of a blueprint of buckets."""
     rows = BettingRows(blueprint, game.betting)
     for number, voice in enumerate(rows.voices):
         if voice.buckets is None and (rows.of_node[rows.deciding] == number).any():

@@ -21,7 +21,7 @@ SEAT, WIDTH, COLUMN, END, CHILD = U64(0), U64(1), U64(2), U64(3), U64(4)  # colu
 
 
 class Deals(NamedTuple):
-    """All deals of a game for two. D deals, N decisions in all of them, W actions.
+    """All deals of a two-player game. D deals, N decisions in all of them, W actions.
 
     The decisions of a deal have the places 0, 1, 2, ... in preorder; its ends have the places behind them.
     """
