@@ -15,12 +15,12 @@ class Store(Protocol):
 
     table: Any  # the named tuple of arrays that kernels read and write
     capacity: int  # rows that there is room for, once there are so many
-    trainable = True  # False: only a strategy is kept, not the regrets
-    parallel = False  # whether a responder is trained on all cores
-    with_base = True  # whether a graft is saved with its base, and plays from both
-    sampling = "external"  # or "chance": one deal, all betting
-    prune = 0.0  # regret below which actions are passed over in most walks; 0: never
-    full = "refuse"  # what happens to a new row when there is no place for it; or "evict"
+    trainable: bool = True  # False: only a strategy is kept, not the regrets
+    parallel: bool = False  # whether a responder is trained on all cores
+    with_base: bool = True  # whether a graft is saved with its base, and plays from both
+    sampling: str = "external"  # or "chance": one deal, all betting
+    prune: float = 0.0  # regret below which actions are passed over in most walks; 0: never
+    full: str = "refuse"  # what happens to a new row when there is no place for it; or "evict"
 
     @property
     def used(self) -> int: ...  # rows in use

@@ -99,47 +99,33 @@ class PokerSubgames:
 
     def root(self, public: Sequence[str]) -> tuple[str, ...] | None:
         """The public history up to the cards of the round; a round without cards begins after what ended the last."""
-        at = self._begin(public)
-        return None if at is None else tuple(public[:at])
+        begun = self.begun(public)
+        return None if begun is None else tuple(public[: begun[0]])
 
-    def _begin(self, public: Sequence[str]) -> int | None:
+    def begun(self, public: Sequence[str]) -> tuple[int, str, list[tuple[int, ...]]] | None:
+        """(words before the round begins, the betting in them in letters, their cards by round) of a public history;
+        None if it does not come to the round."""
         definition = self.rules.definition
-        bets, at = betting.start(definition), 0
+        board: list[tuple[int, ...]] = [()] * definition.rounds
+        bets, at, done = betting.start(definition), 0, ""
         while True:
             while bets.turn == CHANCE:
                 if definition.board[bets.round]:
                     if at == len(public):
                         return None
-                    at += 1
+                    board[bets.round], at = tuple(cards_of(public[at])), at + 1
+                done += "/" * (bets.round > 0)
                 bets = betting.deal(definition, bets)
-            if bets.turn == TERMINAL:
+            if bets.turn != TERMINAL and bets.round == self.level:
+                return at, done, board
+            if bets.turn == TERMINAL or at == len(public):
                 return None
-            if bets.round == self.level:
-                return at
-            if at == len(public):
-                return None
-            bets, at = betting.act(definition, bets, public[at]), at + 1
+            bets, done, at = betting.act(definition, bets, public[at]), done + betting.letters(public[at]), at + 1
 
     def solve(self, root: tuple[str, ...]) -> PokerSolution:
         return PokerSolution(self, root)
 
     # What the strategy leads to
-
-    def read(self, root: Sequence[str]) -> tuple[str, list[tuple[int, ...]]]:
-        """(betting in letters, cards of each round) of a public history that ends where a round begins."""
-        definition = self.rules.definition
-        board: list[tuple[int, ...]] = [()] * definition.rounds
-        bets, done, words = betting.start(definition), "", list(root)
-        while True:
-            while bets.turn == CHANCE:
-                if definition.board[bets.round]:
-                    board[bets.round] = tuple(cards_of(words.pop(0)))
-                done += "/" * (bets.round > 0)
-                bets = betting.deal(definition, bets)
-            if bets.round == self.level:
-                return done, board
-            action = words.pop(0)
-            bets, done = betting.act(definition, bets, action), done + betting.letters(action)
 
     def ranges(self, node: int, board: list[tuple[int, ...]], hands: NDArray[np.uint8]) -> Floats:
         """[2, H]  how likely each seat does what it did, by hand, up to a factor: the likeliest has 1."""
@@ -172,7 +158,9 @@ class PokerSolution:
 
     def __init__(self, of: PokerSubgames, root: tuple[str, ...]) -> None:
         self.of = of
-        self.done, self.board = of.read(root)
+        begun = of.begun(root)
+        assert begun is not None
+        _, self.done, self.board = begun
         self._solved: dict[int, EndgameStrategy] = {}
 
     @cached_property

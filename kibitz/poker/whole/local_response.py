@@ -50,10 +50,6 @@ class LocalResponse(Agent):
 
     # What opponents may hold
 
-    def _played(self, seat: int, done: str, board: tuple[int, ...]) -> Floats:
-        """[N, actions]  what the target does with each hand after some betting."""
-        return self.hand_rows.on_board(seat, done, board, self.hands)
-
     def _clear(self, gone: tuple[int, ...]) -> NDArray[np.bool_]:
         """Hands without some cards."""
         return np.asarray(~np.isin(self.hands, np.array(gone, np.uint8)).any(axis=1))
@@ -76,7 +72,7 @@ class LocalResponse(Agent):
                 if who != seat:
                     key = (who, said, shown)
                     if key not in self._known:
-                        self._known[key] = self._played(who, said, shown)
+                        self._known[key] = self.hand_rows.on_board(who, said, shown, self.hands)
                     offered = betting.actions(definition, bets)
                     weights[who] = weights[who] * self._known[key][:, offered.index(action)]
                 bets = betting.act(definition, bets, action)
@@ -137,7 +133,7 @@ class LocalResponse(Agent):
         while now.turn >= 0 and now.turn != seat and now.round == bets.round:
             who = now.turn
             offered = betting.actions(self.definition, now)
-            played = self._played(who, text, shown)
+            played = self.hand_rows.on_board(who, text, shown, self.hands)
             folds = played[:, offered.index("fold")] if "fold" in offered else np.zeros(len(played))
             mass = ranges[who].sum()
             leave *= float(ranges[who] @ folds / mass) if mass > 0 else 0.0

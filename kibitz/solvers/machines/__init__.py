@@ -47,13 +47,12 @@ def machine_of(game: Any, how: str = "auto") -> Machine:
         raise GameError(f"how={how!r}: choose {', '.join(HOW)}")
     rules = make_game(game)
     name = getattr(rules, "spec", type(rules).__name__)
-    machine: Machine | None
     if how == "rounds":
-        machine = rules.machine_by_rounds() if hasattr(rules, "machine_by_rounds") else None
-        if machine is None:
+        rounds: Machine | None = rules.machine_by_rounds() if hasattr(rules, "machine_by_rounds") else None
+        if rounds is None:
             raise GameError(f"{name} is no poker: its betting has no rounds")
-        return machine
-    machine = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
+        return rounds
+    machine: Machine | None = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
     if machine is not None:
         return machine
     if how == "compiled":
