@@ -49,12 +49,14 @@ class Agent(Protocol):
 
     def begin(self, seat: int) -> None:
         """A hand begins, in this seat."""
+        return None
 
     def act(self, view: View) -> Sequence[float]:
         """A probability for each of `view.actions`."""
 
     def end(self, view: View, payoff: float) -> None:
         """The hand is over; `view` is what the seat knows then: what others held only if the rules show it."""
+        return None
 
 
 @dataclass(frozen=True, repr=False)

@@ -37,8 +37,9 @@ class Compiled(Agent):
 
     def answer(self, seat: int, infoset: str, actions: Sequence[str]) -> list[float] | None:
         """What it does in an infoset; None where its table has no row."""
-        if self._plays_table():
-            return self.table.answer(seat, infoset, actions)  # type: ignore[union-attr]
+        table = self._played_table()
+        if table is not None:
+            return table.answer(seat, infoset, actions)
         row: list[float] = self.rows(seat, [infoset], actions)[0].tolist()
         return row
 
@@ -46,17 +47,20 @@ class Compiled(Agent):
         """[infosets, actions]  what it does in some infosets of a player that offer the same actions."""
         from kibitz.solvers.kernels.players import RULE
 
-        if self._plays_table():
-            return self.table.rows(player, infosets, actions)  # type: ignore[union-attr]
+        table = self._played_table()
+        if table is not None:
+            return table.rows(player, infosets, actions)
         if int(self.player.kind) != RULE:
             return np.full((len(infosets), len(actions)), 1.0 / len(actions))
         best = [self.machine.advice(player, infoset, actions) for infoset in infosets]
-        return (np.arange(len(actions)) == np.reshape(best, (-1, 1))).astype(np.float64)
+        return np.asarray(np.arange(len(actions)) == np.reshape(best, (-1, 1)), np.float64)
 
-    def _plays_table(self) -> bool:
+    def _played_table(self) -> TableStrategy | None:
+        """The table that it plays from; None for those who play uniformly, or by a rule."""
         from kibitz.solvers.kernels.players import AVERAGE, RULE, UNIFORM
 
-        kind = int(self.player.kind)
-        if kind not in (UNIFORM, RULE) and (kind != AVERAGE or self.table is None):
+        if int(self.player.kind) in (UNIFORM, RULE):
+            return None
+        if int(self.player.kind) != AVERAGE or self.table is None:
             raise GameError(f"{self.name} plays in compiled matches alone")
-        return kind == AVERAGE
+        return self.table
