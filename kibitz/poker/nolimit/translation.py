@@ -52,8 +52,7 @@ class Base(Protocol):
 
     @property
     def name(self) -> str: ...
-    def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]: ...
-    def silent(self, seat: int, infoset: str, actions: tuple[str, ...]) -> bool: ...
+    def answer(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float] | None: ...  # None: no row
 
 
 class Meaning(NamedTuple):
