@@ -27,6 +27,7 @@ from kibitz.poker.whole.strategy import NodeStrategy
 Floats = NDArray[np.float64]
 
 VERSION = 1
+BEST, PLAYED = 0, 1  # as in kibitz.poker.whole.kernels
 LANE_SECONDS = 2.4e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
 
 
@@ -208,20 +209,14 @@ class Sweep:
 
     def best(self, tell: Tell | None = None) -> Floats:
         """[2]  what a best response of each seat gets."""
-        from kibitz.poker.whole.kernels import BEST
-
         return self._swept((0, 1), BEST, tell)
 
     def known(self) -> str | None:
         """Who found the best responses, if they are in the cache."""
-        from kibitz.poker.whole.kernels import BEST
-
         return self._maker((0, 1), BEST)
 
     def known_value(self) -> str | None:
         """Who found the value, if it is in the cache."""
-        from kibitz.poker.whole.kernels import PLAYED
-
         return self._maker((0,), PLAYED)
 
     def _maker(self, seats: tuple[int, ...], mode: int) -> str | None:
@@ -230,8 +225,6 @@ class Sweep:
 
     def value(self, tell: Tell | None = None) -> float:
         """What seat 0 gets when both play their strategies."""
-        from kibitz.poker.whole.kernels import PLAYED
-
         return float(self._swept((0,), PLAYED, tell)[0])
 
     def _swept(self, seats: tuple[int, ...], mode: int, tell: Tell | None) -> Floats:
