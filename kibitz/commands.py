@@ -391,7 +391,7 @@ def evaluate_sampled(
 
     agent = blueprint_agent(blueprint, blueprint.machine, "blueprint")
     progress(f"playing {SELF_PLAY:,} deals against itself")
-    sample = self_play(blueprint.machine, agent.strategy, SELF_PLAY)
+    sample = self_play(blueprint.machine, agent, SELF_PLAY)
     progress(f"training a responder for {seconds:g} s")
     bound = lower_bound(agent, seconds=seconds, deals=MATCH_DEALS if blueprint.machine.compiled else 100)
     near: dict[str, Any] = {}

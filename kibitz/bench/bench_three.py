@@ -46,8 +46,8 @@ def three_figure(seconds: float, quick: bool) -> dict[str, Any]:
     found = match(machine, agent, agent, agent, deals=deals)
     minute = 60 * found.deals * found.seatings / (time.perf_counter() - began)
     return {
-        "game": machine.spec, "buckets": made.abstraction, "infosets": made.layout.size,
-        "columns": made.layout.columns, "bytes": made.nbytes, "rates": {str(k): rate for k, rate in rates.items()},
+        "game": machine.spec, "buckets": made.abstraction, "infosets": made.capacity,
+        "columns": len(made.table.regret), "bytes": made.nbytes, "rates": {str(k): rate for k, rate in rates.items()},
         "hands_a_minute": minute,
     }  # fmt: skip
 

@@ -162,7 +162,8 @@ def _figures(r: Results) -> dict[str, Any]:
         "unit": "points a hand",
         "strategies": {
             each.name: {
-                "iterations": each.blueprint.iteration, "rows": each.blueprint.rows, "decisions_per_second": each.rate,
+                "iterations": each.blueprint.iteration, "rows": each.blueprint.store.used,
+                "decisions_per_second": each.rate,
                 "seconds": each.blueprint.seconds, "against": {name: met.data() for name, met in each.against.items()},
                 "loses_at_least": None if each.bound is None else each.bound.result.data(),
             }

@@ -57,7 +57,7 @@ def sample_of(blueprint: Blueprint, path: Path, watch: Watch, deals: int = 2_000
     from kibitz.play.agents import blueprint_agent
 
     watch.phase(f"playing {deals:,} deals against itself")
-    return self_play(blueprint.machine, blueprint_agent(blueprint, blueprint.machine, str(path)).strategy, deals)
+    return self_play(blueprint.machine, blueprint_agent(blueprint, blueprint.machine, str(path)), deals)
 
 
 def evaluate_sampled(

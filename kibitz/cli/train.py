@@ -25,7 +25,6 @@ from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
     from kibitz.solvers.blueprint import Blueprint, Progress
     from kibitz.solvers.new_blueprints import BlueprintRequest
 
@@ -148,7 +147,7 @@ def train(
       kibitz train holdem.limit.3p --limit 162M --dynamic f,rf,rrf,rcf --seconds 1200 --out dynamic.blueprint
     """
     from kibitz.core.resources import cores
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.poker.blueprints.placed_rows import is_placed
 
     path = out or resume
     if path is None:
@@ -179,15 +178,14 @@ def train(
         watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
-        by_place = blueprint if isinstance(blueprint, RowBlueprint) and shown else None
-        if by_place is not None:
+        if is_placed(blueprint) and shown:
             watch.phase("")
-            say(sizes(by_place))
+            say(sizes(blueprint))
             watch.phase("loading compiled code")
         blueprint.warm_up()
         first = blueprint.iteration
-        if by_place is not None and not first:
-            say(tried(by_place, order))
+        if is_placed(blueprint) and shown and not first:
+            say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
         print_json(as_data(order, blueprint, stopped))
@@ -249,11 +247,12 @@ def _seat(text: str) -> int:
     return int(text)
 
 
-def sizes(blueprint: RowBlueprint) -> str:
+def sizes(blueprint: Blueprint) -> str:
     """What there will be, before it is begun."""
+    from kibitz.poker.blueprints.placed_rows import layout_of
     from kibitz.report.text import size
 
-    layout, rows = blueprint.layout, blueprint.layout.rows
+    layout, rows = layout_of(blueprint), layout_of(blueprint).rows
     taken = blueprint.table.regret.nbytes + blueprint.table.average.nbytes
     lines = [f"{layout.size:,} infosets, {layout.columns:,} columns, {size(taken)} of memory"]
     for name, part, of, counts in zip(rows.buckets, ("", *rows.parts), layout.infosets, layout.counts, strict=True):
@@ -263,7 +262,7 @@ def sizes(blueprint: RowBlueprint) -> str:
     return "\n".join(lines)
 
 
-def tried(blueprint: RowBlueprint, order: TrainOrder) -> str:
+def tried(blueprint: Blueprint, order: TrainOrder) -> str:
     """How fast it will be, from its first iterations."""
     most = TRIED if order.iterations is None else min(TRIED, order.iterations)
     blueprint.train(iterations=most, threads=order.threads)
@@ -294,7 +293,7 @@ def _resumed(
     path: Path, game: str | None, settings: dict[str, Any], memory: str | None, base: Path | None
 ) -> Blueprint:
     """The blueprint to train further. settings: options that have to agree with it, by name."""
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.poker.blueprints.placed_rows import is_placed
     from kibitz.solvers.machines import machine_of
     from kibitz.solvers.saved_blueprints import load_blueprint
     from kibitz.solvers.tables import rows_in
@@ -307,7 +306,7 @@ def _resumed(
         if value is not None and value != has:
             raise ArtefactError(f"{path} was trained with {name} {has}, not {value}: leave {name} out, or start anew")
     if memory is not None:
-        if isinstance(blueprint, RowBlueprint):
+        if is_placed(blueprint):
             raise ArtefactError(f"{path} has rows by place, whose size follows from its buckets: leave --memory out")
         most = blueprint.capacity
         if rows_in(bytes_of(memory), blueprint.machine.actions) != most:

@@ -49,12 +49,14 @@ class Agent(Protocol):
 
     def begin(self, seat: int) -> None:
         """A hand begins, in this seat."""
+        return None
 
     def act(self, view: View) -> Sequence[float]:
         """A probability for each of `view.actions`."""
 
     def end(self, view: View, payoff: float) -> None:
         """The hand is over; `view` is what the seat knows then: what others held only if the rules show it."""
+        return None
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,7 +189,7 @@ def match(
 
 def _met_on(machine: Machine, players: Sequence[Agent]) -> Machine:
     """The machine on which players with rows meet: poker with betting by rounds, if one of them has it so."""
-    own = [getattr(player, "machine", machine) for player in players if getattr(player, "view", None) is not None]
+    own = [getattr(player, "machine", machine) for player in players if getattr(player, "table", None) is not None]
     return next((each for each in own if each.by_rounds), machine)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 
 from kibitz.evaluate.match import chosen, draws
 from kibitz.evaluate.score import Score, scored
+from kibitz.forms.strategy import Strategy
 from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import view_of
-
-Strategy = Callable[[int, str, tuple[str, ...]], Sequence[float]]  # (seat, infoset, actions) -> probabilities
 
 
 @dataclass
@@ -62,7 +60,7 @@ def self_play(machine: Machine, strategy: Strategy, deals: int, seed: int = 0) -
             view = view_of(rules, state, turn)
             here = infosets.get((turn, view.infoset))
             if here is None:
-                plays = list(strategy(turn, view.infoset, view.actions))
+                plays = strategy.rows(turn, [view.infoset], view.actions)[0].tolist()
                 none = [0] * len(plays)
                 here = Decision(turn, view.infoset, view.actions, plays, 0, none, [0.0] * len(plays))
                 infosets[turn, view.infoset] = here

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.core.resources import cores, free_memory
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.poker.blueprints.placed_rows import layout_of, placed_blueprint, stitched
 from kibitz.poker.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
 from kibitz.poker.stitching.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine, machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued
@@ -84,21 +85,21 @@ def unit_of(machine: Any) -> float:
 # Training
 
 
-def rows_of(name: str, setting: Setting) -> Rows:
+def rows_of(name: str, setting: Setting) -> RowPlan:
     """Which rows a strategy has that is trained in one computation."""
     if name == DYNAMIC:
         return dynamic_rows(*dynamic_buckets(setting.machine, PARTS, setting.limit), PARTS)
     if name == BASE:
-        return Rows((base_buckets(setting.machine, setting.limit),))
+        return RowPlan((base_buckets(setting.machine, setting.limit),))
     first = hands_before(setting.machine)
     _, flop, turn, river = decisions_in(setting.machine, ())[0]
     if name == OLD:  # the same number in each round
         most = max(1, (setting.limit - first) // (flop + turn + river))
-        return Rows((FORGETFUL.format(first, most, most, most),))
+        return RowPlan((FORGETFUL.format(first, most, most, most),))
     share = min(1.0, setting.limit / 2 / (NEW_COUNTS[0] * flop + NEW_COUNTS[1] * turn))  # of a small limit half
     after, last = [max(1, int(share * n)) for n in NEW_COUNTS[:2]], NEW_COUNTS[2]
     left = setting.limit - after[0] * flop - after[1] * turn
-    return Rows((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
+    return RowPlan((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
 
 
 def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
     setting = Setting(*given)
     path, wanted = setting.path(file), setting.spent(name)
     rows = rows_of(name, setting)
-    found, saver = begun(path, rows, -1, lambda: RowBlueprint.laid_out(setting.machine, rows, setting.seed),
+    found, saver = begun(path, rows, -1, lambda: placed_blueprint(setting.machine, rows, setting.seed),
                          game=setting.machine)  # fmt: skip
     for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
         moved = found.seconds < share * wanted
@@ -119,15 +120,15 @@ def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
     return facts(name, found)
 
 
-def facts(name: str, made: RowBlueprint) -> dict[str, Any]:
+def facts(name: str, made: Blueprint) -> dict[str, Any]:
     now = made.progress()
     return {
-        "name": name, "buckets": made.abstraction, "infosets": made.layout.size, "columns": made.layout.columns,
+        "name": name, "buckets": made.abstraction, "infosets": layout_of(made).size, "columns": layout_of(made).columns,
         "bytes": made.nbytes, "iterations": now.iteration, "decisions": now.visited, "seconds": now.seconds,
     }  # fmt: skip
 
 
-def experts_of(name: str, setting: Setting, base: RowBlueprint) -> list[RowExpert]:
+def experts_of(name: str, setting: Setting, base: Blueprint) -> list[RowExpert]:
     if name != NEW:
         return row_experts(base, PARTS, SEATS[name], limit=setting.limit, room=setting.experts)
     found = []
@@ -157,7 +158,7 @@ def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
             "buckets": of.buckets, "small": small.name}  # fmt: skip
 
 
-def played(file: str, setting: Setting) -> RowBlueprint:
+def played(file: str, setting: Setting) -> Blueprint:
     """A strategy in bytes."""
     name = file if file.rpartition("-")[2].isdecimal() and file.startswith(FILES[BASE] + "-") else f"{file}-played"
     path = setting.path(name)
@@ -167,29 +168,27 @@ def played(file: str, setting: Setting) -> RowBlueprint:
         if free_memory() < ROOM:
             _READ.clear()
         found = load_blueprint(path, compact=True, game=setting.machine)
-        assert isinstance(found, RowBlueprint)
         known = _READ[path] = (made, found)
     return known[1]
 
 
 # Strategies that tables share, and when they were written: reading one, with its buckets and all checksums, takes as
 # long as a table's match.
-_READ: dict[Path, tuple[int, RowBlueprint]] = {}
+_READ: dict[Path, tuple[int, Blueprint]] = {}
 
 
 def joined(name: str, *given: Any) -> dict[str, Any]:
     """A base with its experts, in bytes."""
     setting = Setting(*given)
     base = played(base_file(name), setting)
-    parts: dict[str, dict[int, RowBlueprint]] = {part: {} for part in PARTS}
+    parts: dict[str, dict[int, Blueprint]] = {part: {} for part in PARTS}
     for of in experts_of(name, setting, base):
         path = Path(setting.folder) / FILES[name] / f"{of.name}-played.blueprint"
         made = load_blueprint(path, compact=True, game=setting.machine)
-        assert isinstance(made, RowBlueprint)
         parts[of.part].update(dict.fromkeys(of.keeps, made))
     found = stitched(base, parts)
     found.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
-    return {"name": name, "infosets": found.layout.size, "columns": found.layout.columns, "buckets": found.abstraction}
+    return {"name": name, "infosets": found.capacity, "columns": layout_of(found).columns, "buckets": found.abstraction}
 
 
 # Matches
@@ -224,13 +223,13 @@ def by_training(iterations: int, base_buckets: str, buckets: str, deals: int, ga
     from kibitz.play.agents import blueprint_agent
 
     machine = machine_of(game, how="rounds")
-    base = RowBlueprint.laid_out(machine, Rows((base_buckets,)), seed)
+    base = placed_blueprint(machine, RowPlan((base_buckets,)), seed)
     base.warm_up()
     base.train(iterations, None, cores())
     made = stitched_rows(base.played(), PARTS, "all", buckets, iterations=iterations, seed=seed)
     one, other = blueprint_agent(made, machine, ALL), blueprint_agent(base, machine, BASE)
     score = match(machine, one, other, other, deals=deals, seed=seed).scores[0]
-    unit, inside = unit_of(machine), made.layout.infosets[1:]
+    unit, inside = unit_of(machine), layout_of(made).infosets[1:]
     return {"iterations": iterations, "base": base_buckets, "buckets": buckets, "infosets": int(inside.sum()),
             "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean)}  # fmt: skip
 

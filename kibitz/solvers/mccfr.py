@@ -155,13 +155,13 @@ class Mccfr:
         from kibitz.solvers.kernels.dense import dense_store
         from kibitz.solvers.kernels.players import ALL_PARTS, FREE, GRAFT, MATCHED, Mask, Player
         from kibitz.solvers.kernels.tree import TreeView, train
-        from kibitz.solvers.kernels.walk import Order, workspace
+        from kibitz.solvers.kernels.walk import WalkOrder, workspace
 
         threads, players = self.task.threads, self.tree.players
         depth, actions, log = self._space
         every = np.uint64((1 << players) - 1)
         view, mask = TreeView(self._first), Mask(np.int64(GRAFT if self._frozen else FREE), every, np.int64(1))
-        order = Order(
+        order = WalkOrder(
             np.int64(self.mode), self.explore, self.linear, False, np.int64(self.task.seed % 2**63),
             np.uint64(players), every,
         )  # fmt: skip

@@ -58,11 +58,14 @@ def new_blueprint(
         if blueprint is not None:
             return blueprint
     if request.limit is not None or request.dynamic:
-        raise SolverError(f"{machine.spec} is no poker: --limit and --dynamic are for limit poker within buckets")
+        raise SolverError(f"{machine.spec} is no poker: --limit and --dynamic are for limit poker with buckets")
     if request.sampling != "external" or request.prune:
-        raise SolverError("--sampling and --prune are for limit poker within buckets, by --limit or --abstraction")
-    return Blueprint.empty(machine, request.abstraction, bytes_of(request.memory), request.seed, request.full, arrays,
-                           base, request.part, request.seats)  # fmt: skip
+        raise SolverError("--sampling and --prune are for limit poker with buckets, by --limit or --abstraction")
+    hashed = Blueprint.empty(machine, request.abstraction, bytes_of(request.memory), request.seed, request.full,
+                             arrays, base, request.part)  # fmt: skip
+    if request.seats is not None:
+        hashed.seats = sum(1 << seat for seat in set(request.seats))
+    return hashed
 
 
 def bytes_of(size: int | str) -> int:

@@ -341,7 +341,7 @@ class Toepen:
         """Players that need a strategy to play from, by name."""
         return plugin_of(self).agents(self)
 
-    def teller(self) -> Any:
+    def renderer(self) -> Any:
         """How a table of Toepen is told to a person."""
         return plugin_of(self).renderer(self)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kibitz.evaluate.match import Agent
 from kibitz.games.views import View
-from kibitz.play.teller import Heard, Teller, in_columns, indented
+from kibitz.play.renderer import Heard, Renderer, in_columns, indented
 from kibitz.solvers.machines import machine_of
 from kibitz.toepen.agents import ToepenPlayer, anyone
 from kibitz.toepen.rules import NAMES, NUMBERS, Cards, Toepen, takes
@@ -74,7 +74,7 @@ def cards_text(cards: Sequence[int | str], signs: bool) -> str:
     return "  ".join(card_text(card, signs) for card in cards) or "none"
 
 
-class ToepenTeller(Teller):
+class ToepenTeller(Renderer):
     """The teller of a table of Toepen."""
 
     rules: Toepen
@@ -85,7 +85,7 @@ class ToepenTeller(Teller):
     def news(self, heard: Heard, public: Sequence[str]) -> list[str]:
         lines: list[tuple[int, list[str]]] = []
         for at, event in enumerate(events(public)):
-            if at < heard.told:
+            if at < heard.read:
                 continue
             mine = event.seat == heard.seat
             if not (mine and at in heard.chosen):
@@ -146,7 +146,7 @@ class ToepenTeller(Teller):
         return [f"it thought you held {belief_text(beliefs(agent, view, self.rules), self.signs)}"]
 
 
-class SymmetricTeller(Teller):
+class SymmetricTeller(Renderer):
     """Without the real names of suits, as actions are named there."""
 
     def position(self, view: View) -> list[str]:

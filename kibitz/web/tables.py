@@ -21,12 +21,12 @@ from kibitz.evaluate.score import scored
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 from kibitz.games.views import View, view_of
-from kibitz.play.teller import teller_of
+from kibitz.play.renderer import renderer_of
 from kibitz.toepen.rules import NUMBERS, Toepen
 from kibitz.toepen.teller import VERBS
 from kibitz.toepen.teller import events as moves_of
 from kibitz.web import look
-from kibitz.web.library import Library, Missing, Strategy
+from kibitz.web.library import Library, LibraryStrategy, Missing
 from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of
 from kibitz.web.poker import naming
 
@@ -77,20 +77,20 @@ class Played:
 class Table:
     """A person and agents. The person is in seat 0 in the first hand, and a seat further in each next."""
 
-    def __init__(self, id: str, strategies: Sequence[Strategy], opponents: Sequence[Agent], seed: int) -> None:
+    def __init__(self, id: str, strategies: Sequence[LibraryStrategy], opponents: Sequence[Agent], seed: int) -> None:
         self.id, self.seed, self.strategies, self.opponents = id, seed, list(strategies), list(opponents)
         first = strategies[0]
         self.rules: Any = first.rules
         self.spec, self.machine = first.spec, first.machine
         self.players = int(self.rules.players)
         self.has_view = hasattr(self.rules, "view")
-        self.teller = teller_of(self.rules, signs=True)
+        self.renderer = renderer_of(self.rules, signs=True)
         self.lock = threading.Lock()
         self.hands, self.score, self.squares = 0, 0.0, 0.0
         self.reviewed: tuple[int, dict[str, Any]] | None = None
         self.touched = 0.0
         self.failed = False  # an opponent did not answer: whoever is to act there, it is not the person
-        self.help = self.teller.help(View(0, (), (), ("call",)))
+        self.help = self.renderer.help(View(0, (), (), ("call",)))
         self.now = self._dealt()
 
     # A hand
@@ -225,7 +225,7 @@ class Table:
     def _said(self, word: str) -> str:
         """A public word as players say it."""
         sized = SIZED.fullmatch(word)
-        return f"raise to {sized[1]}" if sized else self.teller.action(word)
+        return f"raise to {sized[1]}" if sized else self.renderer.action(word)
 
     def _offered(self, view: View) -> list[dict[str, str]]:
         many = len(view.actions) > MOST_LISTED
@@ -250,7 +250,7 @@ class Table:
         self.reviewed = now.number, found
         return found
 
-    def _would(self, now: Played, strategy: Strategy) -> list[dict[str, Any]]:
+    def _would(self, now: Played, strategy: LibraryStrategy) -> list[dict[str, Any]]:
         found = []
         for choice in now.choices:
             view = choice.view
@@ -267,7 +267,7 @@ class Table:
         return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
                 "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
-    def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
+    def _belief(self, now: Played, strategy: LibraryStrategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
         hold is left out, as it may never be shown."""
         if not self.has_view:
@@ -281,7 +281,7 @@ class Table:
         if at is None:
             # Of the person's last decision: at the end of a hand of tricks nothing is left to be believed.
             before = len(now.choices[-1].view.public) if now.choices else len(steps)
-            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
+            said = self.renderer.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
             return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
         held = at[now.seat]
         name = next((cell["name"] for cell in held["cells"] if cell["name"] in _namings(own)), " ".join(own))

@@ -20,13 +20,14 @@ from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.score import Score
 from kibitz.forms.profile import Profile
 from kibitz.forms.sequence import form_of
+from kibitz.forms.strategy import probabilities_of
 from kibitz.games.tree import tree_of
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.lower_bound import LowerBound
 from kibitz.poker.blueprints.exact import by_suits, on_form
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.exact.form import poker_form
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.whole.profiles import measured
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
@@ -51,7 +52,7 @@ def trained(game: str, abstraction: str | None = None, iterations: int = 400) ->
 def asked(blueprint: Blueprint) -> Profile:
     """What an agent that plays the blueprint answers at each infoset: a way of its own."""
     tree = tree_of(blueprint.game)
-    found = blueprint_agent(blueprint, blueprint.machine, "it").probabilities(tree.infosets)
+    found = probabilities_of(blueprint_agent(blueprint, blueprint.machine, "it"), tree.infosets)
     return Profile(tree.infosets, found, {"game": tree.spec, "tree": tree.digest})
 
 
@@ -147,7 +148,7 @@ def test_grafts_play_their_part_and_their_base_elsewhere() -> None:
 def test_all_boards_are_gone_through_for_blueprints_within_buckets(name: str) -> None:
     """Hashed rows, rows by place, and a graft whose base has other buckets."""
     base = poker(name, "percentile(2)")
-    rows = RowBlueprint.laid_out(machine_of(rules(name), "rounds"), Rows(("percentile(3)",)), seed=2)
+    rows = placed_blueprint(machine_of(rules(name), "rounds"), RowPlan(("percentile(3)",)), seed=2)
     rows.train(iterations=300)
     for blueprint in (base, rows, poker(name, "percentile(3)", base=base, part="round 2")):
         found, expected = measured(rules(name), blueprint), on_tree(blueprint)
@@ -157,8 +158,8 @@ def test_all_boards_are_gone_through_for_blueprints_within_buckets(name: str) ->
 
 def test_an_expert_alone_is_no_strategy() -> None:
     machine = machine_of(rules("leduc"), "rounds")
-    base = RowBlueprint.laid_out(machine, Rows(("percentile(2)",)))
-    expert = RowBlueprint.laid_out(machine, Rows(("", "percentile(3)"), ("rc/",), outside=0, inside=3), base=base)
+    base = placed_blueprint(machine, RowPlan(("percentile(2)",)))
+    expert = placed_blueprint(machine, RowPlan(("", "percentile(3)"), ("rc/",), outside=0, inside=3), base=base)
     with pytest.raises(SolverError, match="stitch it onto its base"):
         kibitz.nash_conv(rules("leduc"), expert)
 
