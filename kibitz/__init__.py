@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from kibitz.solvers.run import solve
     from kibitz.solvers.training import train
     from kibitz.stitch.partition import partition
-    from kibitz.web.serve import serve
+
+    serve: Any  # kibitz.web.serve, which imports the version from here
 
 __all__ = [
     "CHANCE",

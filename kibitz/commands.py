@@ -1,7 +1,7 @@
 """Python functions of commands: what `kibitz NAME` computes, `kibitz.NAME` returns, with the same defaults.
 
-TWINS says where the function of each command is; those that belong to a package are there. Where a package has the name
-of a command (stitch, play, ...), `kibitz.NAME` is the package and has the function inside.
+The table of all commands is in docs/api.md (`kibitz/bench/api.py`); functions that belong to a package are there. Where
+a package has the name of a command (stitch, play, ...), `kibitz.NAME` is the package and has the function inside.
 """
 
 from __future__ import annotations
@@ -24,38 +24,6 @@ if TYPE_CHECKING:
     from kibitz.poker.buckets.hand_buckets import HandBuckets
     from kibitz.poker.tournaments import Check, Solution
     from kibitz.solvers.blueprint import Blueprint
-
-# command -> its Python function, or the table or class that the command prints or runs
-TWINS: dict[str, str] = {
-    "demo": "kibitz.solve",
-    "games": "kibitz.games.GAMES",
-    "solvers": "kibitz.solvers.SOLVERS",
-    "info": "kibitz.info",
-    "check": "kibitz.check",
-    "shrink": "kibitz.shrink",
-    "abstract": "kibitz.abstract",
-    "solve": "kibitz.solve",
-    "phases": "kibitz.phases",
-    "stitch": "kibitz.stitch.static",
-    "train": "kibitz.train",
-    "evaluate": "kibitz.commands.evaluate",
-    "crosstable": "kibitz.crosstable",
-    "diff": "kibitz.diff",
-    "match": "kibitz.match",
-    "dealer": "kibitz.poker.acpc.dealer.Dealer",
-    "acpc-client": "kibitz.poker.acpc.client.Client",
-    "play": "kibitz.play.table.Session",
-    "serve": "kibitz.serve",
-    "show": "kibitz.show",
-    "export": "kibitz.export",
-    "import": "kibitz.profile_from",
-    "icm": "kibitz.icm",
-    "pushfold": "kibitz.pushfold",
-    "tournament": "kibitz.tournament",
-    "paper": "kibitz.papers.recompute",
-    "bench": "kibitz.bench.bench.bench",
-    "cards": "kibitz.cards",
-}
 
 # Arrays of a CFR run by sequence: regret, average, strategy, plan, value; and, for an evaluation, two of the CFR state
 # and two of probabilities. By point: values and choices.

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from kibitz.commands import TWINS
-
 HEAD = """# Python API
 
 The public names of kibitz, by module. Names of the first section are those of `import kibitz`; others are imported from
@@ -45,6 +43,37 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz.bench.bench": ("bench",),
     "kibitz.cards": None,
 }  # fmt: skip
+# command -> its Python function, or the table or class that the command prints or runs
+TWINS: dict[str, str] = {
+    "demo": "kibitz:solve",
+    "games": "kibitz.games:GAMES",
+    "solvers": "kibitz.solvers:SOLVERS",
+    "info": "kibitz:info",
+    "check": "kibitz:check",
+    "shrink": "kibitz:shrink",
+    "abstract": "kibitz:abstract",
+    "solve": "kibitz:solve",
+    "phases": "kibitz:phases",
+    "stitch": "kibitz.stitch:static",
+    "train": "kibitz:train",
+    "evaluate": "kibitz.commands:evaluate",
+    "crosstable": "kibitz:crosstable",
+    "diff": "kibitz:diff",
+    "match": "kibitz:match",
+    "dealer": "kibitz.poker.acpc.dealer:Dealer",
+    "acpc-client": "kibitz.poker.acpc.client:Client",
+    "play": "kibitz.play.table:Session",
+    "serve": "kibitz:serve",
+    "show": "kibitz:show",
+    "export": "kibitz:export",
+    "import": "kibitz:profile_from",
+    "icm": "kibitz:icm",
+    "pushfold": "kibitz:pushfold",
+    "tournament": "kibitz:tournament",
+    "paper": "kibitz.papers:recompute",
+    "bench": "kibitz.bench.bench:bench",
+    "cards": "kibitz.cards",
+}
 WIDE = 100  # characters of a signature on one line
 LONGEST = 200  # characters of a constant
 
@@ -70,7 +99,7 @@ def page() -> str:
 
 def _twins() -> str:
     """The table of commands and their Python functions."""
-    rows = [f"| `kibitz {command}` | `{twin}` |" for command, twin in TWINS.items()]
+    rows = [f"| `kibitz {command}` | `{twin.replace(':', '.')}` |" for command, twin in TWINS.items()]
     return "\n".join(["## Commands", "", "What a command computes, a Python function returns.", "",
                       "| command | in Python |", "|---|---|", *rows, ""])  # fmt: skip
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from kibitz.core.errors import KibitzError
-from kibitz.evaluate.match import Result, match
+from kibitz.evaluate.match import MatchResult, match
 from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.games.tree import Tree, tree_of
@@ -90,7 +90,7 @@ class Subject:
         """The blueprint as an agent."""
         return blueprint_agent(self.blueprint, self.machine, "blueprint")
 
-    def against_uniform(self, player: Any, deals: int | None = None) -> Result:
+    def against_uniform(self, player: Any, deals: int | None = None) -> MatchResult:
         """A match of a player with uniform ones in the other seats."""
         others = [agent("uniform", self.machine) for _ in range(self.machine.players - 1)]
         return match(self.machine, player, *others, deals=deals or self.deals, seed=self.seed)
