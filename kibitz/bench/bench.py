@@ -183,21 +183,19 @@ _LARGE_RUN = """
 import json, resource, sys, time
 import kibitz
 from kibitz.forms.sequence import form_of
-from kibitz.solvers.run import Report
 from kibitz.games.tree import tree_of
 began = time.perf_counter()
 tree = tree_of(kibitz.game(sys.argv[1]))
 laid = time.perf_counter()
 form = form_of(tree)
 formed = time.perf_counter()
-report = Report()
-profile = kibitz.solve(tree, "cfr+", iterations=int(sys.argv[2]), report=report)
+result = kibitz.solve(tree, "cfr+", iterations=int(sys.argv[2]))
 done = time.perf_counter()
 print(json.dumps({
     "game": sys.argv[1], "histories": tree.histories, "infosets": len(tree.infosets.labels),
     "layout_seconds": laid - began, "histories_per_second": tree.histories / (laid - began),
-    "form_seconds": formed - laid, "solve_seconds": done - formed, "iterations": profile.meta["iterations"],
-    "nash_conv": report.looks[-1].gap,
+    "form_seconds": formed - laid, "solve_seconds": done - formed, "iterations": result.meta["iterations"],
+    "nash_conv": result.nash_conv,
     "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform != "darwin" else 1e9),
 }))
 """

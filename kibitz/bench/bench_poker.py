@@ -202,10 +202,10 @@ def three_figure(seconds: float, quick: bool) -> dict[str, Any]:
     from kibitz.play.agents import blueprint_agent
     from kibitz.solvers.blueprint import walked
     from kibitz.solvers.machines import machine_of
-    from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+    from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 
     machine = machine_of(SMALL_HOLDEM_3 if quick else HOLDEM_3)
-    blueprint: Any = new_blueprint(machine, Wanted(limit=SMALL_LIMIT_3 if quick else LIMIT_3))
+    blueprint: Any = new_blueprint(machine, BlueprintRequest(limit=SMALL_LIMIT_3 if quick else LIMIT_3))
     blueprint.warm_up()
     blueprint.table.regret[:] = np.float32(0.0)
     blueprint.table.average[:] = np.float32(0.0)
@@ -227,8 +227,8 @@ def three_figure(seconds: float, quick: bool) -> dict[str, Any]:
     result = match(machine, agent, agent, agent, deals=deals)
     minute = 60 * result.deals * result.seatings / (time.perf_counter() - began)
     return {
-        "game": machine.spec, "buckets": blueprint.abstraction, "infosets": blueprint.layout.size,
-        "columns": blueprint.layout.columns, "bytes": blueprint.nbytes,
+        "game": machine.spec, "buckets": blueprint.abstraction, "infosets": blueprint.capacity,
+        "columns": len(blueprint.table.regret), "bytes": blueprint.nbytes,
         "rates": {str(k): rate for k, rate in rates.items()}, "hands_a_minute": minute,
     }  # fmt: skip
 

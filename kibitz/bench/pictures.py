@@ -12,6 +12,7 @@ from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
 from kibitz.report.plot import LineEnd, empty_figure, name_ends, set_log_ticks, unit_of
 from kibitz.report.text import duration
+from kibitz.solvers import RunOptions
 from kibitz.solvers.run import solve
 
 SOLVERS = ["fp", "mccfr", "cfr", "lcfr", "pcfr+", "dcfr", "cfr+"]
@@ -44,7 +45,8 @@ def _typical(tree: Tree, name: str, seconds: float) -> list[tuple[float, float]]
 def _run(tree: Tree, name: str, **options: Any) -> list[tuple[float, float]]:
     points: list[tuple[float, float]] = []
     began = time.process_time()
-    solve(tree, name, on_look=lambda look: points.append((time.process_time() - began, look.gap)), **options)
+    run = RunOptions(progress=lambda now: points.append((time.process_time() - began, now.nash_conv)))
+    solve(tree, name, run=run, **options)
     return points
 
 

@@ -18,23 +18,21 @@ import json, resource, sys, time
 import kibitz
 from kibitz.evaluate import measure
 from kibitz.forms.sequence import form_of
-from kibitz.solvers.run import Report
 from kibitz.games.tree import tree_of
 began = time.perf_counter()
 tree = tree_of(kibitz.game(sys.argv[1]))
 laid = time.perf_counter()
 form = form_of(tree)
 formed = time.perf_counter()
-report = Report()
-profile = kibitz.solve(tree, "pcfr+", until=float(sys.argv[2]), threads=2, report=report)
+result = kibitz.solve(tree, "pcfr+", until=float(sys.argv[2]), threads=2)
 done = time.perf_counter()
-measure(form, profile.probabilities)
+measure(form, result.probabilities)
 again = time.perf_counter()
-look = report.looks[-1]
+last = result.history[-1]
 print(json.dumps({
     "game": sys.argv[1], "histories": tree.histories, "infosets": len(tree.infosets.labels),
     "layout_seconds": laid - began, "form_seconds": formed - laid, "solve_seconds": done - formed,
-    "seconds": done - began, "iterations": look.iteration, "nash_conv": look.gap, "value": look.value[0],
+    "seconds": done - began, "iterations": last.iteration, "nash_conv": last.nash_conv, "value": last.value[0],
     "best_response_seconds": again - done,
     "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform != "darwin" else 1e9),
 }))

@@ -17,7 +17,7 @@ from typing import Any
 from kibitz.bench.paper import as_data, write_page
 from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Searched, ToepenResults, TrainedBlueprint, measured
 from kibitz.core import store
-from kibitz.evaluate.match import Result
+from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.score import Score
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import PaperPlan, PaperReport
@@ -65,7 +65,7 @@ def full_toepen(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
     )
 
 
-def points(result: Result | SearchGain | Score) -> str:
+def points(result: MatchResult | SearchGain | Score) -> str:
     """A mean with its interval."""
     return f"{result.mean:+.3f} [{result.interval[0]:+.3f}, {result.interval[1]:+.3f}]"
 
@@ -119,7 +119,7 @@ def search_sheet(searched: Searched) -> Sheet:
 def _claims(r: ToepenResults) -> Iterator[Claim]:
     main, searched = r.trained[0], r.searched
 
-    def wins(text: str, result: Result | SearchGain | Score, relation: str = ">") -> Claim:
+    def wins(text: str, result: MatchResult | SearchGain | Score, relation: str = ">") -> Claim:
         error = result.interval[1] - result.mean
         return Claim(text, OURS, [Comparison(result.mean, relation, 0.0, error)], unit=RUN, detail=points(result))
 
@@ -147,7 +147,8 @@ def _figures(r: ToepenResults) -> dict[str, Any]:
         "unit": "points a hand",
         "strategies": {
             each.name: {
-                "iterations": each.blueprint.iteration, "rows": each.blueprint.rows, "decisions_per_second": each.rate,
+                "iterations": each.blueprint.iteration, "rows": each.blueprint.store.used,
+                "decisions_per_second": each.rate,
                 "seconds": each.blueprint.seconds, "against": {name: met.data() for name, met in each.against.items()},
                 "loses_at_least": None if each.bound is None else each.bound.result.data(),
             }

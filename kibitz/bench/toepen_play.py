@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kibitz.evaluate.match import Result, match
+from kibitz.evaluate.match import MatchResult, match
 from kibitz.evaluate.score import Score
 from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import OnProgress
@@ -60,7 +60,7 @@ class TrainedBlueprint:
     player: ToepenPlayer
     blueprint: Blueprint
     rate: float  # decisions visited a second
-    against: dict[str, Result]
+    against: dict[str, MatchResult]
     bound: LowerBound | None = None
 
 
@@ -68,7 +68,7 @@ class TrainedBlueprint:
 class Searched:
     gain: SearchGain
     endgames: Score  # what best responses in endgames win from the blueprint
-    base: Result  # search against its blueprint
+    base: MatchResult  # search against its blueprint
     leaned: list[Leaned]  # the exploiting player against the rule of thumb
 
 
@@ -78,7 +78,7 @@ class ToepenResults:
 
     sizes: MatchSizes
     trained: list[TrainedBlueprint]  # the blueprint first
-    rule: Result  # the rule of thumb against uniform
+    rule: MatchResult  # the rule of thumb against uniform
     rule_bound: LowerBound
     searched: Searched
     table: list[list[float]]  # of the blueprint, the rule of thumb and uniform, each against each

@@ -48,7 +48,8 @@ def abstract(
       kibitz abstract rhode_island 'potential([13, 50, 300])' --out hands.buckets --plot hands.png
       kibitz abstract rhode_island 'expectation([5, 50, 300], metric=ehs2)' --json
     """
-    from kibitz.poker.buckets.buckets import game_size, hand_buckets
+    from kibitz.commands import abstract as make
+    from kibitz.poker.buckets.buckets import game_size
     from kibitz.poker.buckets.hand_buckets import KIND
     from kibitz.report.plot import ENDINGS
 
@@ -57,11 +58,8 @@ def abstract(
     with Watch(not json) as watch:
         watch.phase(f"reading the game {game}")
         rules: Any = rules_of(game)
-        definition = getattr(rules, "definition", None)
-        if not hasattr(definition, "hole"):
-            raise GameError(f"{game} is not poker by a definition, and `kibitz abstract` is for those only")
         watch.phase("reading hands")
-        buckets = hand_buckets(definition, abstraction, lambda what, n, of: watch.phase(f"{what}, {n:,} of {of:,}"))
+        buckets = make(rules, abstraction, lambda what, n, of: watch.phase(f"{what}, {n:,} of {of:,}"))
         try:
             sizes = game_size(rules, buckets)
         except GameError:  # betting that is too large to be laid out

@@ -31,7 +31,8 @@ def demo(out: Annotated[Path, option("--out", "DIR", "Directory of the plot and 
     from kibitz.report.plot import convergence
     from kibitz.report.strategy import InfosetRow, print_strategy
     from kibitz.report.text import duration, gap, signed
-    from kibitz.solvers.run import Report, solve
+    from kibitz.solvers.progress import RunState
+    from kibitz.solvers.run import SolveRequest, carry_out, solve_through
 
     profile_path, plot_path = out / "leduc.profile", out / "leduc.png"
     check_artefact(profile_path, "--out", "profile")
@@ -39,23 +40,25 @@ def demo(out: Annotated[Path, option("--out", "DIR", "Directory of the plot and 
     page = console()
     typer.echo("Leduc hold'em: six cards of three ranks; a card each, a bet, a card on the board, and a bet again.")
     typer.echo("(The first run compiles the solvers: up to a minute, once.)")
-    report, began = Report(), time.perf_counter()
+    state, began = RunState(), time.perf_counter()
     with Watch() as watch:
         compiled("cfr+", watch)
         tree = tree_of_text("leduc", watch)
         ready = time.perf_counter() - began
-        watch.solving("solving leduc by cfr+", report)
-        profile = solve(tree, "cfr+", until=NASH_CONV, report=report)
+        watch.solving("solving leduc by cfr+", state)
+        profile = carry_out(SolveRequest(tree, "cfr+", until=NASH_CONV), state)
+        if state.interrupted:
+            raise KeyboardInterrupt
         watch.phase("solving leduc exactly, by linear programming")
-        exact = solve(tree, "lp").meta["value"][0]
-    last = report.looks[-1]
+        exact = solve_through(tree, "lp").meta["value"][0]
+    last = profile.history[-1]
     profile.save(profile_path)
-    convergence(report.looks, plot_path, "leduc", "cfr+", NASH_CONV, exact)
+    convergence(profile.history, plot_path, "leduc", "cfr+", NASH_CONV, exact)
     counts = f"{tree.histories:,} histories, {len(tree.infosets.labels):,} infosets"
     print_pairs([
         ("game", f"{counts}; ready after {duration(ready)}"),
-        ("solved", f"by CFR+, {last.iteration:,} iterations in {duration(report.seconds)}"),
-        ("NashConv", f"{gap(last.gap)} chips: what best responses gain, both players together"),
+        ("solved", f"by CFR+, {last.iteration:,} iterations in {duration(profile.seconds)}"),
+        ("NashConv", f"{gap(last.nash_conv)} chips: what best responses gain, both players together"),
         ("value", f"{signed(last.value[0])} chips a hand for player 0"),
         ("exact value", f"{signed(exact)}, by linear programming"),
     ])  # fmt: skip

@@ -14,12 +14,7 @@ from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.forms.protocol import CompactForm
-    from kibitz.forms.sequence import SequenceForm
-    from kibitz.games.tree import Tree
 
-# Arrays of a CFR run by sequence: regret, average, strategy, plan, value; and, for an evaluation, two of the CFR state
-# and two of probabilities. By point: values and choices.
-CFR_BY_SEQUENCE, EVALUATION_BY_SEQUENCE, BY_POINT = 5, 4, 3
 # What is printed of a game that is too large to be laid out.
 COUNTS = {
     "deals": "deals", "hands": "hands of a player", "hands_up_to_suits": "up to suits",
@@ -49,7 +44,7 @@ def info(
       kibitz info my_game.py:MyGame
       kibitz info rhode_island --abstraction 'percentile(6)'
     """
-    from kibitz.forms.sequence import form_of
+    from kibitz.commands import facts
     from kibitz.games.own import is_own
     from kibitz.games.plugins import plugin_of
     from kibitz.games.tree import Tree
@@ -74,10 +69,9 @@ def info(
             seconds = time.perf_counter() - began
             if isinstance(tree, Tree):
                 watch.phase("building the sequence form")
-                data = facts(tree, form_of(tree), seconds)
             else:
-                data = {**tree.facts(), "layout": {"seconds": seconds}}
                 as_text = partial(_print_form, tree)
+            data = facts(tree, seconds)
     print_data(data, json, as_text)
 
 
@@ -104,25 +98,13 @@ def _print_counts(data: dict[str, Any]) -> None:
 
 def _info_abstract(game: str, abstraction: str, device: str, json: bool) -> None:
     """The size of an abstract poker game, and the cost of its weights and of an iteration; nothing is computed."""
-    from kibitz.forms.choice import needs_tree
-    from kibitz.games.plugins import plugin_of
-    from kibitz.poker.bucketed.build import cost, layout_of
-    from kibitz.poker.buckets.buckets import hand_buckets
+    from kibitz.commands import abstract_info
     from kibitz.report.text import duration, plain, size
 
-    rules: Any = rules_of(game)
-    if needs_tree(rules) or not plugin_of(rules).reads(abstraction):
-        raise GameError("--abstraction is for two-player poker with hand buckets, such as percentile(8)")
+    rules = rules_of(game)
     with Watch(not json) as watch:
         watch.phase(f"making the buckets {abstraction}")
-        buckets = hand_buckets(rules.definition, abstraction)
-        layout = layout_of(rules, buckets)
-        data = {
-            "game": rules.spec, "abstraction": buckets.name, "buckets": layout.rows.tolist(),
-            "infosets": sum(g.lanes * int(layout.rows[g.level]) * len(g.nodes) for g in layout.groups),
-            "sequences": layout.sequences - 2, "payoff": layout.scale, "device": device,
-            **cost(layout, buckets, device),
-        }  # fmt: skip
+        data = abstract_info(rules, abstraction, device)
     if json:
         print_json(data)
         return
@@ -154,42 +136,6 @@ def _print_form(form: CompactForm, data: dict[str, Any]) -> None:
         ("memory", f"about {size(data['bytes']['solve'])} for a solve by CFR, plus Python itself"),
         ("built in", duration(data["layout"]["seconds"])),
     ])  # fmt: skip
-
-
-def facts(tree: Tree, form: SequenceForm, seconds: float) -> dict[str, Any]:
-    """The size and the kind of a game, as plain data."""
-    import numpy as np
-
-    return {
-        "game": tree.spec, "players": tree.players,
-        "histories": {"total": tree.histories, **tree.counts()},
-        "infosets": np.diff(tree.infosets.seat_start).tolist(),
-        "sequences": np.diff(form.seat_sequence).tolist(),
-        "most_actions": int(tree.infosets.width.max(initial=0)),
-        "payoff_entries": form.entries, "zero_sum": tree.zero_sum, "perfect_recall": form.perfect_recall,
-        "payoff": {"least": tree.payoff.min(axis=0).tolist(), "most": tree.payoff.max(axis=0).tolist()},
-        "bytes": memory(tree, form),
-        "layout": {"seconds": seconds, "histories_per_second": tree.histories / max(seconds, 1e-9)},
-    }  # fmt: skip
-
-
-def memory(tree: Tree, form: SequenceForm) -> dict[str, int]:
-    """Bytes that a solve by CFR takes in arrays: tree, form, and the solver's state with its evaluation."""
-    import numpy as np
-
-    def taken(part: Any) -> int:
-        if isinstance(part, tuple | list):
-            return sum(map(taken, part)) if part and isinstance(part[0], np.ndarray) else 0
-        return part.nbytes if isinstance(part, np.ndarray) else 0
-
-    form.packed  # noqa: B018  what kernels read, made on first use
-    per_sequence = CFR_BY_SEQUENCE + EVALUATION_BY_SEQUENCE
-    sizes = {
-        "tree": sum(map(taken, [*vars(tree).values(), *vars(tree.infosets).values()])),
-        "form": sum(map(taken, vars(form).values())),
-        "cfr": 8 * (per_sequence * form.sequences + BY_POINT * form.points),
-    }
-    return {**sizes, "solve": sum(sizes.values())}
 
 
 def _print(data: dict[str, Any]) -> None:

@@ -14,12 +14,11 @@ from kibitz.core.errors import GameError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kibitz.evaluate.match import Agent, Result
+    from kibitz.evaluate.match import Agent, MatchResult
     from kibitz.evaluate.score import Score, Tally
     from kibitz.games.machine import Machine
     from kibitz.play.fallback import Silence
 
-THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # by default
 DEALS_HELP = "Deals, each in all seatings. Default: 100,000, or 100 if a player searches or rules are in Python."
 UNTIL_HELP = "'decided': stop once it is clear whether the first player wins; or half the width of its 95% interval."
 GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames."
@@ -56,6 +55,7 @@ def match(
         from kibitz.evaluate.match import match as play
         from kibitz.play import agent
         from kibitz.play.agents import check_saved, game_of
+        from kibitz.play.matches import COMPILED_DEALS, THINKING_DEALS
         from kibitz.solvers.machines import playable
 
         check_saved(players)
@@ -96,7 +96,7 @@ def match(
 
 
 def _silence(
-    machine: Machine, agents: Sequence[Agent], seed: int, result: Result, thinks: bool
+    machine: Machine, agents: Sequence[Agent], seed: int, result: MatchResult, thinks: bool
 ) -> list[Silence | None]:
     """How often the strategies had no row: counted, or for a compiled match found by replaying its first deals."""
     from kibitz.play.fallback import sampled_silence, silence_of
@@ -156,7 +156,7 @@ WHY = {
 }  # fmt: skip
 
 
-def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> None:
+def _print(result: MatchResult, silence: Sequence[Silence | None], thinks: bool) -> None:
     from kibitz.report.text import duration, plain
 
     low, high = result.edge.interval

@@ -21,7 +21,6 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import Device, number
 from kibitz.cli.watch import Watch
-from kibitz.core.errors import SolverError
 
 if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
@@ -82,33 +81,22 @@ def phases(
       kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --out one.profile
       kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --leaves one.profile --out two.profile
     """
-    from kibitz.forms.choice import needs_tree
-    from kibitz.forms.profile import Profile
-    from kibitz.poker.endgames.phases import ROLLOUT, phase_one, phase_two
+    from kibitz.commands import phases as solved
 
     check_artefact(out, "--out", "profile")
     rules = rules_of(game)
-    if needs_tree(rules):
-        raise SolverError(f"phases are for poker games for two: {game} is none")
-    if begin is not None and begin > rounds + 1:
-        raise SolverError(f"--begin {begin}: phase I ends with round {rounds}, so phase II begins by {rounds + 1}")
-    given = leaves if leaves == ROLLOUT else Profile.load(Path(leaves))
-    options: dict[str, Any] = {"iterations": iterations, "until": until, "seconds": seconds, "device": device}
-    found = []
     with Watch(not json) as watch:
-        watch.phase(f"phase I: rounds 1 to {rounds}")
-        found.append(phase_one(rules, abstraction, rounds, given, solver, **options))
-        if begin is not None:
-            watch.phase(f"phase II: from round {begin} on")
-            found.append(phase_two(rules, found[0], begin, solver, **options))
-        watch.phase("measuring the whole within its buckets")
-        gap = _gap(rules, abstraction, found[-1], device)
+        profiles = solved(rules, abstraction, rounds, leaves, begin, solver, device=device, progress=watch.phase,
+                          iterations=iterations, until=until, seconds=seconds)  # fmt: skip
+        watch.phase("measuring the profile in the abstract game")
+        gap = _gap(rules, abstraction, profiles[-1], device)
     if out is not None:
-        save_or_rescue(found[-1].save, out)
+        save_or_rescue(profiles[-1].save, out)
+    meta = profiles[0].meta
     data = {
-        "game": found[0].meta["game"], "abstraction": found[0].meta["abstraction"], "rounds": rounds,
-        "leaves": found[0].meta["leaves"], "begin": begin, "phases": [_facts(each) for each in found],
-        "abstract_nash_conv": gap, "sha256": found[-1].sha256, "out": None if out is None else str(out),
+        "game": meta["game"], "abstraction": meta["abstraction"], "rounds": rounds, "leaves": meta["leaves"],
+        "begin": begin, "phases": [_facts(each) for each in profiles], "abstract_nash_conv": gap,
+        "sha256": profiles[-1].sha256, "out": None if out is None else str(out),
     }  # fmt: skip
     if json:
         print_json(data)

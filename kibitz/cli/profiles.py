@@ -14,7 +14,6 @@ from kibitz.core.errors import GameError, KibitzError, SolverError
 if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
     from kibitz.forms.protocol import InfosetValues
-    from kibitz.games.protocol import Action
 
 SHOWN = 40  # infosets of a player that are shown unless --limit says otherwise
 LIMIT_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
@@ -125,6 +124,8 @@ def show(
       kibitz show fox.profile --game fox.py:FoxAndHen
     """
     from kibitz.cli.sampled import as_profile, is_blueprint, show_sampled
+    from kibitz.commands import chosen
+    from kibitz.commands import show as as_data
     from kibitz.forms.profile import Profile
 
     if is_blueprint(profile):
@@ -143,7 +144,7 @@ def show(
     figures, why = _figures(strategy, profile, game, not json) if values else (None, "")
     most = limit or len(strategy.infosets.labels)
     if json:
-        data = as_data(strategy, {s: of[:most] for s, of in numbers.items()}, figures)
+        data = as_data(strategy, seat, infoset, filter, limit, values=figures)
         print_json({**data, "note": why} if why else data)
     else:
         _print_strategy(strategy, numbers, SHOWN if limit is None else most, figures)
@@ -175,63 +176,22 @@ def _figures(profile: Profile, path: Path, game: str | None, shown: bool) -> tup
         return None, "the machine's memory is not enough for them"
 
 
-def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> Mapping[int, Sequence[int]]:
-    """seat -> numbers of the infosets that the options select."""
-    infosets = profile.infosets
-    seats = range(profile.seats) if seat is None else [seat]
-    if infoset is not None:
-        named = {s: [i] for s in seats if (i := infosets.number_of(s, infoset)) is not None}
-        if not named:
-            infosets.find(seats[0], infoset)  # raises, with the near ones
-        return named
-    start, labels = infosets.seat_start, infosets.labels
-    if not filter:
-        return {s: range(start[s], start[s + 1]) for s in seats}
-    matches = {s: [i for i in range(start[s], start[s + 1]) if filter in labels[i]] for s in seats}
-    if not any(matches.values()):
-        raise GameError(f"no infoset's name contains {filter!r}; `kibitz show` without --filter lists them")
-    return matches
-
-
-def as_data(
-    profile: Profile, by_seat: Mapping[int, Sequence[int]] | None = None, figures: InfosetValues | None = None
-) -> dict[str, Any]:
-    """A profile, or some of its infosets, as plain data; with reach and values if there are figures."""
-    strategy = []
-    for seat, numbers in (chosen(profile, None, None, None) if by_seat is None else by_seat).items():
-        for i in numbers:
-            row: dict[str, Any] = {"seat": seat, "infoset": profile.infosets.labels[i], "actions": profile.at(i)}
-            if figures is not None:
-                row |= {"reach": float(figures.reach[i]), "values": _values(profile, figures, i)}
-            strategy.append(row)
-    meta = {key: value for key, value in profile.meta.items() if key != "game"}
-    return {"game": profile.game, "seats": profile.seats, "sha256": profile.sha256, "meta": meta, "strategy": strategy}
-
-
-def _values(profile: Profile, figures: InfosetValues, infoset: int) -> dict[Action, float | None]:
-    """Expected value by action name; None where there is none."""
-    first, last = profile.infosets.first[infoset : infoset + 2]
-    values = figures.values[first:last].tolist()
-    return {action: None if x != x else x for action, x in zip(profile.at(infoset), values, strict=True)}
-
-
 def _print_strategy(
     profile: Profile, by_seat: Mapping[int, Sequence[int]], limit: int, figures: InfosetValues | None
 ) -> None:
     import numpy as np
 
+    from kibitz.commands import action_values
     from kibitz.report.strategy import LEGEND, InfosetRow, print_strategy
     from kibitz.report.text import head
 
     out = console()
     out.print(head(profile), markup=False)
     for seat, numbers in by_seat.items():
-        rows = [
-            InfosetRow(profile.infosets.labels[i], profile.at(i)) if figures is None
-            else InfosetRow(profile.infosets.labels[i], profile.at(i), float(figures.reach[i]),
-                            _values(profile, figures, i))
-            for i in numbers[:limit]
-        ]  # fmt: skip
+        rows = []
+        for i in numbers[:limit]:
+            worth = () if figures is None else (float(figures.reach[i]), action_values(profile, figures, i))
+            rows.append(InfosetRow(profile.infosets.labels[i], profile.at(i), *worth))
         said = f"player {seat}: {len(numbers):,} infoset{'s' * (len(numbers) != 1)}"
         if figures is not None and (never := int((figures.reach[np.asarray(numbers, np.int64)] == 0.0).sum())):
             said += f", {never:,} never reached"

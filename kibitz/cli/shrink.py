@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kibitz.cli.common import GameText, Json, print_data, print_pairs, rules_of, subject_of
+from kibitz.cli.common import GameText, Json, print_data, print_pairs, told_by_line
 from kibitz.cli.options import checked, option
 from kibitz.cli.watch import Watch
-from kibitz.core.errors import GameError, SpecError
+from kibitz.core.errors import SpecError
 
 if TYPE_CHECKING:
     from kibitz.forms.protocol import CompactForm
@@ -35,20 +35,13 @@ def shrink(
       kibitz shrink rhode_island --reading win-count
       kibitz shrink rhode_island --reading win-count --threshold 0,50,2 --json
     """
-    from kibitz.forms.choice import compact_form
-    from kibitz.games.leduc import Leduc
-    from kibitz.games.tree import Tree
-    from kibitz.poker.rules.rules import leduc_as_poker
+    from kibitz.commands import poker_form
 
     levels = _numbers(threshold)
     with Watch(not json) as watch:
-        rules: Any = rules_of(game)
-        if isinstance(rules, Leduc):  # the same game by the general rules of poker, which know its cards
-            form: Tree | CompactForm = compact_form(leduc_as_poker(rules))
-        else:
-            form = subject_of(game, watch)
-        if isinstance(form, Tree):
-            raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
+        watch.phase(f"building the game {game}")
+        with told_by_line(game):
+            form = poker_form(game)
         data = facts(form, reading, levels, watch)
     print_data(data, json, _print)
 

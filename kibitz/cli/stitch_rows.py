@@ -24,7 +24,7 @@ def is_trained(base: str) -> bool:
 def stitch_rows(order: Any, game: str, limit: str | None, seconds: float | None, out: Path | None, work: Path | None,
                 dry_run: bool, json: bool) -> None:  # fmt: skip
     """Train experts and stitch them on."""
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.poker.blueprints.placed_rows import is_placed, layout_of
     from kibitz.poker.stitching.row_experts import RowExpert, row_experts, stitched_rows
     from kibitz.report.text import duration
     from kibitz.solvers.machines import machine_of
@@ -44,7 +44,7 @@ def stitch_rows(order: Any, game: str, limit: str | None, seconds: float | None,
     with Watch(not json) as watch:
         watch.phase(f"reading {order.base}")
         base = load_blueprint(order.base, compact=True, game=machine_of(game))
-        if not isinstance(base, RowBlueprint):
+        if not is_placed(base):
             raise SolverError(f"{order.base} has hashed rows: experts are stitched onto blueprints within buckets")
         parts = parts_named(order.partition)
         experts = row_experts(base, parts, order.seats, inside, None if limit is None else counted(limit))
@@ -68,7 +68,7 @@ def stitch_rows(order: Any, game: str, limit: str | None, seconds: float | None,
                 base, parts, order.seats, inside, None if limit is None else counted(limit), keep=work, on_expert=told,
                 seconds=seconds, iterations=iterations, seed=order.options["seed"], on_progress=moved,
             )  # fmt: skip
-            data |= {"infosets": made.layout.size, "sha256": made.sha256}
+            data |= {"infosets": layout_of(made).size, "sha256": made.sha256}
             if out is not None:
                 watch.phase(f"saving {out}")
                 save_or_rescue(made.save, out)

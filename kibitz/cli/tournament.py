@@ -58,26 +58,23 @@ def tournament(
       kibitz tournament 'tournament(players=3, chips=4500)' --out three.tournament
       kibitz tournament --algorithm vi-fp --out slides.tournament
     """
-    from kibitz.poker.tournaments import check, solve
+    from kibitz.commands import tournament as solve
     from kibitz.poker.tournaments import tournament as read
     from kibitz.poker.tournaments.sampled import check_deals
-    from kibitz.poker.tournaments.saved import KIND, load, save
+    from kibitz.poker.tournaments.saved import KIND, load
     from kibitz.report.text import duration
 
     check_artefact(out, "--out", KIND)
     wanted = read(rules)
     if deals is not None:
         check_deals(deals)
-    start = load(out) if out is not None and (out / "manifest.json").exists() else None
     if not json:
-        _announce(wanted, start)
+        _announce(wanted, load(out) if out is not None and (out / "manifest.json").exists() else None)
 
-    def keep(solution: TournamentSolution, step: Any) -> None:
+    def step_by_step(solution: TournamentSolution, step: Any) -> None:
         what = "values changed by" if solution.algorithm in ("vi-fp", "pi-fp") else "best responses gain"
         watch.phase(f"{step.players} players, iteration {step.iteration}: {what} {step.change:.2g}, {step.active:,} "
                     f"states left, {duration(solution.seconds)} used")  # fmt: skip
-        if out is not None:
-            save(solution, out)
 
     def round_by_round(players: int, iteration: int, number: int, active: int) -> None:
         watch.phase(f"{players} players, iteration {iteration}, round {number} of fictitious play: {active:,} states "
@@ -88,12 +85,8 @@ def tournament(
             if wanted.players >= 3 and deals is None:
                 open_triples(watch)
             watch.phase("solving")
-            solution = solve(wanted, algorithm, until, deals=deals or 0, start=start, on_step=keep,
-                             on_round=round_by_round, threads=threads)  # fmt: skip
-            if out is not None:
-                save(solution, out)
-            watch.phase("checking: a best response in the whole tournament")
-            proof = check(wanted, solution.jams, solution.deals, threads)
+            solution, proof = solve(rules, algorithm, until, out=out, deals=deals, threads=threads,
+                                    on_step=step_by_step, on_round=round_by_round)  # fmt: skip
     except KeyboardInterrupt:
         where = f"what is done is in {out}: the same command continues" if out else "nothing is kept: --out would"
         say(f"stopped; {where}")

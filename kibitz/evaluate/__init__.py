@@ -83,11 +83,11 @@ def exploitability(game: Game | Tree | Form | str, profile: Strategy) -> float:
 def report(game: Game | Tree | Form | str, profile: Strategy) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
     form, profile = on_form(game, profile)
-    found = measure(form, probabilities_of(form, profile))
+    figures = measure(form, probabilities_of(form, profile))
     return {
-        "value": found.value.tolist(),
-        "best_response": found.best.tolist(),
-        "nash_conv": found.nash_conv,
-        "exploitability": found.nash_conv / form.seats,
+        "value": figures.value.tolist(),
+        "best_response": figures.best.tolist(),
+        "nash_conv": figures.nash_conv,
+        "exploitability": figures.nash_conv / form.seats,
         "perfect_recall": form.perfect_recall,
     }

@@ -28,12 +28,12 @@ def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[Form, Profile]:
     if isinstance(game, Tree):
         return form_of(game), blueprint_profile(blueprint, game)
     plugin = plugin_of(blueprint.game)
-    found: tuple[Form, Profile] | None
+    on_form: tuple[Form, Profile] | None
     if game is not None and not isinstance(game, str) and isinstance(game, Form):
-        found = plugin.on_form_of(blueprint, game)
-        if found is None:
+        on_form = plugin.on_form_of(blueprint, game)
+        if on_form is None:
             raise GameError("a blueprint is measured on a game: give the game itself, or its tree, instead of a form")
-        return found
+        return on_form
     rules: Any = blueprint.game if game is None else make_game(game)
     spec = getattr(rules, "spec", "")
     if spec and spec != blueprint.machine.spec:
@@ -41,10 +41,10 @@ def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[Form, Profile]:
     if fits(rules, MOST_LAID):
         tree = tree_of(rules)
         return form_of(tree), blueprint_profile(blueprint, tree)
-    found = plugin.on_form_of(blueprint, rules)
-    if found is None:
+    on_form = plugin.on_form_of(blueprint, rules)
+    if on_form is None:
         raise GameError(too_large(blueprint))
-    return found
+    return on_form
 
 
 def too_large(blueprint: Blueprint, instead: str = "samples it") -> str:

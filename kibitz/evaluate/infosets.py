@@ -30,9 +30,9 @@ class NamedValues(InfosetValues):
 
     @classmethod
     def of(cls, figures: InfosetValues, infosets: ProfileInfosets, probabilities: Floats) -> NamedValues:
-        found = cls(*figures)
-        found.infosets, found.probabilities = infosets, probabilities
-        return found
+        named = cls(*figures)
+        named.infosets, named.probabilities = infosets, probabilities
+        return named
 
     @property
     def table(self) -> Frame:

@@ -68,6 +68,12 @@ class Profile:
         names = self.infosets.actions[self.infosets.actions_of[infoset]]
         return dict(zip(names, self.probabilities[first:last].tolist(), strict=True))
 
+    def rows(self, player: int, infosets: Sequence[str], actions: Sequence[Action]) -> NDArray[np.float64]:
+        """[infosets, actions]  the probabilities of some infosets; see `kibitz.forms.strategy.Strategy`."""
+        numbers = [self.infosets.find(player, label) for label in infosets]
+        first = np.asarray(self.infosets.first)[np.array(numbers, np.int64)]
+        return np.asarray(self.probabilities[first[:, None] + np.arange(len(actions))])
+
     def items(self, seat: int) -> Iterator[tuple[str, dict[Action, float]]]:
         """(infoset, probabilities) for all infosets of a seat, in the order in which the game meets them."""
         start = self.infosets.seat_start

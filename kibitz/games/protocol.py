@@ -24,8 +24,8 @@ A game may also have
     view(state, seat)    (private words, public words): what a seat knows, for agents and for people at a table; asked
                          whenever a seat moves, of that one and of others, and at the end
     help                 the rules in a few lines, for people at a table
-    teller()             how a table is told to a person, where words and numbered actions are not what its players are
-                         used to (kibitz.play.teller)
+    renderer()           how a table is shown to a person, where words and numbered actions are not what its players are
+                         used to (kibitz.play.renderer)
     is_outcome(state, outcome)  at CHANCE, with `sample`: whether an outcome can come, for replays of transcripts
     transcript_1(text)   the pieces of a transcript of version 1, played again (toepen)
     machine()            compiled rules for walks and matches (kibitz.games.machine)

@@ -17,10 +17,11 @@ from typing import Any
 
 from kibitz.core.resources import cores, free_memory
 from kibitz.papers.holdem import score_in
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.poker.blueprints.placed_rows import layout_of, placed_blueprint, stitched
 from kibitz.poker.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
 from kibitz.poker.stitching.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine, machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued
@@ -86,21 +87,21 @@ def unit_of(machine: Any) -> float:
 # Training
 
 
-def rows_of(name: str, setting: ThreePlayerSetting) -> Rows:
+def rows_of(name: str, setting: ThreePlayerSetting) -> RowPlan:
     """Which rows a strategy has that is trained in one computation."""
     if name == DYNAMIC:
         return dynamic_rows(*dynamic_buckets(setting.machine, PARTS, setting.limit), PARTS)
     if name == BASE:
-        return Rows((base_buckets(setting.machine, setting.limit),))
+        return RowPlan((base_buckets(setting.machine, setting.limit),))
     first = hands_before(setting.machine)
     _, flop, turn, river = decisions_in(setting.machine, ())[0]
     if name == OLD:  # the same number in each round
         most = max(1, (setting.limit - first) // (flop + turn + river))
-        return Rows((FORGETFUL.format(first, most, most, most),))
+        return RowPlan((FORGETFUL.format(first, most, most, most),))
     share = min(1.0, setting.limit / 2 / (NEW_COUNTS[0] * flop + NEW_COUNTS[1] * turn))  # of a small limit half
     after, last = [max(1, int(share * n)) for n in NEW_COUNTS[:2]], NEW_COUNTS[2]
     left = setting.limit - after[0] * flop - after[1] * turn
-    return Rows((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
+    return RowPlan((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
 
 
 def trained(name: str, file: str, *setting_fields: Any) -> dict[str, Any]:
@@ -108,11 +109,11 @@ def trained(name: str, file: str, *setting_fields: Any) -> dict[str, Any]:
     setting = ThreePlayerSetting(*setting_fields)
     path, wanted = setting.path(file), setting.spent(name)
     rows = rows_of(name, setting)
-    blueprint, saver = begun(path, rows, -1, lambda: RowBlueprint.laid_out(setting.machine, rows, setting.seed),
+    blueprint, saver = begun(path, rows, -1, lambda: placed_blueprint(setting.machine, rows, setting.seed),
                              game=setting.machine)  # fmt: skip
     for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
         moved = blueprint.seconds < share * wanted
-        if moved and continued(blueprint, saver, None, share * wanted - blueprint.seconds, cores()):
+        if moved and continued(blueprint, saver, None, share * wanted - blueprint.seconds):
             raise KeyboardInterrupt
         aside = setting.path(f"{file}-{stage}")
         if name == BASE and share < 1 and (moved or not (aside / "manifest.json").exists()):
@@ -121,15 +122,15 @@ def trained(name: str, file: str, *setting_fields: Any) -> dict[str, Any]:
     return facts(name, blueprint)
 
 
-def facts(name: str, blueprint: RowBlueprint) -> dict[str, Any]:
-    now, layout = blueprint.progress(), blueprint.layout
+def facts(name: str, blueprint: Blueprint) -> dict[str, Any]:
+    now, layout = blueprint.progress(), layout_of(blueprint)
     return {
         "name": name, "buckets": blueprint.abstraction, "infosets": layout.size, "columns": layout.columns,
         "bytes": blueprint.nbytes, "iterations": now.iteration, "decisions": now.visited, "seconds": now.seconds,
     }  # fmt: skip
 
 
-def experts_of(name: str, setting: ThreePlayerSetting, base: RowBlueprint) -> list[RowExpert]:
+def experts_of(name: str, setting: ThreePlayerSetting, base: Blueprint) -> list[RowExpert]:
     if name != NEW:
         return row_experts(base, PARTS, SEATS[name], limit=setting.limit, room=setting.experts)
     experts = []
@@ -159,7 +160,7 @@ def taught(name: str, number: int, *setting_fields: Any) -> dict[str, Any]:
             "buckets": of.buckets, "small": small.name}  # fmt: skip
 
 
-def played(file: str, setting: ThreePlayerSetting) -> RowBlueprint:
+def played(file: str, setting: ThreePlayerSetting) -> Blueprint:
     """A strategy in bytes."""
     name = file if file.rpartition("-")[2].isdecimal() and file.startswith(FILES[BASE] + "-") else f"{file}-played"
     path = setting.path(name)
@@ -168,32 +169,27 @@ def played(file: str, setting: ThreePlayerSetting) -> RowBlueprint:
     if known is None or known[0] != written:
         if free_memory() < ROOM:
             _READ.clear()
-        known = _READ[path] = (written, _loaded(path, setting))
+        known = _READ[path] = (written, load_blueprint(path, compact=True, game=setting.machine))
     return known[1]
-
-
-def _loaded(path: Path, setting: ThreePlayerSetting) -> RowBlueprint:
-    blueprint = load_blueprint(path, compact=True, game=setting.machine)
-    assert isinstance(blueprint, RowBlueprint)
-    return blueprint
 
 
 # Strategies that tables share, and when they were written: reading one, with its buckets and all checksums, takes as
 # long as a table's match.
-_READ: dict[Path, tuple[int, RowBlueprint]] = {}
+_READ: dict[Path, tuple[int, Blueprint]] = {}
 
 
 def joined(name: str, *setting_fields: Any) -> dict[str, Any]:
     """A base with its experts, in bytes."""
     setting = ThreePlayerSetting(*setting_fields)
     base = played(base_file(name), setting)
-    parts: dict[str, dict[int, RowBlueprint]] = {part: {} for part in PARTS}
+    parts: dict[str, dict[int, Blueprint]] = {part: {} for part in PARTS}
     for of in experts_of(name, setting, base):
-        expert = _loaded(Path(setting.folder) / FILES[name] / f"{of.name}-played.blueprint", setting)
+        path = Path(setting.folder) / FILES[name] / f"{of.name}-played.blueprint"
+        expert = load_blueprint(path, compact=True, game=setting.machine)
         parts[of.part].update(dict.fromkeys(of.keeps, expert))
     whole = stitched(base, parts)
     whole.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
-    return {"name": name, "infosets": whole.layout.size, "columns": whole.layout.columns, "buckets": whole.abstraction}
+    return {"name": name, "infosets": whole.capacity, "columns": layout_of(whole).columns, "buckets": whole.abstraction}
 
 
 # Matches
@@ -223,13 +219,13 @@ def by_training(iterations: int, base_buckets: str, buckets: str, deals: int, ga
     from kibitz.play.agents import blueprint_agent
 
     machine = machine_of(game, how="rounds")
-    base = RowBlueprint.laid_out(machine, Rows((base_buckets,)), seed)
+    base = placed_blueprint(machine, RowPlan((base_buckets,)), seed)
     base.warm_up()
     base.train(iterations, None, cores())
     whole = stitched_rows(base.played(), PARTS, "all", buckets, iterations=iterations, seed=seed)
     one, other = blueprint_agent(whole, machine, ALL), blueprint_agent(base, machine, BASE)
     score = match(machine, one, other, other, deals=deals, seed=seed).scores[0]
-    unit, inside = unit_of(machine), whole.layout.infosets[1:]
+    unit, inside = unit_of(machine), layout_of(whole).infosets[1:]
     return {"iterations": iterations, "base": base_buckets, "buckets": buckets, "infosets": int(inside.sum()),
             **score_in(unit, score)}  # fmt: skip
 

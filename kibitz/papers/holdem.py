@@ -169,11 +169,11 @@ def exploited_within(name: str, file: str, buckets: str, device: str, *setting_f
 
 
 def _sweep(file: str, device: str, setting: HoldemSetting) -> Any:
-    from kibitz.poker.whole.profiles import seats_of
+    from kibitz.poker.whole.profiles import node_strategy
     from kibitz.poker.whole.walk import Sweep
 
     rules = poker_of(setting.game)
-    return Sweep(rules, seats_of(rules, setting.profile(file)), device=device)
+    return Sweep(rules, (node_strategy(rules, setting.profile(file)),) * 2, device=device)
 
 
 def is_exploited(file: str, setting: HoldemSetting) -> bool:

@@ -28,7 +28,7 @@ from kibitz.poker.exact import programme as poker_programme
 from kibitz.poker.exact.form import poker_form
 from kibitz.report.figures import Curves, FigurePanel, Sheet
 from kibitz.solvers import Task, make
-from kibitz.solvers.run import Report, solve
+from kibitz.solvers.run import solve_through
 
 # (name in tables, game, seconds a solver, buckets that it is solved within): add games here.
 GAMES: tuple[tuple[str, str, float, str], ...] = (
@@ -122,14 +122,11 @@ def _within(solver: str, seconds: float, spec: str, buckets: str) -> SolverTimes
     """The same for an abstract game of buckets, with the NashConv in the abstract game."""
     rules: Any = game(spec)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets))
-    report = Report(tell=lambda said: None)
-    solve(form, solver, until=UNTIL, seconds=seconds, report=report, progress=False)
-    if report.interrupted:
-        raise KeyboardInterrupt
-    looks, best = report.looks, report.looks[-1].best
+    history = solve_through(form, solver, until=UNTIL, seconds=seconds).history
+    best = history[-1].best
     return SolverTimes(
-        solver, tuple(look.iteration for look in looks), tuple(look.seconds for look in looks),
-        tuple(look.gap for look in looks), looks[-1].value[0], (-best[1], best[0]), peak_memory(),
+        solver, tuple(each.iteration for each in history), tuple(each.seconds for each in history),
+        tuple(each.nash_conv for each in history), history[-1].value[0], (-best[1], best[0]), peak_memory(),
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict
     rules = poker_of(game)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets))
     whole = solve_through(form, "dcfr+", until=until)
-    profiles = {WHOLE: whole}
+    profiles: dict[str, Profile] = {WHOLE: whole}
     for rounds in range(fewest, rules.definition.rounds):
         for leaves, continuation in ((ROLLOUT, ROLLOUT), (LEARNED, whole)):
             profiles[f"{rounds} {leaves}"] = phase_one(rules, buckets, rounds, continuation, until=until)

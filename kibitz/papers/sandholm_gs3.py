@@ -68,7 +68,7 @@ class SolvedModel(SolverCourse):
 def solved(name: str, abstraction: str, device: str, until: float, seconds: float) -> SolvedModel:
     """Make the buckets, count their joint weights, and solve; each timed."""
     from kibitz.core.resources import peak_memory
-    from kibitz.solvers.run import Report, solve
+    from kibitz.solvers.run import solve_through
 
     rules: Any = game(name)
     kept = is_kept(rules.definition, abstraction)
@@ -78,17 +78,14 @@ def solved(name: str, abstraction: str, device: str, until: float, seconds: floa
     began = time.perf_counter()
     form = bucket_form(rules, buckets, device)
     weighing = made_in(recipe) if counted else time.perf_counter() - began
-    report = Report(tell=lambda said: None)
-    solve(form, "dcfr+", until=until * SMALL_BET, seconds=seconds, report=report, progress=False)
-    if report.interrupted:
-        raise KeyboardInterrupt
-    looks = [look for look in report.looks if look.iteration]
+    result = solve_through(form, "dcfr+", until=until * SMALL_BET, seconds=seconds)
+    history = [each for each in result.history if each.iteration]
     layout = layout_of(rules, buckets)
     return SolvedModel(
         rules.spec, buckets.name, Device(device).label, tuple(layout.rows.tolist()), form.points, 4 * layout.products,
-        buckets.meta.get("seconds"), weighing, kept, counted, "dcfr+", tuple(look.iteration for look in looks),
-        tuple(look.seconds for look in looks), report.seconds - report.looking,
-        tuple(look.gap / SMALL_BET for look in looks), looks[-1].value[0] / SMALL_BET,
+        buckets.meta.get("seconds"), weighing, kept, counted, "dcfr+", tuple(each.iteration for each in history),
+        tuple(each.seconds for each in history), result.seconds - result.evaluation_seconds,
+        tuple(each.nash_conv / SMALL_BET for each in history), history[-1].value[0] / SMALL_BET,
         int(form.device.xp.get_default_memory_pool().total_bytes()) if device == "gpu" else peak_memory(),
     )  # fmt: skip
 

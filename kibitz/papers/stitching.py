@@ -24,7 +24,8 @@ from kibitz.papers.runs import Run
 from kibitz.report.figures import Sheet, Spread
 from kibitz.solvers import Task, make
 from kibitz.solvers.deals import DealCfr
-from kibitz.solvers.run import Report, train
+from kibitz.solvers.progress import RunState
+from kibitz.solvers.run import Stops, iterate
 from kibitz.stitch.experts import columns_of, experts, lifted, seed_of
 from kibitz.stitch.partition import Partition
 
@@ -73,10 +74,9 @@ class Builder:
         regret[form.column < 0] = 0.0
         solver.state["regret"][:] = regret
         two = tree.players == 2
-        report = Report()
-        train(solver, form, None if two else self.plan.iterations, self.plan.until if two else None, None, None, 60.0,
-              None, report)  # fmt: skip
-        return solver.probabilities(), report.looks[-1].gap
+        state = RunState()
+        iterate(solver, form, state, Stops(until=self.plan.until) if two else Stops(self.plan.iterations))
+        return solver.probabilities(), state.history[-1].nash_conv
 
     def profile(self, probabilities: Floats) -> Profile:
         return Profile(self.tree.infosets, probabilities, {"game": self.tree.spec, "tree": self.tree.digest})

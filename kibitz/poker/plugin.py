@@ -140,10 +140,10 @@ class PokerPlugin(FormPlugin):
     def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
         if "rows" not in held.meta:
             return None
-        from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+        from kibitz.poker.blueprints.placed_rows import read_blueprint
         from kibitz.solvers.machines import by_rounds
 
-        return RowBlueprint.read(held, by_rounds(machine), compact)
+        return read_blueprint(held, by_rounds(machine), compact)
 
 
 PLUGIN = PokerPlugin()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kibitz.core.errors import ArtefactError
 
 if TYPE_CHECKING:
-    from kibitz.solvers.run import Look
+    from kibitz.solvers.result import Evaluation
 
 ENDINGS = (".png", ".svg", ".pdf")
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
@@ -28,7 +28,8 @@ CLOSE = 0.08  # of the width: marks of time stand no nearer
 
 
 def convergence(
-    looks: Sequence[Look], path: Path, game: str, solver: str, until: float | None = None, exact: float | None = None,
+    history: Sequence[Evaluation], path: Path, game: str, solver: str, until: float | None = None,
+    exact: float | None = None,
     one_step: bool = False,
 ) -> None:  # fmt: skip
     """Draw the NashConv of a run against its iterations, with the time above, and save it to `path`.
@@ -36,7 +37,7 @@ def convergence(
     `until` is the NashConv that was asked for, `exact` the value of seat 0 where it is known: both are optional.
     `one_step`: the solver is exact and has no curve; the figures are written in words.
     """
-    save(convergence_plot(looks, game, solver, until, exact, one_step), path)
+    save(convergence_plot(history, game, solver, until, exact, one_step), path)
 
 
 def save(figure: Any, path: Path, **options: Any) -> None:
@@ -49,13 +50,13 @@ def save(figure: Any, path: Path, **options: Any) -> None:
 
 
 def convergence_plot(
-    looks: Sequence[Look], game: str, solver: str, until: float | None = None, exact: float | None = None,
+    history: Sequence[Evaluation], game: str, solver: str, until: float | None = None, exact: float | None = None,
     one_step: bool = False,
 ) -> Any:  # fmt: skip
     """The figure itself."""
     from kibitz.report.text import gap
 
-    points = [] if one_step else [look for look in looks if look.iteration > 0 and look.gap > 0]
+    points = [] if one_step else [each for each in history if each.iteration > 0 and each.nash_conv > 0]
     figure = empty_figure(8, 5 if points else 2.2, dpi=160, layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
@@ -65,25 +66,25 @@ def convergence_plot(
         _draw(axes, points, until)
     else:
         axes.set_axis_off()
-        last = looks[-1].gap if looks else 0.0
+        last = history[-1].nash_conv if history else 0.0
         said = f"NashConv: {gap(last)} {unit_of(game)}"
         if one_step:
             said = f"{solver} solves the game in one step, so there is no curve.\n{said}"
         axes.text(0.5, 0.5, said, ha="center", va="center", transform=axes.transAxes, fontsize=12, parse_math=False)
     name = game if len(game) <= 60 else game[:57] + "..."
     _above(axes, f"{name} by {solver}", 48, fontsize=14, fontweight="bold")
-    if looks:
-        _above(axes, _summary(looks[-1], exact, one_step), 30, fontsize=9.5, color=GREY)
+    if history:
+        _above(axes, _summary(history[-1], exact, one_step), 30, fontsize=9.5, color=GREY)
     return figure
 
 
-def _draw(axes: Any, points: Sequence[Look], until: float | None) -> None:
+def _draw(axes: Any, points: Sequence[Evaluation], until: float | None) -> None:
     import numpy as np
 
     from kibitz.report.text import gap
 
-    x = np.array([look.iteration for look in points], float)
-    y = np.array([look.gap for look in points])
+    x = np.array([each.iteration for each in points], float)
+    y = np.array([each.nash_conv for each in points])
     marker = "o" if len(points) < 12 else None
     axes.loglog(x, y, color=BLUE, linewidth=2, marker=marker, markersize=4, solid_capstyle="round")
     axes.plot(x[-1], y[-1], "o", color=BLUE, markersize=7, zorder=5)
@@ -103,7 +104,7 @@ def _draw(axes: Any, points: Sequence[Look], until: float | None) -> None:
     axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
     axes.grid(True, which="minor", color="#f2f2f2", linewidth=0.5)
     axes.set_axisbelow(True)
-    _clock(axes, x, np.array([look.seconds for look in points]))
+    _clock(axes, x, np.array([each.seconds for each in points]))
     if until is not None and until > 0:
         axes.axhline(until, color=ORANGE, linewidth=1.2, linestyle=(0, (5, 4)), zorder=1)
         axes.annotate(
@@ -149,7 +150,7 @@ def _above(axes: Any, text: str, points: float, **style: Any) -> None:
     )  # fmt: skip
 
 
-def _summary(last: Look, exact: float | None, one_step: bool) -> str:
+def _summary(last: Evaluation, exact: float | None, one_step: bool) -> str:
     from kibitz.report.text import duration
 
     work = "solved exactly" if one_step else f"{last.iteration:,} iteration{'s' * (last.iteration != 1)}"

@@ -81,13 +81,13 @@ class Lp:
         least, noise, stake = float("inf"), NOISE * float(data.min()), 0.0
         reasons: list[str] = []
         for share in SCALES:
-            found, reason = self._solved(payoffs, share * form.scale)
-            if found is None:
+            answer, reason = self._solved(payoffs, share * form.scale)
+            if answer is None:
                 reasons.append(reason)
                 continue
-            gap, at_stake = self._judged(found[0], payoffs)
+            gap, at_stake = self._judged(answer[0], payoffs)
             if gap < least:
-                least, stake, (self.weights[:], self.value) = gap, at_stake, found
+                least, stake, (self.weights[:], self.value) = gap, at_stake, answer
             if least <= max((EXACT if self.method == "pdlp" else ENOUGH) * stake, noise):
                 break
         if least > max(EXACT * stake, noise):
@@ -113,10 +113,10 @@ class Lp:
         equal = bmat([[own, csc_matrix((own.shape[0], his.shape[0]))]], format="csc")
         lower = np.concatenate((np.zeros(own.shape[1]), np.full(his.shape[0], -np.inf)))
         solve = _by_pdlp if self.method == "pdlp" else _by_scipy
-        found, reason = solve(cost, upper, equal, own_side, lower, self.method)
-        if found is None:
+        primal_and_dual, reason = solve(cost, upper, equal, own_side, lower, self.method)
+        if primal_and_dual is None:
             return None, reason
-        x, duals = found
+        x, duals = primal_and_dual
         plans = np.concatenate((x[: own.shape[1]], -duals))
         return (np.maximum(plans, 0.0), -float(cost @ x) * scale), ""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kibitz.evaluate.match import Agent
 from kibitz.games.views import View
-from kibitz.play.teller import Heard, Teller, in_columns, indented
+from kibitz.play.renderer import Heard, Renderer, in_columns, indented
 from kibitz.solvers.machines import machine_of
 from kibitz.toepen.agents import ToepenPlayer, anyone
 from kibitz.toepen.rules import Toepen
@@ -41,7 +41,7 @@ def cards_text(cards: Sequence[int | str], signs: bool) -> str:
     return "  ".join(card_text(card, signs) for card in cards) or "none"
 
 
-class ToepenRenderer(Teller):
+class ToepenRenderer(Renderer):
     """Shows a table of Toepen to a person."""
 
     rules: Toepen
@@ -52,7 +52,7 @@ class ToepenRenderer(Teller):
     def news(self, heard: Heard, public: Sequence[str]) -> list[str]:
         lines: list[tuple[int, list[str]]] = []
         for at, event in enumerate(events(public)):
-            if at < heard.told:
+            if at < heard.read:
                 continue
             mine = event.seat == heard.seat
             if not (mine and at in heard.chosen):
@@ -113,7 +113,7 @@ class ToepenRenderer(Teller):
         return [f"it thought you held {belief_text(beliefs(agent, view, self.rules), self.signs)}"]
 
 
-class SymmetricRenderer(Teller):
+class SymmetricRenderer(Renderer):
     """Without the real names of suits, as actions are named there."""
 
     def position(self, view: View) -> list[str]:

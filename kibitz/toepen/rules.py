@@ -314,7 +314,7 @@ class Toepen(BuiltIn):
         """Players that need a strategy to play from, by name."""
         return plugin_of(self).agents(self)
 
-    def teller(self) -> Any:
+    def renderer(self) -> Any:
         """How a table of Toepen is shown to a person."""
         return plugin_of(self).renderer(self)
 

@@ -22,6 +22,7 @@ from kibitz.core.errors import KibitzError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.forms.profile import Profile
 from kibitz.forms.protocol import InfosetValues
+from kibitz.forms.strategy import Strategy, probabilities_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.machine import Machine
@@ -94,7 +95,7 @@ def _parts(meta: dict[str, Any]) -> Sequence[str]:
 
 
 @dataclass
-class Strategy:
+class LibraryStrategy:
     """A strategy that is ready to be asked."""
 
     entry: Entry
@@ -113,10 +114,10 @@ class Strategy:
         """The strategy as a profile of the whole game, where that is one or can be made."""
         if self.saved is not None:
             return self.saved
-        tree, ask = getattr(self.machine, "tree", None), getattr(self.agent, "probabilities", None)
-        if tree is None or ask is None or tree.infosets.columns > AT_ONCE:
+        tree, agent = getattr(self.machine, "tree", None), self.agent
+        if tree is None or not isinstance(agent, Strategy) or tree.infosets.columns > AT_ONCE:
             return None
-        return Profile(tree.infosets, ask(tree.infosets), {"game": self.spec, "tree": tree.digest})
+        return Profile(tree.infosets, probabilities_of(agent, tree.infosets), {"game": self.spec, "tree": tree.digest})
 
     def values(self, pool: ThreadPoolExecutor) -> tuple[InfosetValues | None, str]:
         """(values of the infosets, or None; why there are none)."""
@@ -162,7 +163,7 @@ class Library:
         self._found: dict[str, Entry] = {}
         self._until = -1.0
         self.read: dict[str, tuple[Any, dict[str, Any] | None]] = {}  # runs by id, as `runs.listed` found them
-        self._open: OrderedDict[str, Strategy] = OrderedDict()
+        self._open: OrderedDict[str, LibraryStrategy] = OrderedDict()
         self._games: dict[str, tuple[Game, Machine | None]] = {}
         self._made = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
         for number, text in enumerate(games):
@@ -246,7 +247,7 @@ class Library:
                 self._games[spec] = rules, machine
             return self._games[spec]
 
-    def strategy(self, id: str) -> Strategy:
+    def strategy(self, id: str) -> LibraryStrategy:
         """The strategy of an id, ready to be asked; the last few stay open."""
         entry = self.entry(id)
         with self._opening:
@@ -261,25 +262,25 @@ class Library:
             self._open.move_to_end(id)
             return opened
 
-    def _opened(self, entry: Entry) -> Strategy:
+    def _opened(self, entry: Entry) -> LibraryStrategy:
         rules, machine = self.game(entry.game)
         if entry.path is None:
             if machine is None:
                 if entry.player != "uniform":
                     raise SpecError(f"{entry.game} is too large for that player")
-                return Strategy(entry, rules, None, Uniform())
+                return LibraryStrategy(entry, rules, None, Uniform())
             if entry.player != "solved":
-                return Strategy(entry, rules, machine, agent_of(entry.player, machine))
+                return LibraryStrategy(entry, rules, machine, agent_of(entry.player, machine))
             from kibitz.solvers.run import solve_through
 
-            profile = solve_through(rules, "cfr+", until=1e-3)
-            return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
+            profile: Profile = solve_through(rules, "cfr+", until=1e-3)
+            return LibraryStrategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
         if machine is None:
             raise SpecError(f"{entry.game} is too large to be played from a saved strategy")
         if entry.kind == "profile":
             profile = Profile.load(entry.path)
-            return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
-        return Strategy(entry, rules, machine, _named(agent_of(str(entry.path), machine), entry.name))
+            return LibraryStrategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
+        return LibraryStrategy(entry, rules, machine, _named(agent_of(str(entry.path), machine), entry.name))
 
     def searches(self, entry: Entry) -> bool:
         """Whether a strategy can also be played with search."""

@@ -23,7 +23,7 @@ from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
 from kibitz.web import nodes, poker
-from kibitz.web.library import AT_ONCE, Strategy
+from kibitz.web.library import AT_ONCE, LibraryStrategy
 from kibitz.web.nodes import MOST_STEPS, Experts, Floats, TooMany, Valued
 
 MOST_WAYS = 20_000  # deals that are followed at once
@@ -52,7 +52,7 @@ class Way:
 class Walker:
     """Follows all deals of a game, or one, along public steps."""
 
-    def __init__(self, strategy: Strategy, deal: int | None, seed: int = 0) -> None:
+    def __init__(self, strategy: LibraryStrategy, deal: int | None, seed: int = 0) -> None:
         self.strategy, self.rules, self.deal = strategy, strategy.rules, deal
         self.players = int(self.rules.players)
         self.rows: dict[tuple[int, str], Floats] = {}
@@ -152,7 +152,7 @@ class Walker:
         self.ways = self._spread(ways)
 
 
-def walked(strategy: Strategy, steps: Sequence[str], deal: int | None) -> Walker:
+def walked(strategy: LibraryStrategy, steps: Sequence[str], deal: int | None) -> Walker:
     """All deals after some public steps; one deal where they are too many."""
     if len(steps) > MOST_STEPS:
         raise GameError("so many steps lead nowhere")
@@ -167,7 +167,9 @@ def walked(strategy: Strategy, steps: Sequence[str], deal: int | None) -> Walker
     return walker
 
 
-def node(strategy: Strategy, steps: Sequence[str], pool: ThreadPoolExecutor, deal: int | None = None) -> dict[str, Any]:
+def node(
+    strategy: LibraryStrategy, steps: Sequence[str], pool: ThreadPoolExecutor, deal: int | None = None
+) -> dict[str, Any]:
     """What there is to see of a strategy after some public steps."""
     poker_strategy = poker.poker_strategy(strategy)
     if poker_strategy is not None and deal is None:
@@ -201,7 +203,7 @@ def node(strategy: Strategy, steps: Sequence[str], pool: ThreadPoolExecutor, dea
     return shown
 
 
-def ranges(strategy: Strategy, steps: Sequence[str]) -> list[dict[str, Any]]:
+def ranges(strategy: LibraryStrategy, steps: Sequence[str]) -> list[dict[str, Any]]:
     """How likely each seat holds what after some public steps, by what it did; refused where all deals are too many."""
     poker_strategy = poker.poker_strategy(strategy)
     if poker_strategy is not None:
@@ -272,7 +274,7 @@ def difference(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {"cells": cells, "mean": mean}
 
 
-def most_different(one: Strategy, other: Strategy) -> dict[str, Any]:
+def most_different(one: LibraryStrategy, other: LibraryStrategy) -> dict[str, Any]:
     """The infosets where two strategies differ most, and NashConv of both; exactly, for games of a moderate size."""
     from kibitz.evaluate.difference import diff
 
@@ -290,7 +292,7 @@ def most_different(one: Strategy, other: Strategy) -> dict[str, Any]:
 # Infosets as a list
 
 
-def infosets(strategy: Strategy, pool: ThreadPoolExecutor, seat: int, text: str, page: int) -> dict[str, Any]:
+def infosets(strategy: LibraryStrategy, pool: ThreadPoolExecutor, seat: int, text: str, page: int) -> dict[str, Any]:
     """A page of the infosets of a seat whose labels contain a text."""
     profile = strategy.profile
     if profile is None:

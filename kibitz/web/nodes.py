@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, KibitzError
 from kibitz.forms.protocol import InfosetValues
+from kibitz.forms.strategy import Strategy
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View
 from kibitz.stitch.partition import fitting, read
-from kibitz.web.library import Strategy
+from kibitz.web.library import LibraryStrategy
 
 Floats = NDArray[np.float64]
 Node = dict[str, Any]  # as JSON
@@ -31,11 +32,10 @@ class TooMany(GameError):
 # Asking a strategy for many rows
 
 
-def rows_of(strategy: Strategy, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> Floats:
+def rows_of(strategy: LibraryStrategy, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> Floats:
     """[n, actions]  what a strategy does in some infosets of a seat."""
-    many = getattr(strategy.agent, "strategies", None)
-    if many is not None:
-        return many(seat, infosets, actions)  # type: ignore[no-any-return]
+    if isinstance(strategy.agent, Strategy):
+        return strategy.agent.rows(seat, infosets, actions)
     views = (View(seat, (), (), actions, infoset) for infoset in infosets)
     return np.array([list(strategy.agent.act(view)) for view in views]).reshape(len(infosets), len(actions))
 
@@ -43,7 +43,7 @@ def rows_of(strategy: Strategy, seat: int, infosets: Sequence[str], actions: tup
 class Valued:
     """Values of infosets, by their labels."""
 
-    def __init__(self, strategy: Strategy, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, strategy: LibraryStrategy, pool: ThreadPoolExecutor) -> None:
         self.found, self.why = strategy.values(pool)
         self.infosets = None if strategy.profile is None else strategy.profile.infosets
 
@@ -80,7 +80,7 @@ def mean_value(p: Sequence[float], values: Sequence[float | None] | None) -> flo
 class Experts:
     """Where the experts of a stitched strategy play."""
 
-    def __init__(self, strategy: Strategy, known: Iterable[str] = ("fold", "call", "raise")) -> None:
+    def __init__(self, strategy: LibraryStrategy, known: Iterable[str] = ("fold", "call", "raise")) -> None:
         self.kind, self.words, self.rules = "", list[str](), strategy.rules
         try:
             if strategy.stitching:

@@ -24,7 +24,7 @@ from kibitz.poker.rules import betting
 from kibitz.poker.rules.betting import Bets
 from kibitz.poker.rules.cards import text_of
 from kibitz.poker.rules.rules import Poker
-from kibitz.web.library import Strategy
+from kibitz.web.library import LibraryStrategy
 from kibitz.web.nodes import MOST_ACTIONS, MOST_STEPS, Experts, Node, Valued, finish, mean_value, node_at, rows_of
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ class BettingPosition(NamedTuple):
     words: list[str]  # what each step was: call or check, raise or bet
 
 
-def poker_strategy(strategy: Strategy) -> PokerStrategy | None:
+def poker_strategy(strategy: LibraryStrategy) -> PokerStrategy | None:
     """A strategy with all its hands, if it is one of poker whose hands can be listed."""
     rules = strategy.rules
     if not isinstance(rules, Poker):
@@ -93,7 +93,7 @@ def naming(own: Sequence[str]) -> list[str]:
 class PokerStrategy:
     """All hands of a game, and rows of a strategy as they were asked for."""
 
-    def __init__(self, strategy: Strategy, rules: Poker) -> None:
+    def __init__(self, strategy: LibraryStrategy, rules: Poker) -> None:
         self.strategy, self.rules, self.definition = strategy, rules, rules.definition
         deck = list(self.definition.deck)
         self.hands = np.array(list(itertools.combinations(deck, self.definition.hole)), np.int64)

@@ -83,10 +83,17 @@ def _open(address: str, tell: Callable[[str], None]) -> None:
         tell("No browser was found here: open the address in one.")
 
 
-def serve(folder: Path, host: str, port: int, show: bool, games: Sequence[str], tell: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C. show: open the web interface in a browser; games: that the user names."""
+def serve(
+    folder: str | Path = ".", host: str = "127.0.0.1", port: int = 8000, show: bool = True, games: Sequence[str] = (),
+    tell: Callable[[str], None] = print,
+) -> None:  # fmt: skip
+    """Serve the web interface until Ctrl-C: strategies and runs that are saved in a folder.
+
+    show: open it in a browser; games: of your own, such as my_game.py:MyGame; tell: prints a line.
+    """
     import uvicorn
 
+    folder = Path(folder)
     library = Library(folder, games)
     listening = bound(host, port)
     port = int(listening.getsockname()[1])

@@ -21,13 +21,13 @@ from kibitz.evaluate.score import scored
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 from kibitz.games.views import View, view_of
-from kibitz.play.teller import teller_of
+from kibitz.play.renderer import renderer_of
 from kibitz.toepen.renderer import VERBS
 from kibitz.toepen.rules import Toepen
 from kibitz.toepen.states import NUMBERS
 from kibitz.toepen.states import events as moves_of
 from kibitz.web import look
-from kibitz.web.library import Library, Missing, Strategy
+from kibitz.web.library import Library, LibraryStrategy, Missing
 from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of
 from kibitz.web.poker import naming
 
@@ -78,20 +78,20 @@ class TableHand:
 class WebTable:
     """A person and agents. The person is in seat 0 in the first hand, and a seat further in each next."""
 
-    def __init__(self, id: str, strategies: Sequence[Strategy], opponents: Sequence[Agent], seed: int) -> None:
+    def __init__(self, id: str, strategies: Sequence[LibraryStrategy], opponents: Sequence[Agent], seed: int) -> None:
         self.id, self.seed, self.strategies, self.opponents = id, seed, list(strategies), list(opponents)
         first = strategies[0]
         self.rules: Any = first.rules
         self.spec, self.machine = first.spec, first.machine
         self.players = int(self.rules.players)
         self.has_view = hasattr(self.rules, "view")
-        self.teller = teller_of(self.rules, signs=True)
+        self.renderer = renderer_of(self.rules, signs=True)
         self.lock = threading.Lock()
         self.hands, self.score, self.squares = 0, 0.0, 0.0
         self.reviewed: tuple[int, dict[str, Any]] | None = None
         self.touched = 0.0
         self.failed = False  # an opponent did not answer: whoever is to act there, it is not the person
-        self.help = self.teller.help(View(0, (), (), ("call",)))
+        self.help = self.renderer.help(View(0, (), (), ("call",)))
         self.now = self._dealt()
 
     # A hand
@@ -226,7 +226,7 @@ class WebTable:
     def _said(self, word: str) -> str:
         """A public word as players say it."""
         sized = SIZED.fullmatch(word)
-        return f"raise to {sized[1]}" if sized else self.teller.action(word)
+        return f"raise to {sized[1]}" if sized else self.renderer.action(word)
 
     def _offered(self, view: View) -> list[dict[str, str]]:
         many = len(view.actions) > MOST_LISTED
@@ -251,7 +251,7 @@ class WebTable:
         self.reviewed = now.number, answer
         return answer
 
-    def _would(self, now: TableHand, strategy: Strategy) -> list[dict[str, Any]]:
+    def _would(self, now: TableHand, strategy: LibraryStrategy) -> list[dict[str, Any]]:
         listed = [choice for choice in now.choices if len(choice.view.actions) <= MOST_LISTED]
         views = (choice.view for choice in listed)
         rows = (rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist() for view in views)
@@ -264,7 +264,7 @@ class WebTable:
         return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
                 "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
-    def _belief(self, now: TableHand, strategy: Strategy) -> dict[str, Any]:
+    def _belief(self, now: TableHand, strategy: LibraryStrategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
         hold is left out, as it may never be shown."""
         if not self.has_view:
@@ -278,7 +278,7 @@ class WebTable:
         if at is None:
             # Of the person's last decision: at the end of a hand of tricks nothing is left to be believed.
             before = len(now.choices[-1].view.public) if now.choices else len(steps)
-            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
+            said = self.renderer.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
             return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
         belief = at[now.seat]
         names = {" ".join(own), "".join(own), *naming(own)}  # what ranges may call the holding

@@ -15,11 +15,11 @@ from terminal import shown_until
 
 import kibitz
 from kibitz.bench import docs
-from kibitz.cli.watch import iteration_of_gap, time_left
+from kibitz.cli.watch import iteration_of, time_left
 from kibitz.games import GAMES
 from kibitz.report import text
 from kibitz.solvers import SOLVERS
-from kibitz.solvers.run import Look
+from kibitz.solvers.result import Evaluation
 
 COMMANDS = [
     "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
@@ -280,10 +280,10 @@ def test_numbers_as_text() -> None:
 
 
 def test_time_left() -> None:
-    looks = [Look(i, i / 100, 3.0 / i, [0.0]) for i in (1, 10, 20, 40, 50, 60, 70, 80, 90, 100)]
-    assert iteration_of_gap(looks, 3e-3) == pytest.approx(1000)
-    assert iteration_of_gap(looks[:3], 3e-3) is None, "too little is known"
-    assert iteration_of_gap([replace(look, gap=1.0) for look in looks], 3e-3) is None, "it does not fall"
+    looks = [Evaluation(i, i / 100, 3.0 / i, [0.0]) for i in (1, 10, 20, 40, 50, 60, 70, 80, 90, 100)]
+    assert iteration_of(3e-3, looks) == pytest.approx(1000)
+    assert iteration_of(3e-3, looks[:3]) is None, "too little is known"
+    assert iteration_of(3e-3, [replace(look, nash_conv=1.0) for look in looks]) is None, "it does not fall"
     assert time_left({"iterations": 600.0}, looks, 100, 50.0, 2.0) == pytest.approx(10)
     assert time_left({"until": 3e-3}, looks, 100, 100.0, 1.0) == pytest.approx(9)
     assert time_left({"seconds": 5.0, "until": 3e-3}, looks, 100, 100.0, 1.0) == pytest.approx(4)

@@ -17,7 +17,8 @@ from commands import FOX, PATIENCE, Call, bad, child, data, good
 
 import kibitz
 from kibitz.forms.profile import Profile
-from kibitz.solvers.run import Look, checkpoint_meta
+from kibitz.solvers.checkpoints import checkpoint_meta
+from kibitz.solvers.result import Evaluation
 
 LOG = sys.modules["kibitz.cli.solve"]._Log
 
@@ -102,15 +103,15 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def wanted(looks: int) -> None:
         left = [looks]
 
-        def look(self: Any, now: Look) -> None:
+        def add(self: Any, now: Evaluation) -> None:
             real(self, now)
             left[0] -= 1
             if left[0] == 0:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        monkeypatch.setattr(LOG, "look", look)
+        monkeypatch.setattr(LOG, "add", add)
 
-    real = LOG.look
+    real = LOG.add
     return wanted
 
 

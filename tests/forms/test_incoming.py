@@ -12,7 +12,7 @@ from random_games import Nested, choice, edge_cases, end
 
 import kibitz
 from kibitz.cli import app
-from kibitz.cli.export import _csv, _json
+from kibitz.commands import as_csv, as_json
 from kibitz.core.errors import ArtefactError, GameError, KibitzError
 from kibitz.games.tree import tree_of
 from kibitz.solvers.run import solve
@@ -42,7 +42,7 @@ def games():
 @pytest.mark.parametrize(("name", "game"), [pytest.param(*each, id=each[0]) for each in games()])
 def test_what_goes_out_comes_back_to_the_bit(name, game, tmp_path):
     profile = solve(game, "cfr+", iterations=7)
-    for ending, text in ((".csv", _csv(profile)), (".json", _json(profile))):
+    for ending, text in ((".csv", as_csv(profile)), (".json", as_json(profile))):
         path = tmp_path / f"strategy{ending}"
         path.write_bytes(text.encode())
         back = kibitz.profile_from(game, path)
@@ -57,12 +57,12 @@ def test_poker_told_apart_by_suits_is_a_profile_of_the_tree(tmp_path):
     game = kibitz.game("poker(file=leduc)")
     tree = tree_of(game)
     profile = solve(tree, "cfr+", iterations=2)
-    (tmp_path / "p.csv").write_text(_csv(profile))
+    (tmp_path / "p.csv").write_text(as_csv(profile))
     assert kibitz.profile_from(game, tmp_path / "p.csv") == profile
 
 
 def test_a_changed_file_does_not_keep_what_was_measured(tmp_path):
-    data = json.loads(_json(solve("kuhn", "cfr+", iterations=7)))
+    data = json.loads(as_json(solve("kuhn", "cfr+", iterations=7)))
     data["strategy"][0]["actions"] = {"pass": 0.25, "bet": 0.75}
     path = tmp_path / "p.json"
     path.write_text(json.dumps(data))
@@ -236,7 +236,7 @@ def test_harmed_files_are_read_or_refused_with_a_sentence(tmp_path):
     profile = solve("kuhn", "cfr+", iterations=3)
     pieces = [b'"', b"{", b"]", b",", b"\n", b"'", b"nan", b"-1", b"1e999", b"null", b"[[", b"\xff", b"\0", b"true"]
     refused = 0
-    for ending, text in ((".csv", _csv(profile)), (".json", _json(profile))):
+    for ending, text in ((".csv", as_csv(profile)), (".json", as_json(profile))):
         for _ in range(150):
             harmed = bytearray(text.encode())
             for _ in range(int(rng.integers(1, 4))):

@@ -26,6 +26,7 @@ from kibitz.poker.stitching import experts as views
 from kibitz.poker.stitching.row_experts import stitched_rows
 from kibitz.solvers.kernels.players import AVERAGE
 from kibitz.solvers.machines import playable
+from kibitz.solvers.new_blueprints import BlueprintOptions
 from kibitz.stitch import dynamic, static
 
 HANDS = 50
@@ -69,7 +70,7 @@ def solved(game: str, solver: str = "cfr", **options: Any) -> Callable[[Path], M
 
 
 def trained(game: str, **options: Any) -> Callable[[Path], Made]:
-    options = {"iterations": 50, "memory": 1 << 21, "threads": 1, **options}
+    options = {"iterations": 50, "options": BlueprintOptions(1 << 21), "threads": 1, **options}
     return lambda folder: (kibitz.train(game, **options), game)
 
 
@@ -98,8 +99,8 @@ def view_dynamic(folder: Path) -> Made:
 
 
 def graft(folder: Path) -> Made:
-    base = kibitz.train(FORM, iterations=50, memory=1 << 21, threads=1)
-    return kibitz.train(FORM, iterations=50, memory=1 << 21, threads=1, base=base, part="round 2"), FORM
+    how = {"iterations": 50, "options": BlueprintOptions(1 << 21), "threads": 1}
+    return kibitz.train(FORM, base=kibitz.train(FORM, **how), part="round 2", **how), FORM
 
 
 def three(folder: Path) -> str:
@@ -110,12 +111,12 @@ def three(folder: Path) -> str:
 
 def rows(folder: Path) -> Made:
     game = three(folder)
-    return kibitz.train(game, iterations=50, threads=1, limit=600), game
+    return kibitz.train(game, iterations=50, threads=1, options=BlueprintOptions(limit=600)), game
 
 
 def rows_dynamic(folder: Path) -> Made:
     game = three(folder)
-    return kibitz.train(game, iterations=50, threads=1, limit=2000, dynamic=("f", "rf")), game
+    return kibitz.train(game, iterations=50, threads=1, options=BlueprintOptions(limit=2000, dynamic=("f", "rf"))), game
 
 
 def rows_stitched(folder: Path) -> Made:
@@ -176,7 +177,7 @@ KINDS: dict[str, Callable[[Path], Made]] = {
     "own game": lambda folder: solved(own(folder))(folder),
     "own game, blueprint": lambda folder: trained(own(folder))(folder),
     "fewer bets": fewer(lambda game: kibitz.solve(game, "cfr+", iterations=3)),
-    "fewer bets, blueprint": fewer(lambda game: kibitz.train(game, iterations=50, memory=1 << 21, threads=1)),
+    "fewer bets, blueprint": fewer(lambda game: trained(game)(Path())[0]),
     "fewer bets, buckets": fewer(lambda game: kibitz.solve(game, "cfr+", iterations=3, abstraction="percentile(2)")),
 }
 

@@ -22,7 +22,8 @@ from kibitz.poker.bucketed.weights import joint_weights, recipe_of
 from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
 from kibitz.poker.exact import programme
 from kibitz.poker.exact.space import PokerSpace
-from kibitz.solvers.run import solve
+from kibitz.solvers import RunOptions
+from kibitz.solvers.run import solve, solve_through
 
 RULES = {
     "dcfr+": Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True),
@@ -224,7 +225,7 @@ def test_frozen_rows_stay_and_the_rest_answers() -> None:
     nodes, _ = form.infosets.order()
     moves = form.betting.round[nodes] > 0
     rows = form.freeze(moves, base)
-    found = solve(form, "dcfr+", rows=rows, iterations=400)
+    found = solve_through(form, "dcfr+", rows=rows, iterations=400)
     frozen = np.repeat(~moves, form.infosets.width)
     np.testing.assert_array_equal(found.probabilities[frozen], base[frozen])
     # Nobody who may move gains: free the second seat's later rounds alone and respond.
@@ -246,9 +247,9 @@ def test_a_start_profile_is_where_it_starts(tmp_path: Path) -> None:
     again = solve(form, "dcfr+", iterations=0, start=first)
     np.testing.assert_allclose(again.probabilities, first.probabilities, atol=1e-6)
     cut = tmp_path / "run.checkpoint"
-    solve(form, "dcfr+", iterations=20, checkpoint=cut)
+    solve(form, "dcfr+", iterations=20, run=RunOptions(cut))
     np.testing.assert_array_equal(
-        solve(form, "dcfr+", iterations=50, checkpoint=cut, resume=True).probabilities, first.probabilities
+        solve(form, "dcfr+", iterations=50, run=RunOptions(cut, resume=True)).probabilities, first.probabilities
     )
 
 

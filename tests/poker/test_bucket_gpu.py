@@ -12,7 +12,8 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.bucketed.weights import joint_weights
-from kibitz.solvers.run import solve
+from kibitz.solvers import RunOptions
+from kibitz.solvers.run import solve, solve_through
 
 
 def _there() -> bool:
@@ -31,7 +32,7 @@ def test_without_a_gpu_there_is_a_sentence() -> None:
     with pytest.raises(SolverError, match="leave out --device"):
         Device("gpu")
     with pytest.raises(SolverError, match="leave out --device"):
-        solve("rhode_island", abstraction="percentile(2)", device="gpu")
+        solve("rhode_island", abstraction="percentile(2)", run=RunOptions(device="gpu"))
 
 
 @pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
@@ -60,7 +61,7 @@ def test_a_gpu_gives_the_same(name: str) -> None:
     other.restore()
     np.testing.assert_allclose(other.probabilities(True), spaces[1].probabilities(True))
     frozen = there.freeze(np.arange(there.points) % 2 == 0, played)
-    fixed = solve(there, "dcfr+", iterations=30, rows=frozen)
+    fixed = solve_through(there, "dcfr+", iterations=30, rows=frozen)
     held = np.repeat(~frozen.moves, there.infosets.width)
     np.testing.assert_array_equal(fixed.probabilities[held], played[held])
 

@@ -11,7 +11,7 @@ from kibitz.core.errors import ArtefactError
 from kibitz.poker.exact.form import PokerForm
 from kibitz.poker.exact.space import PokerSpace
 from kibitz.poker.rules.rules import Poker
-from kibitz.solvers import Task, make
+from kibitz.solvers import RunOptions, Task, make
 from kibitz.solvers.run import solve
 
 MANY = {
@@ -130,6 +130,6 @@ def test_a_state_in_another_order_is_refused(tmp_path):
         space.restore()
     # A run is resumed by the form it was begun with.
     game = Poker(GAMES["leduc"])
-    solve(game, "cfr+", iterations=3, checkpoint=tmp_path / "run")
-    again = solve(game, "cfr+", iterations=6, checkpoint=tmp_path / "run", resume=True)
+    solve(game, "cfr+", iterations=3, run=RunOptions(tmp_path / "run"))
+    again = solve(game, "cfr+", iterations=6, run=RunOptions(tmp_path / "run", resume=True))
     assert again.probabilities.tobytes() == solve(game, "cfr+", iterations=6).probabilities.tobytes()

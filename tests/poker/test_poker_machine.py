@@ -25,7 +25,7 @@ from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile, player
 from kibitz.solvers.kernels.hash import hash_store, look_up
 from kibitz.solvers.kernels.players import ALL_PARTS, AVERAGE, FREE, UNIFORM, Mask, Player, play_deals
-from kibitz.solvers.kernels.walk import EXTERNAL, OUTCOME, Order, walk_all, workspace
+from kibitz.solvers.kernels.walk import EXTERNAL, OUTCOME, WalkOrder, walk_all, workspace
 
 U64 = np.uint64
 SUITS = "cdhs"
@@ -231,7 +231,7 @@ def test_what_the_machine_is_not():
 
 def order_of(machine, mode=EXTERNAL):
     players = machine.players
-    return Order(np.int64(mode), 0.6, False, True, np.int64(7), U64(players), U64((1 << players) - 1))
+    return WalkOrder(np.int64(mode), 0.6, False, True, np.int64(7), U64(players), U64((1 << players) - 1))
 
 
 def trained_by(train, machine, view, mode, iterations=4):
@@ -291,7 +291,7 @@ def test_leduc_comes_near_an_equilibrium():
     for view, count in rows.items():
         blueprint = Blueprint.empty(rules, view, memory=1 << 20, seed=1)
         blueprint.train(iterations=100_000)
-        assert blueprint.rows == count
+        assert blueprint.store.used == count
         assert kibitz.nash_conv(tree, blueprint_profile(blueprint, tree)) < 0.2  # uniform play: 4.7
 
 

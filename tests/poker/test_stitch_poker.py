@@ -22,7 +22,7 @@ from kibitz.poker.exact.rows import PokerRows
 from kibitz.poker.exact.space import PokerSpace
 from kibitz.poker.rules import acpc
 from kibitz.solvers import Task, make
-from kibitz.solvers.run import solve
+from kibitz.solvers.run import solve, solve_through
 from kibitz.stitch import cohere, dynamic, experts, join, partition, rebuild_base, static
 from kibitz.stitch.experts import _never_reached
 
@@ -110,9 +110,9 @@ def test_frozen_rows_are_checked():
     with pytest.raises(SolverError, match="a mask has"):
         PokerRows(form, np.ones(3, bool), form.uniform())
     with pytest.raises(SolverError, match="frozen rows use"):
-        solve(form, "lp", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
+        solve_through(form, "lp", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
     with pytest.raises(SolverError, match="another game"):
-        solve(pair("kuhn").form, "cfr+", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
+        solve_through(pair("kuhn").form, "cfr+", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
 
 
 # Partitions

@@ -18,6 +18,7 @@ from kibitz.poker.exact.form import PokerForm
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching import experts as views
 from kibitz.poker.whole.profiles import against, measured
+from kibitz.solvers.run import solve_through
 
 LEDUC, RHODE = "poker(file=leduc)", "rhode_island(ranks=4)"
 COARSE, FINE = "percentile(2)", "percentile(6)"
@@ -48,7 +49,7 @@ def test_a_static_expert_solves_its_part():
         moves[i] = parts[node] > 0
         if not moves[i]:
             np.testing.assert_array_equal(layout.at(found.probabilities, node), held.played(node))
-    gap = kibitz.solve(whole, "cfr+", iterations=0, start=Profile(whole.infosets, probabilities, {}),
+    gap = solve_through(whole, "cfr+", iterations=0, start=Profile(whole.infosets, probabilities, {}),
                        rows=whole.freeze(moves, probabilities)).meta["nash_conv"]  # fmt: skip
     assert gap < 0.05, "of the game in which only the parts move"
     assert 0 < found.meta["stitch"]["size"] < len(whole.infosets.labels)

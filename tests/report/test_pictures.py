@@ -12,7 +12,7 @@ from kibitz.report.curves import curves_plot
 from kibitz.report.figures import Curves, FigurePanel, Heat, Line
 from kibitz.report.heat import heat_map
 from kibitz.report.plot import convergence_plot, log_ticks, short, unit_of
-from kibitz.solvers.run import Look
+from kibitz.solvers.result import Evaluation
 
 
 def covered(figure):
@@ -72,7 +72,7 @@ RUNS = {
 @pytest.mark.parametrize("until", [None, 3.9, 1e-4])
 @pytest.mark.some(6)
 def test_a_run_of_any_length_has_ticks_and_units(points, until):
-    figure = convergence_plot([Look(*point, [0.0, 0.0]) for point in points], "leduc", "cfr+", until)
+    figure = convergence_plot([Evaluation(*point, [0.0, 0.0]) for point in points], "leduc", "cfr+", until)
     assert covered(figure) == []
     axes = figure.axes[0]
     assert len(labels(axes.xaxis)) >= 2 and len(labels(axes.yaxis)) >= 2
@@ -81,7 +81,7 @@ def test_a_run_of_any_length_has_ticks_and_units(points, until):
 
 
 def test_an_exact_solver_is_told_in_words():
-    looks = [Look(0, 0.0, 4.7, [0.0, 0.0]), Look(1, 0.2, 1.1e-15, [-0.0856, 0.0856])]
+    looks = [Evaluation(0, 0.0, 4.7, [0.0, 0.0]), Evaluation(1, 0.2, 1.1e-15, [-0.0856, 0.0856])]
     figure = convergence_plot(looks, "matrix(payoffs=[[1, 0]])", "lp", one_step=True)
     said = " ".join(text.get_text() for text in figure.findobj(Text))
     assert "in one step" in said and "1.10e-15 payoff units" in said and covered(figure) == []

@@ -132,7 +132,7 @@ def test_training_is_what_the_twin_does(game, abstraction, monkeypatch):
             twin.halve()
     assert trained.iteration == 50 and trained.counts[0] == twin.visited
     found = rows_by_label(trained, key)
-    assert found.keys() == twin.regret.keys() and len(found) == trained.rows
+    assert found.keys() == twin.regret.keys() and len(found) == trained.store.used
     for row, (regret, average) in found.items():
         np.testing.assert_allclose(regret, twin.regret[row], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(average, twin.average[row], rtol=1e-5, atol=1e-5)
@@ -200,7 +200,7 @@ def test_refused_rows_play_uniformly():
     tree = kibitz.games.tree.lay_out(kibitz.game(game))
     trained = Blueprint.empty(game, "null", 1024 * 40, full="refuse")
     trained.train(iterations=3000)
-    assert trained.rows <= 1024 and trained.progress().refused > 1000 and trained.progress().evicted == 0
+    assert trained.store.used <= 1024 and trained.progress().refused > 1000 and trained.progress().evicted == 0
     assert not trained.table.value[-1].any()
     profile = blueprint_profile(trained, tree)
     uniform = np.repeat(1 / tree.infosets.width, tree.infosets.width)
@@ -213,7 +213,7 @@ def test_eviction_keeps_the_table_full_of_what_is_visited_most():
     for each in (whole, small):
         each.train(iterations=4000)
     assert whole.progress().evicted == 0 and small.progress().evicted > 1000
-    assert small.rows == np.count_nonzero(small.table.key) <= small.capacity
+    assert small.store.used == np.count_nonzero(small.table.key) <= small.capacity
     weight = whole.table.value[:, 4:].sum(axis=1)
     busiest = whole.table.key[np.argsort(-weight)[:500]]
     assert (places_of(small.table, busiest) < small.capacity).mean() > 0.95
@@ -255,7 +255,7 @@ def test_interrupted_training_goes_on_as_if_nothing_had_been(memory, tmp_path):
             part.train(2500, on_block=lambda now: now.iteration >= 1200)
         part.save(tmp_path / "b")
         files = {f.name.partition("-")[0] for f in (tmp_path / "b").glob("*.bin")}
-        assert ("place" in files) == (2 * part.rows <= part.capacity)
+        assert ("place" in files) == (2 * part.store.used <= part.capacity)
         part = Blueprint.load(tmp_path / "b")
     assert part.sha256 == whole.sha256
 
@@ -265,7 +265,7 @@ def test_progress_counts_what_happened():
     trained.train(iterations=300, on_block=lambda now: bool(seen.append(now)))
     assert seen[-1].iteration == 300 and [p.iteration for p in seen] == sorted({p.iteration for p in seen})
     assert seen[-1].visited == trained.counts[0] > 100_000
-    assert seen[-1].rows == np.count_nonzero(trained.table.key) == trained.rows
+    assert seen[-1].rows == np.count_nonzero(trained.table.key) == trained.store.used
     assert 0 < seen[-1].seconds == trained.seconds
 
 

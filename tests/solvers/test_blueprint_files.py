@@ -13,8 +13,7 @@ import kibitz
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError, KibitzError, SolverError, SpecError
 from kibitz.solvers import tables
-from kibitz.solvers.blueprint import Blueprint, blueprint_profile
-from kibitz.solvers.tables import KIND
+from kibitz.solvers.blueprint import KIND, Blueprint, blueprint_profile
 
 
 def test_settings_that_cannot_be():
@@ -46,7 +45,7 @@ def test_memory_that_is_not_there(monkeypatch, tmp_path):
         Blueprint.empty("toepen", memory=10_000_000)
     with pytest.raises(ArtefactError, match="are free"):
         Blueprint.load(tmp_path / "b")
-    assert Blueprint.load(tmp_path / "b", compact=True).rows == 0, "its rows fit"
+    assert Blueprint.load(tmp_path / "b", compact=True).store.used == 0, "its rows fit"
 
 
 def test_a_table_takes_what_it_may():
@@ -69,7 +68,7 @@ def saved(tmp_path_factory):
 def test_compact_blueprints_play_the_same(saved):
     for name in ("sparse", "crowded"):
         whole, compact = Blueprint.load(saved / name), Blueprint.load(saved / name, compact=True)
-        assert compact.capacity <= max(1024, 5 * whole.rows) and compact.capacity <= whole.capacity
+        assert compact.capacity <= max(1024, 5 * whole.store.used) and compact.capacity <= whole.capacity
         tree = kibitz.games.tree.lay_out(whole.game)
         one, other = (blueprint_profile(each, tree).probabilities for each in (whole, compact))
         assert np.array_equal(one, other)

@@ -100,12 +100,12 @@ def slow_weights(reach, hands):
     ],
 )
 def test_ranges_are_bayes(library, spec, players):
-    from kibitz.web.library import Entry, Strategy
+    from kibitz.web.library import Entry, LibraryStrategy
     from kibitz.web.poker import PokerStrategy
 
     rules = kibitz.game(spec)
     assert isinstance(rules, Poker)
-    teller = PokerStrategy(Strategy(Entry("x", "x", "made"), rules, None, None), rules)
+    teller = PokerStrategy(LibraryStrategy(Entry("x", "x", "made"), rules, None, None), rules)
     drawn = np.random.default_rng(1)
     keep = drawn.permutation(len(teller.hands))[:12] if players == 3 else np.arange(len(teller.hands))
     reach = np.zeros((players, len(teller.hands)))

@@ -52,8 +52,7 @@ class AbstractGameAgent(Protocol):
 
     @property
     def name(self) -> str: ...
-    def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]: ...
-    def silent(self, seat: int, infoset: str, actions: tuple[str, ...]) -> bool: ...
+    def answer(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float] | None: ...  # None: no row
 
 
 class Meaning(NamedTuple):
@@ -178,8 +177,7 @@ class Translated:
 
     def _answer(self, seat: int, infoset: str, offered: tuple[str, ...]) -> list[float] | None:
         if (seat, infoset) not in self._known:
-            silent = self.base.silent(seat, infoset, offered)
-            self._known[seat, infoset] = None if silent else self.base.strategy(seat, infoset, offered)
+            self._known[seat, infoset] = self.base.answer(seat, infoset, offered)
         return self._known[seat, infoset]
 
     def _seen(self, cards: str, number: int) -> str:

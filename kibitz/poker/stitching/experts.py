@@ -30,6 +30,7 @@ from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.layout import ViewLayout, viewed
+from kibitz.solvers import RunOptions
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.ground import seat_sets
 from kibitz.stitch.partition import fitting, read, steps_of
@@ -205,7 +206,8 @@ def solved(
         if tell is not None:
             tell()
         resume = (checkpoint / "manifest.json").exists()
-        answer = solve_through(form, solver, checkpoint=checkpoint, resume=resume, every=120.0, **options)
+        run = RunOptions(checkpoint, every=120.0, resume=resume, progress=False)
+        answer = solve_through(form, solver, run=run, **options)
         answer.save(path)
     return answer
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.core.errors import SolverError
-from kibitz.core.resources import cores
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.poker.blueprints.placed_rows import is_placed, layout_of, stitched
 from kibitz.poker.blueprints.rows import expert, expert_buckets, expert_rows
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.checkpoints import Keeper
 from kibitz.solvers.saved_blueprints import load_blueprint
-from kibitz.solvers.training import Saver, continued, resumed_with
+from kibitz.solvers.training import continued, keeper_of, resumed_with
 from kibitz.stitch.ground import seat_sets
 
 EVERY = 60.0  # seconds between saves
@@ -43,7 +44,7 @@ class RowExpert:
 
 
 def row_experts(
-    base: RowBlueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None,
+    base: Blueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None,
     room: int | None = None,
 ) -> list[RowExpert]:  # fmt: skip
     """All computations: each part, for each S. inside: buckets in the parts; or a limit on infosets that chooses them,
@@ -71,24 +72,24 @@ def _fineness(spec: str) -> int:
     return product
 
 
-def begun(path: Path | None, rows: Rows, seats: int, make: Callable[[], RowBlueprint],
-          base: RowBlueprint | None = None, game: Any = None) -> tuple[RowBlueprint, Saver]:  # fmt: skip
+def begun(path: Path | None, rows: RowPlan, seats: int, make: Callable[[], Blueprint],
+          base: Blueprint | None = None, game: Any = None) -> tuple[Blueprint, Keeper]:  # fmt: skip
     """A training as it lies at a path, or a new one, and who saves it; another training there is refused."""
     held = path is not None and (path / "manifest.json").exists()
     made = make() if not held else resumed_with(load_blueprint(str(path), game=game), base)
-    if not isinstance(made, RowBlueprint) or made.layout.rows != rows or made.seats != seats:
+    if not is_placed(made) or layout_of(made).rows != rows or made.seats != seats:
         raise SolverError(f"{path} was trained with other rows: choose another folder, or remove it")
     made.warm_up()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    return made, Saver(made, path, held, EVERY, lambda said: None)
+    return made, keeper_of(made, path, held, EVERY, lambda text: None)
 
 
 def trained_expert(
-    base: RowBlueprint, of: RowExpert, keep: str | os.PathLike[str] | None = None, *, seconds: float | None = None,
+    base: Blueprint, of: RowExpert, keep: str | os.PathLike[str] | None = None, *, seconds: float | None = None,
     iterations: int | None = None, seed: int = 0, threads: int | None = None,
     on_progress: Callable[[Any], None] | None = None,
-) -> RowBlueprint:  # fmt: skip
+) -> Blueprint:  # fmt: skip
     """An expert that was trained for so long in all, in its folder or anew."""
     path = None if keep is None else Path(keep) / f"{of.name}.blueprint"
     rows, seats = expert_rows(base, of.part, of.buckets, of.seats), sum(1 << seat for seat in of.seats)
@@ -97,20 +98,20 @@ def trained_expert(
     left = None if seconds is None else seconds - made.seconds
     if left is not None and left <= 0:
         return made
-    stopped = continued(made, saver, iterations, left, cores() if threads is None else threads, on_progress)
+    stopped = continued(made, saver, iterations, left, threads, on_progress)
     if stopped:
         raise KeyboardInterrupt
     return made
 
 
 def stitched_rows(
-    base: RowBlueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None,
+    base: Blueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None,
     keep: str | os.PathLike[str] | None = None, on_expert: Callable[[RowExpert, int, int], None] | None = None,
     **how: Any,
-) -> RowBlueprint:  # fmt: skip
+) -> Blueprint:  # fmt: skip
     """A base with its experts. how: seconds or iterations of each expert, seed, threads, on_progress."""
     every = row_experts(base, parts, seats, inside, limit)
-    taught: dict[str, dict[int, RowBlueprint]] = {part: {} for part in parts}
+    taught: dict[str, dict[int, Blueprint]] = {part: {} for part in parts}
     for number, each in enumerate(every):
         if on_expert is not None:
             on_expert(each, number, len(every))

@@ -1,7 +1,7 @@
-"""What a person at a table reads and types: a teller puts views into words, and lines that are typed into actions.
+"""What a person at a table reads and types: a renderer turns views into text, and typed lines into actions.
 
-`Teller` does this for every game, from what a `View` says: the private words, the public words that are new, and the
-actions with numbers. A game may bring one of its own by a method `teller()` (kibitz.games.protocol), with what its
+`Renderer` does this for every game, from what a `View` says: the private words, the public words that are new, and the
+actions with numbers. A game may bring one of its own by a method `renderer()` (kibitz.games.protocol), with what its
 players are used to read.
 """
 
@@ -27,11 +27,11 @@ NAMED = "Answer with an action's name. ? is this text, q ends the game."
 
 @dataclass
 class Heard:
-    """What a person has been told of a hand."""
+    """What a person has read of a hand."""
 
     seat: int
     players: int = 2
-    told: int = 0  # public words that the person knows of
+    read: int = 0  # public words that the person knows of
     chosen: set[int] = field(default_factory=set)  # places of the words that the person may have chosen
     movers: dict[int, int] = field(default_factory=dict)  # place of a word -> who moved with it, where that is clear
 
@@ -47,8 +47,8 @@ class Opponent:
     who: str = "The opponent"
 
 
-class Teller:
-    """For any game."""
+class Renderer:
+    """The renderer for any game."""
 
     def __init__(self, rules: Game, signs: bool = False) -> None:
         self.rules: Any = rules
@@ -62,9 +62,9 @@ class Teller:
         return f"You are in seat {seat}, {', '.join(others)}."
 
     def news(self, heard: Heard, public: Sequence[str]) -> list[str]:
-        """What happened since the person was last told: all words but those of moves that the person chose."""
+        """What happened since the last news: all words but those of moves that the person chose."""
         lines: list[tuple[str, list[str]]] = []
-        for at in range(heard.told, len(public)):
+        for at in range(heard.read, len(public)):
             mover = heard.movers.get(at)
             if mover == heard.seat:
                 continue
@@ -107,8 +107,8 @@ class Teller:
         numbered = text.isascii() and text.isdigit() and len(text) < 6 and not named_alone(actions)
         if numbered and 1 <= int(text) <= len(actions):
             return actions[int(text) - 1]
-        found = [name for name in actions if text and name.lower().startswith(text)]
-        return found[0] if len(found) == 1 else None
+        begin_so = [name for name in actions if text and name.lower().startswith(text)]
+        return begin_so[0] if len(begin_so) == 1 else None
 
     def help(self, view: View) -> str:
         """The rules in a few lines, and how to answer."""
@@ -123,8 +123,8 @@ class Teller:
 
     def reveal(self, opponent: Opponent) -> list[str]:
         """After a hand: what one of the others held, and what it was going to do."""
-        held = self.held(opponent.end)
-        lines = [f"  {opponent.who} held {held}."] if held else []
+        cards = self.held(opponent.end)
+        lines = [f"  {opponent.who} held {cards}."] if cards else []
         if not lines:
             lines = [f"  {opponent.who} ({opponent.agent.name}):"] if opponent.notes else []
         for view, probabilities in opponent.notes:
@@ -141,7 +141,7 @@ class Teller:
         pairs = list(zip(view.actions, probabilities, strict=True))
         if len(pairs) > MOST_LISTED:
             pairs = sorted(pairs, key=lambda pair: -pair[1])[: MOST_LISTED // 4]
-        shown = [f"{self.action(name)} {percent(p)}" for name, p in pairs if p >= SELDOM]
+        shown = [f"{self.action(name)} {100 * p:.0f}%" for name, p in pairs if p >= SELDOM]
         return ", ".join(shown) or f"any of {len(view.actions):,} actions, each seldom"
 
     def thoughts(self, agent: Agent, view: View) -> list[str]:
@@ -149,12 +149,12 @@ class Teller:
         return []
 
 
-def teller_of(rules: Game, signs: bool = False) -> Teller:
-    """The game's own teller, or the one for any game."""
-    own = getattr(rules, "teller", None)
-    found: Teller = own() if own is not None else Teller(rules)
-    found.signs = signs
-    return found
+def renderer_of(rules: Game, signs: bool = False) -> Renderer:
+    """The game's own renderer, or the one for any game."""
+    own = getattr(rules, "renderer", None)
+    renderer: Renderer = own() if own is not None else Renderer(rules)
+    renderer.signs = signs
+    return renderer
 
 
 def who_of(seat: int, players: int) -> str:
@@ -165,10 +165,6 @@ def who_of(seat: int, players: int) -> str:
 def named_alone(actions: Sequence[str]) -> bool:
     """Whether some actions are numbers themselves, so that numbers cannot stand for others."""
     return any(name.isdigit() for name in actions)
-
-
-def percent(p: float) -> str:
-    return f"{100 * p:.0f}%"
 
 
 def in_columns(texts: Iterable[str], indent: str = "  ") -> list[str]:
