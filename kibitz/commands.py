@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kibitz.games.tree import Tree
     from kibitz.poker.buckets.gameshrink import Shrunk
     from kibitz.poker.buckets.hand_buckets import HandBuckets
-    from kibitz.poker.tournaments import Check, Solution
+    from kibitz.poker.tournaments import Check, TournamentSolution
     from kibitz.solvers.blueprint import Blueprint
 
 # Arrays of a CFR run by sequence: regret, average, strategy, plan, value; and, for an evaluation, two of the CFR state
@@ -207,7 +207,7 @@ def phases(
 class SolvedTournament(NamedTuple):
     """An equilibrium of a tournament, and what could be gained against it."""
 
-    solution: Solution
+    solution: TournamentSolution
     check: Check
 
 
@@ -219,7 +219,7 @@ def tournament(
     out: str | PathLike[str] | None = None,
     deals: int | None = None,
     threads: int | None = None,
-    on_step: Callable[[Solution, Any], None] | None = None,
+    on_step: Callable[[TournamentSolution, Any], None] | None = None,
     on_round: Callable[[int, int, int, int], None] | None = None,
 ) -> SolvedTournament:
     """Solve a tournament of jam or fold for two to four players, and check the solution.
@@ -239,7 +239,7 @@ def tournament(
     if deals is not None:
         check_deals(deals)
 
-    def keep(solution: Solution, step: Any) -> None:
+    def keep(solution: TournamentSolution, step: Any) -> None:
         if on_step is not None:
             on_step(solution, step)
         if out is not None:
