@@ -38,7 +38,8 @@ from kibitz.papers.gibson2011_runs import (
 from kibitz.papers.runs import Answers
 from kibitz.papers.stitching import SampledBuilder
 from kibitz.report.figures import Sheet, Spread
-from kibitz.stitch.experts import columns_of, experts
+from kibitz.stitch.columns import columns_of
+from kibitz.stitch.experts import experts
 from kibitz.stitch.partition import Partition
 
 SHOWN = "JQ-K"  # the base abstraction of the paper's half of the table

@@ -13,7 +13,8 @@ from typing import Any
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import Setting, kept, solved_expert, solved_whole, solved_within
 from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
-from kibitz.poker.stitching.experts import betting_parts, dynamic_form, poker_of, static_views, view_experts
+from kibitz.poker.stitching.experts import betting_parts, dynamic_form, poker_of
+from kibitz.stitch import experts, static
 
 BASE, DYNAMIC, EACH, ALL, FINEST = "Base", "Dynamic", "Static.S={i}", "Static.S=N", "Finest"
 NAMES = (BASE, DYNAMIC, EACH, ALL, FINEST)
@@ -81,17 +82,18 @@ def _strategy(name: str, setting: Setting) -> Profile:
     if name in (BASE, FINEST):
         return solved_within(sizes.base if name == BASE else sizes.finest, FILES[name], setting)
     if name == DYNAMIC:
-        return solved_whole(dynamic_form(rules, DYNAMIC_PARTS, *sizes.dynamic), FILES[name], setting)
+        return solved_whole(dynamic_form(rules, DYNAMIC_PARTS, sizes.dynamic), FILES[name], setting)
     parts, seats, inside = _stitching(name, sizes)
-    return static_views(rules, setting.profile(FILES[BASE]), parts, seats, inside, iterations=setting.iterations,
-                        keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    profile: Profile = static(rules, setting.profile(FILES[BASE]), parts, seats, inside, solver="pcs",
+                              iterations=setting.iterations, keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    return profile
 
 
 def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
     """Solve one expert of a strategy, or find it solved."""
     setting = Setting(*given)
     parts, seats, inside = _stitching(name, sizes_of(setting.game, *setting.limits))
-    expert = view_experts(setting.game, setting.profile(FILES[BASE]), parts, seats, inside)[number]
+    expert = experts(setting.game, setting.profile(FILES[BASE]), parts, seats, inside, solver="pcs")[number]
     return solved_expert(name, FILES[name], expert, number, setting)
 
 

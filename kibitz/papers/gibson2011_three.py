@@ -19,10 +19,11 @@ from kibitz.core.resources import cores, free_memory
 from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
 from kibitz.poker.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
 from kibitz.poker.rules.rows import Rows
-from kibitz.poker.stitching.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
+from kibitz.poker.stitching.row_experts import begun, trained_expert
 from kibitz.solvers.machines import Machine, machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued
+from kibitz.stitch import Expert, Limit, Solving, experts, static
 
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
 OLD, NEW = "like ACPC-09", "like ACPC-10"
@@ -39,6 +40,7 @@ STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
 # Infosets of an expert, for each hour of the whole. Experts that are too fine for their training lose to their base
 # (`by_training`): one with fewer than an iteration for each of its infosets does.
 EXPERTS_AN_HOUR = 500_000
+PREFIXES = f"prefix({', '.join(PARTS)})"
 ROOM = 6 << 30  # bytes that are left free beside strategies that were read before; a training takes half of it
 LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
 
@@ -127,17 +129,17 @@ def facts(name: str, made: RowBlueprint) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def experts_of(name: str, setting: Setting, base: RowBlueprint) -> list[RowExpert]:
+def experts_of(name: str, setting: Setting, base: RowBlueprint) -> list[Expert]:
     if name != NEW:
-        return row_experts(base, PARTS, SEATS[name], limit=setting.limit, room=setting.experts)
-    found = []
+        return experts(base.machine.rules, base, PREFIXES, SEATS[name], Limit(setting.limit, setting.experts))
+    inside = {}
     for part in PARTS:  # as the competition's winner divides them
         decisions = decisions_in(base.machine, (part,))[1][1:]
         whole = sum(count * n for count, n in zip(decisions, NEW_SHARES, strict=True))
         share = min(1.0, setting.experts / whole)
-        inside = FORGETFUL.format(hands_before(base.machine), *(max(1, int(share * n)) for n in NEW_SHARES))
-        found += row_experts(base, (part,), SEATS[name], inside=inside)
-    return found
+        counts = [max(1, int(share * n)) for n in NEW_SHARES]
+        inside[part] = FORGETFUL.format(hands_before(base.machine), *counts)
+    return experts(base.machine.rules, base, PREFIXES, SEATS[name], inside)
 
 
 def base_file(name: str) -> str:
@@ -150,10 +152,10 @@ def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
     base = played(base_file(name), setting)
     of = experts_of(name, setting, base)[number]
     folder = Path(setting.folder) / FILES[name]
-    made = trained_expert(base, of, folder, seconds=setting.spent(name), seed=setting.seed + number)
-    small = folder / f"{of.name}-played.blueprint"
+    made = trained_expert(base, of, Solving(keep=folder, seconds=setting.spent(name), seed=setting.seed + number))
+    small = folder / f"{of.file}-played.blueprint"
     made.played().save(small, lambda meta: True)
-    return {**facts(name, made), "part": of.part, "seats": list(of.seats), "keeps": list(of.keeps),
+    return {**facts(name, made), "part": of.name, "seats": list(of.seats), "keeps": list(of.keeps),
             "buckets": of.buckets, "small": small.name}  # fmt: skip
 
 
@@ -183,10 +185,10 @@ def joined(name: str, *given: Any) -> dict[str, Any]:
     base = played(base_file(name), setting)
     parts: dict[str, dict[int, RowBlueprint]] = {part: {} for part in PARTS}
     for of in experts_of(name, setting, base):
-        path = Path(setting.folder) / FILES[name] / f"{of.name}-played.blueprint"
+        path = Path(setting.folder) / FILES[name] / f"{of.file}-played.blueprint"
         made = load_blueprint(path, compact=True, game=setting.machine)
         assert isinstance(made, RowBlueprint)
-        parts[of.part].update(dict.fromkeys(of.keeps, made))
+        parts[of.name].update(dict.fromkeys(of.keeps, made))
     found = stitched(base, parts)
     found.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
     return {"name": name, "infosets": found.layout.size, "columns": found.layout.columns, "buckets": found.abstraction}
@@ -227,7 +229,7 @@ def by_training(iterations: int, base_buckets: str, buckets: str, deals: int, ga
     base = RowBlueprint.laid_out(machine, Rows((base_buckets,)), seed)
     base.warm_up()
     base.train(iterations, None, cores())
-    made = stitched_rows(base.played(), PARTS, "all", buckets, iterations=iterations, seed=seed)
+    made = static(machine.rules, base.played(), PREFIXES, "all", buckets, iterations=iterations, seed=seed)
     one, other = blueprint_agent(made, machine, ALL), blueprint_agent(base, machine, BASE)
     score = match(machine, one, other, other, deals=deals, seed=seed).scores[0]
     unit, inside = unit_of(machine), made.layout.infosets[1:]

@@ -21,7 +21,8 @@ from kibitz.forms.profile import Profile
 from kibitz.forms.sequence import form_of, normalise
 from kibitz.games.tree import tree_of
 from kibitz.stitch import cohere, dynamic, experts, join, partition, rebuild_base, size_of_dynamic, static
-from kibitz.stitch.experts import seed_of, side_by_side
+from kibitz.stitch.columns import seed_of
+from kibitz.stitch.experts import side_by_side
 
 KUHN, KUHN3 = kibitz.game("kuhn"), kibitz.game("kuhn(players=3)")
 LEDUC, PLAIN = kibitz.game("leduc"), kibitz.game("leduc(suit_isomorphism=true)")
