@@ -23,7 +23,6 @@ from kibitz.forms.problem import on_tree
 from kibitz.forms.profile import SUM_TOLERANCE, Profile
 from kibitz.forms.protocol import Form, FreezableForm, FrozenRows
 from kibitz.forms.sequence import normalise
-from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.plugins import FormPlugin, plugin_of
 from kibitz.games.protocol import CHANCE
@@ -83,7 +82,7 @@ def column_target(
     kind: type[ColumnTarget] = FormTarget
     if subject is None:
         kind, subject = TreeTarget, _tree(rules, lay_out)
-        rules = rules if lay_out is tree_of else subject
+        rules = (_rules(rules) if lay_out is tree_of else None) or subject
     if isinstance(plan.partition, Partition):
         parts = plan.partition
         if not parts.infosets.same(subject.infosets):
@@ -114,14 +113,23 @@ def rules_of(game: AnyGame) -> Any:
     return game.compact
 
 
+def _form_given(rules: Any) -> FreezableForm | None:
+    return rules if isinstance(rules, Form) and isinstance(rules, FreezableForm) else None
+
+
+def _rules(subject: Any) -> Any:
+    """The rules of the game; None: only its tree was given."""
+    form = _form_given(subject)
+    return None if isinstance(subject, Tree) else subject if form is None else form.game
+
+
 def _tree(rules: Any, lay_out: Callable[[Any], Tree]) -> Tree:
     if isinstance(rules, Tree):
         return rules
-    rules = rules.game if isinstance(rules, Form) else rules
     try:
-        return lay_out(rules)
+        return lay_out(_rules(rules))
     except GameError as error:
-        if needs_tree(rules):
+        if needs_tree(_rules(rules)):
             raise
         raise GameError(f"{error}{HINT}") from None
 
@@ -137,25 +145,24 @@ def _freezable(rules: Any, base: Any, plan: Stitching, everybody: bool) -> Freez
     if not everybody:
         views = (plan.inside, plan.inside if plan.opponents is None else plan.opponents, outside)
     as_it_is = all(isinstance(view, str) and view.strip() in WHOLE for view in views)
-    if not isinstance(rules, Tree) and isinstance(rules, Form):
+    if (form := _form_given(rules)) is not None:
         if not as_it_is:
             raise SolverError(f"experts with abstractions {views} need the game's tree: give the game itself{HINT}")
-        return rules  # type: ignore[return-value]  # by `rules_of`
+        return form
     if needs_tree(rules) or not as_it_is:
         return None
     if isinstance(base, str):
         fits = base.strip() in WHOLE or plugin_of(rules).on_form(base)
     else:
         fits = isinstance(base, Profile) and base.infosets.compact is not None
-    form = compact_form(rules) if fits else None
-    return form if isinstance(form, FreezableForm) else None
+    return _form_given(compact_form(rules)) if fits else None
 
 
 def _digest(subject: Any) -> str:
     return str(subject.digest if isinstance(subject, Tree) else subject.tree_digest)
 
 
-def _checked(rules: Any, subject: Any, base: Any) -> Profile:
+def _checked(rules: Any, subject: Any, base: Profile | Any) -> Profile:
     """The base as a profile of what is stitched on, if it is one of the game."""
     if not isinstance(base, Profile):
         raise GameError(
@@ -163,7 +170,13 @@ def _checked(rules: Any, subject: Any, base: Any) -> Profile:
             "or load it"
         )
     if isinstance(subject, Tree):
-        base = _on_tree(rules, subject, base)
+        base = on_tree(subject, base, _rules(rules))
+        if base.infosets is not subject.infosets and (
+            base.meta.get("tree") != subject.digest or not base.infosets.same(subject.infosets)
+        ):
+            lacking = set(subject.infosets.labels) - set(base.infosets.labels)
+            why = f"it lacks infoset {sorted(lacking)[0]!r}" if lacking else "it was made for another game"
+            raise GameError(f"the base does not fit the game: {why}")
     elif not subject.infosets.same(base.infosets):
         raise GameError(
             f"the base does not fit the game: it was made for another game ({base.game or 'without a name'}) or on "
@@ -174,17 +187,6 @@ def _checked(rules: Any, subject: Any, base: Any) -> Profile:
     wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
     if len(wrong):
         raise GameError(f"the base has no probability distribution at infoset {infosets.labels[wrong[0]]!r}")
-    return base
-
-
-def _on_tree(rules: Any, tree: Tree, base: Profile) -> Profile:
-    game: Game | None = None if isinstance(rules, Tree) else rules.game if isinstance(rules, Form) else rules
-    base = on_tree(tree, base, game)
-    infosets = base.infosets
-    if infosets is not tree.infosets and (base.meta.get("tree") != tree.digest or not infosets.same(tree.infosets)):
-        lacking = set(tree.infosets.labels) - set(base.infosets.labels)
-        why = f"it lacks infoset {sorted(lacking)[0]!r}" if lacking else "it was made for another game"
-        raise GameError(f"the base does not fit the game: {why}")
     return base
 
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from kibitz.core.errors import GameError
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form
 from kibitz.solvers.run import solve_through
 
 
-def solved(form: Form, solver: str, keep: Path | None, **options: Any) -> Profile | None:
+def solved(form: Any, solver: str, keep: Path | None, **options: Any) -> Profile | None:
     """The answer of a form: from its file, or solved now and kept there; None while another process solves it."""
     if keep is None:
         return solve_through(form, solver, **options)

@@ -172,12 +172,12 @@ class ViewTarget:
         return [s for s in (0, 1) if ((self.parts.part == part) & (self.rules.betting.turn == s)).any()]
 
     def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
-        here, mine = self.parts.part == part, np.isin(self.rules.betting.turn, seats)
+        onto, here, mine = self.onto, self.parts.part == part, np.isin(self.rules.betting.turn, seats)
         buckets = hand_buckets(self.rules.definition, inside_of(self.plan.inside, self.names[part]))
         finer = here & mine if self.plan.opponents == "base" else here
-        of_node = np.where(finer, len(self.onto.buckets), self.onto.layout.of_node)
-        frozen = Frozen(~here & mine, self.onto.played, self.base.sha256)
-        form = ViewForm(self.rules, [*self.onto.buckets, buckets], of_node, frozen)
+        of_node = np.where(finer, len(onto.buckets), onto.layout.of_node)
+        frozen = Frozen(~here & mine, onto.played, self.base.sha256)
+        form = ViewForm(self.rules, [*onto.buckets, buckets], of_node, frozen)
         file = f"{self.names[part]}-{''.join(map(str, keeps))}"
         return Expert(part, self.names[part], seats, keeps, form, form.size, file, buckets.name)
 
