@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +26,6 @@ from kibitz.cli.common import (
     tree_of_text,
 )
 from kibitz.cli.options import counted, number
-from kibitz.cli.solve import compiled
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, KibitzError, SolverError
 
@@ -138,6 +138,7 @@ def stitch(
       kibitz stitch rhode_island --base ri.profile --partition 'prefix(r)' --seats all --until 0.1 --out ri2.profile
       kibitz stitch holdem.limit.3p --base h3.blueprint --partition 'prefix(f, rf)' --seats all --limit 9M --seconds 300
     """
+    from kibitz.solvers.run import samples
     from kibitz.stitch.columns import target_of
     from kibitz.stitch.experts import run
     from kibitz.stitch.targets import Limit, Solving, Stitching
@@ -151,6 +152,8 @@ def stitch(
         progress = _Progress(watch, seconds)
         how = Solving(solver, iterations, until, seconds, seed, "random" if random else None, keep=work,
                       on_start=progress.start, on_progress=progress.trained)  # fmt: skip
+        if dry_run:  # sizes do not depend on what the base plays
+            how = replace(how, solver=solver if samples(solver) else "cfr+", iterations=0, until=None, seconds=None)
         start = _base(base, game, watch)
         if kind == "dynamic":
             if not isinstance(start, str):
@@ -158,21 +161,18 @@ def stitch(
                 raise SolverError(
                     f"--kind dynamic solves the base too: --base must be an abstraction, not a saved strategy{hint}"
                 )
-            plan = Stitching(kind, partition, inside=[base, inside])
+            plan, start = Stitching(kind, partition, inside=[base, inside]), None
         watch.phase(f"building the game {game}, its parts and its abstractions")
         with told_by_line(game):
             target = target_of(rules_of(game), start, plan, how, lambda rules: tree_of_text(game, watch))
-        data = _sizes(target, plan)
+        if start is base:
+            watch.phase(f"solving the base in {base}")
+        data = _sizes(target, plan.kind, partition)
         if not json:
             _print_sizes(data)
         strategy = None
         if not dry_run:
-            if target.subject is not None:
-                compiled(solver, watch, target.subject)
-            if target.unsolved:
-                watch.phase(f"solving the base in {base}")
-                target = target.solve_base(how)
-            strategy = run(target, how)
+            strategy = run(target)
             watch.phase("measuring")
             data |= _figures(target, strategy)
     if strategy is not None and out is not None:
@@ -246,28 +246,30 @@ def _base(text: str, game: str, watch: Watch) -> Any:
     return load_blueprint(text, compact=True, game=machine_of(game))
 
 
-def _sizes(target: Target, plan: Any) -> dict[str, Any]:
-    """The computations, before anything is solved."""
-    experts = target.experts()
-    data: dict[str, Any] = {"game": target.spec, "kind": plan.kind, "partition": plan.partition}
-    if hasattr(target.base, "machine"):  # a blueprint
-        data["players"] = target.base.machine.players
-    largest = max((e.size for e in experts), default=0)
-    if target.subject is not None:
-        data |= {"infosets": len(target.subject.infosets.labels), "experts": [], "base_size": target.base_size}
-        largest = max(largest, (plan.kind == "static" and data["base_size"]) or 0)
-    data["experts"] = [e.facts for e in experts] if plan.kind == "static" else []
-    return data | ({"size": largest} if largest else {})
+def _sizes(target: Any, kind: str, partition: str) -> dict[str, Any]:
+    """The computations; a base that is named by its abstraction is solved for them."""
+    experts, subject, static = target.experts(), target.subject, kind == "static"
+    data: dict[str, Any] = {"game": target.spec, "kind": kind, "partition": partition}
+    if subject is not None:
+        data["infosets"] = len(subject.infosets.labels)
+    data["experts"] = [expert.facts for expert in experts] if static else []
+    if hasattr(target.base, "machine"):  # experts of a blueprint are told by their buckets
+        return data | {"players": target.base.machine.players}
+    sizes = [expert.size for expert in experts]
+    if subject is not None:
+        unknown = data["infosets"] if isinstance(target.onto, str) else None
+        size = target.base.meta.get("size", unknown) if static else target.views[0].rows
+        data["base_size"] = size if isinstance(size, int) else None
+        sizes += [data["base_size"] or 0] if static else []
+    return data | {"size": max(sizes, default=0)}
 
 
 def _figures(target: Target, strategy: Any) -> dict[str, Any]:
     """What is known of the strategies that are solved."""
     from kibitz.evaluate import report
 
-    figures: dict[str, Any] = {}
-    if hasattr(strategy, "machine"):
-        figures = {"infosets": strategy.rows}
-    elif target.subject is not None:
+    figures: dict[str, Any] = {"infosets": strategy.rows} if hasattr(strategy, "machine") else {}
+    if target.subject is not None:
         profiles = {"base": target.base, "stitched": strategy}
         figures = {name: report(target.subject, profile) for name, profile in profiles.items() if profile is not None}
     return {**figures, "sha256": strategy.sha256}

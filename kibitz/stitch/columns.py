@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.abstraction import AbstractGame, Abstraction, abstract_game, abstraction
-from kibitz.forms.choice import compact_form, form_for, needs_tree
+from kibitz.forms.choice import compact_form, needs_tree
 from kibitz.forms.problem import on_tree
 from kibitz.forms.profile import SUM_TOLERANCE, Profile
 from kibitz.forms.protocol import Form, FreezableForm, FrozenRows
 from kibitz.forms.sequence import normalise
 from kibitz.games import game as make_game
-from kibitz.games.plugins import FormPlugin, plugin_of
+from kibitz.games.plugins import plugin_of
 from kibitz.games.protocol import CHANCE
 from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers.run import solve_through
@@ -64,9 +64,9 @@ def target_of(
 
     base: a strategy, or the name of an abstraction that one has yet to be solved in; lay_out: makes the tree.
     """
-    rules, how = rules_of(game), Solving() if how is None else how
+    rules, how = rules_of(game), how or Solving()
     target: Target | None = plugin_of(rules).stitching(rules, base, plan, how)
-    return column_target(rules, base, plan, how, lay_out) if target is None else target
+    return target or column_target(rules, base, plan, how, lay_out)
 
 
 def column_target(
@@ -89,15 +89,9 @@ def column_target(
             raise GameError(f"the partition {parts.name} was made for another game, or on another form of it")
     else:
         parts = make_partition(rules if kind is TreeTarget else subject, plan.partition)
-    unsolved = base if isinstance(base, str) and plan.kind == STATIC else ""
-    if plan.kind == DYNAMIC:
-        base = None
-    elif unsolved:  # sizes do not depend on what it plays
-        meta = {"tree": _digest(subject), "abstraction": unsolved}
-        base = Profile(subject.infosets, form_for(subject).uniform(), meta)
-    else:
+    if plan.kind != DYNAMIC and not isinstance(base, str):
         base = _checked(rules, subject, base)
-    return kind(rules, subject, plan, parts, base, everybody, unsolved)
+    return kind(rules, subject, plan, how, parts, everybody, base)
 
 
 def rules_of(game: AnyGame) -> Any:
@@ -197,10 +191,10 @@ class ColumnTarget(ABC):
     game: Any  # as abstractions are asked of it: the rules, or the subject itself
     subject: Any  # a Tree, or a FreezableForm
     plan: Stitching
+    how: Solving
     parts: Partition
-    base: Any  # a Profile; None: DYNAMIC
     everybody: bool  # whether all seats are in S, so that nobody is free outside the part
-    unsolved: str
+    onto: Profile | str | None  # the base, or the abstraction to solve one in; None: DYNAMIC
 
     @property
     def spec(self) -> str:
@@ -209,6 +203,17 @@ class ColumnTarget(ABC):
     @property
     def names(self) -> Sequence[str]:
         return self.parts.names
+
+    @cached_property
+    def base(self) -> Any:
+        name = self.onto
+        if not isinstance(name, str):
+            return name
+        of_form = not isinstance(self.subject, Tree)
+        options = {**self.how.stops, "seed": self.how.seed, "start": self.how.start}
+        return solve_through(
+            self.subject, self.how.solver, abstraction=None if of_form and name.strip() in WHOLE else name, **options
+        )
 
     @property
     @abstractmethod
@@ -233,30 +238,15 @@ class ColumnTarget(ABC):
     def frozen(self, here: Bools, mine: Bools) -> tuple[Any, int]:
         """(the game in which S decides in its part alone, its trainable infosets). Infosets of the part, and of S."""
 
-    def solve_base(self, how: Solving) -> Target:
-        options = {**how.stops, "seed": how.seed, "start": how.start}
-        base = solve_through(self.subject, how.solver, **self.abstracted(self.unsolved), **options)
-        return replace(self, base=base, unsolved="")
+    def solve(self, expert: Expert, number: int) -> Profile:
+        seed = seed_of(self.how.seed, number) if self.plan.kind == STATIC else self.how.seed
+        return self.answer(expert.game, {**self.how.stops, "seed": seed, "start": self.how.start})
 
     @abstractmethod
-    def abstracted(self, name: str) -> dict[str, Any]:
-        """The options of `solve` for a base in an abstraction."""
-
-    @property
-    def base_size(self) -> int | None:
-        """Infosets of the computation of the base, if they are known."""
-        size = None if self.base is None else self.base.meta.get("size")
-        return size if isinstance(size, int) else None
-
-    def solve(self, expert: Expert, number: int, how: Solving) -> Profile:
-        seed = seed_of(how.seed, number) if self.plan.kind == STATIC else how.seed
-        return self.answer(expert.game, how.solver, {**how.stops, "seed": seed, "start": how.start})
-
-    @abstractmethod
-    def answer(self, game: Any, solver: str, options: dict[str, Any]) -> Profile:
+    def answer(self, game: Any, options: dict[str, Any]) -> Profile:
         """The solution of an expert's game. One in which nobody decides anything has nothing to solve."""
 
-    def join(self, experts: Sequence[Expert], answers: Sequence[Profile], how: Solving) -> Profile:
+    def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
         result = self.base.probabilities.copy()
         for expert, answer in zip(experts, answers, strict=True):
             where = columns_of(self.parts, expert.part, expert.keeps)
@@ -267,7 +257,7 @@ class ColumnTarget(ABC):
             if not isinstance(seats, str):
                 seats = [[int(x) for x in s] if isinstance(s, list | tuple) else int(s) for s in seats]
             about = {"seats": seats, **about, "experts": len(experts)}
-        return self.profile(result, about, max((e.size for e in experts), default=0), how)
+        return self.profile(result, about, max((e.size for e in experts), default=0))
 
     @abstractmethod
     def played(self, game: Any, answer: Floats) -> Floats:
@@ -277,13 +267,14 @@ class ColumnTarget(ABC):
     def seen(self) -> dict[str, Any]:
         """The names of the abstractions."""
 
-    def profile(self, probabilities: Floats, about: Mapping[str, Any], size: int, how: Solving) -> Profile:
+    def profile(self, probabilities: Floats, about: Mapping[str, Any], size: int) -> Profile:
         """A profile of the real game that says what it was stitched from, and how, so that it can be done again."""
+        how, base = self.how, {} if self.base is None else from_base(self.base)
         stop = {name: int(x) if name == "iterations" else float(x) for name, x in how.stops.items()}
         stitch = {"kind": self.plan.kind, "partition": self.parts.name, **about, "size": size, "solver": how.solver,
                   "stop": stop, "seed": how.seed, "start": how.start}  # fmt: skip
         meta = {"game": self.subject.spec, "tree": _digest(self.subject), "solver": "stitch", "stitch": stitch}
-        return Profile(self.subject.infosets, probabilities, {**meta, **(from_base(self.base) if self.base else {})})
+        return Profile(self.subject.infosets, probabilities, {**meta, **base})
 
 
 class FormTarget(ColumnTarget):
@@ -295,23 +286,10 @@ class FormTarget(ColumnTarget):
         rows = self.subject.freeze(here | ~mine, self.base.probabilities)
         return rows, int(rows.moves.sum())
 
-    def abstracted(self, name: str) -> dict[str, Any]:
-        return {"abstraction": None if name.strip() in WHOLE else name}
-
-    @property
-    def base_size(self) -> int | None:
-        if not self.unsolved:
-            return super().base_size
-        if self.unsolved.strip() in WHOLE:
-            return int(self.subject.points)
-        owner = plugin_of(self.subject.game)
-        assert isinstance(owner, FormPlugin)  # whose form it is
-        return int(owner.abstract(self.subject, self.unsolved, "cpu").size)
-
-    def answer(self, game: FrozenRows, solver: str, options: dict[str, Any]) -> Profile:
+    def answer(self, game: FrozenRows, options: dict[str, Any]) -> Profile:
         if not game.moves.any():
             return Profile(game.form.infosets, game.base.copy(), {"tree": game.form.tree_digest})
-        return solve_through(game.form, solver, rows=game, **options)
+        return solve_through(game.form, self.how.solver, rows=game, **options)
 
     def played(self, game: FrozenRows, answer: Floats) -> Floats:
         """As the base where frozen moves never let play come, as nothing is learnt there."""
@@ -347,7 +325,8 @@ class TreeTarget(ColumnTarget):
     def _outside(self, whose: str) -> Abstraction:
         if self.plan.outside is not None:
             return abstraction(self.game, self.plan.outside)
-        name = self.base.meta.get("abstraction", "null")  # a base that was solved without one has seen the whole game
+        # A base that was solved without an abstraction has seen the whole game.
+        name = self.onto if isinstance(self.onto, str) else self.base.meta.get("abstraction", "null")
         if not isinstance(name, str) or name.startswith("own:"):
             raise SolverError(
                 f"the base was solved in an abstraction that has no name: give outside=NAME, the abstraction {whose}"
@@ -376,28 +355,19 @@ class TreeTarget(ColumnTarget):
         game = abstract_game(self.subject, row, closed, choice == 3, self.base)
         return game, len(game.tree.infosets.labels)
 
-    def abstracted(self, name: str) -> dict[str, Any]:
-        return {"abstraction": name, "threads": 1}
-
-    @property
-    def base_size(self) -> int | None:
-        if self.plan.kind == DYNAMIC:
-            return self.views[0].rows
-        return abstraction(self.subject, self.unsolved).rows if self.unsolved else super().base_size
-
-    def answer(self, game: AbstractGame, solver: str, options: dict[str, Any]) -> Profile:
+    def answer(self, game: AbstractGame, options: dict[str, Any]) -> Profile:
         if not game.tree.infosets.labels:
             return Profile(game.tree.infosets, np.zeros(0), {"tree": game.tree.digest})
-        return solve_through(game.tree, solver, threads=1, **options)
+        return solve_through(game.tree, self.how.solver, threads=1, **options)
 
     def played(self, game: AbstractGame, answer: Floats) -> Floats:
         return lifted(game, answer, self.base)
 
-    def join(self, experts: Sequence[Expert], answers: Sequence[Profile], how: Solving) -> Profile:
+    def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
         if self.plan.kind != DYNAMIC:
-            return super().join(experts, answers, how)
+            return super().join(experts, answers)
         (expert,), (answer,) = experts, answers
-        result = self.profile(expert.game.lift(answer.probabilities), self.seen(), expert.size, how)
+        result = self.profile(expert.game.lift(answer.probabilities), self.seen(), expert.size)
         return result.replaced(
             result.probabilities, abstraction=self.views[0].name, nash_conv_abstract=answer.meta.get("nash_conv")
         )

@@ -81,7 +81,7 @@ def static(
     The result is a profile, or a blueprint if the base is one.
     """
     plan = Stitching(STATIC, partition, seats, inside, outside, opponents)
-    return run(target_of(game, base, plan, Solving(**how)), Solving(**how))
+    return run(target_of(game, base, plan, Solving(**how)))
 
 
 def dynamic(
@@ -95,8 +95,7 @@ def dynamic(
     abstractions  one for each part 0..p; or two, of part 0 and of all the others; or {part's name: abstraction}, where
                   part 0 is "base" and parts that are not named keep the null abstraction
     """
-    target = target_of(game, None, Stitching(DYNAMIC, partition, inside=abstractions), Solving(**how))
-    profile: Profile = run(target, Solving(**how))
+    profile: Profile = run(target_of(game, None, Stitching(DYNAMIC, partition, inside=abstractions), Solving(**how)))
     return profile
 
 
@@ -113,9 +112,8 @@ def rebuild_base(
     Part 0 of all seats is trained, in the abstraction `outside` (default: the base's, or "null"); parts 1..p stay as
     they are. So does part 0 where experts never let play come. how: as in `Solving`.
     """
-    solving = Solving(**how)
     plan = Stitching(REBUILT, partition, outside=outside)
-    profile: Profile = run(column_target(rules_of(game), stitched, plan, solving), solving)
+    profile: Profile = run(column_target(rules_of(game), stitched, plan, Solving(**how)))
     return profile
 
 
@@ -170,21 +168,19 @@ def join(base: Profile, parts: Partition, chosen: Mapping[tuple[int, int], Profi
     return Profile(base.infosets, result, {**same, "solver": "stitch", "stitch": how, **from_base(base)})
 
 
-def run(target: Target, how: Solving) -> Any:
+def run(target: Target) -> Any:
     """Solve all computations of a target and join them to its base.
 
     Experts know nothing of each other. Those that are kept in a folder are solved by whoever comes first, so the same
     call on several machines that share the folder shares the work.
     """
-    if target.unsolved:
-        target = target.solve_base(how)
-    built = target.experts()
+    how, built = target.how, target.experts()
     answers: dict[int, Any] = {}
 
     def work(number: int) -> Any:
         if how.on_start is not None:
             how.on_start(built[number], number, len(built))
-        answer = target.solve(built[number], number, how)
+        answer = target.solve(built[number], number)
         if how.on_expert is not None and answer is not None:
             how.on_expert(built[number], answer)
         return answer
@@ -196,7 +192,7 @@ def run(target: Target, how: Solving) -> Any:
         answers |= more
         if not more:
             time.sleep(WAIT)  # others are at work on what is left
-    return target.join(built, [answers[number] for number in range(len(built))], how)
+    return target.join(built, [answers[number] for number in range(len(built))])
 
 
 def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | None = None) -> list[Any]:

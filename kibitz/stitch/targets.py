@@ -105,44 +105,38 @@ class Expert:
 
 
 class Target(Protocol):
-    """What holds the rows. `experts` and `join` are the first and the last step of stitching."""
+    """What holds the rows, with the plan and with how experts are solved. It is made by `columns.target_of`."""
 
+    @property
+    def how(self) -> Solving: ...
     @property
     def spec(self) -> str: ...  # of the game
     @property
-    def base(self) -> Any: ...  # the strategy that is refined
-    @property
-    def unsolved(self) -> str: ...  # the abstraction that the base has yet to be solved in; empty: it is there
-    @property
-    def base_size(self) -> int | None: ...  # infosets of its computation, if they are known
-    @property
-    def subject(self) -> Any: ...  # what the stitched strategy is measured on; None: in matches, or in the whole game
+    def subject(self) -> Any: ...  # what a stitched strategy is measured on; None: in matches, or in the whole game
     @property
     def jobs(self) -> int | None: ...  # experts that are solved side by side; None: one for each core
+    @property
+    def base(self) -> Any: ...  # the strategy that is refined; None: there is none, as in DYNAMIC
+    @property
+    def names(self) -> Sequence[str]: ...  # of the parts; names[0] is "base"
 
-    def solve_base(self, how: Solving) -> Target:
-        """The same target with its base solved."""
+    def deciding(self, part: int) -> Sequence[int]:
+        """The seats that decide something in a part."""
+
+    def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
+        """The computation of a part for S = seats, with what is frozen in it."""
 
     def experts(self) -> list[Expert]:
-        """All computations, with what is frozen in them: nothing is solved."""
+        """All computations: nothing is solved yet."""
 
-    def solve(self, expert: Expert, number: int, how: Solving) -> Any:
+    def solve(self, expert: Expert, number: int) -> Any:
         """The answer of an expert; None while another process solves it."""
 
-    def join(self, experts: Sequence[Expert], answers: Sequence[Any], how: Solving) -> Any:
+    def join(self, experts: Sequence[Expert], answers: Sequence[Any]) -> Any:
         """The base with the experts' parts in place of its own."""
 
 
-class Parts(Protocol):
-    """What `static_experts` asks of a target."""
-
-    @property
-    def names(self) -> Sequence[str]: ...  # of the parts; names[0] is "base"
-    def deciding(self, part: int) -> Sequence[int]: ...  # seats that decide something in a part
-    def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert: ...
-
-
-def static_experts(target: Parts, seats: Any, players: int) -> list[Expert]:
+def static_experts(target: Target, seats: Any, players: int) -> list[Expert]:
     """An expert for each part and each S.
 
     Of the seats that are to be kept some may decide nothing in a part; if none does, that is an error.

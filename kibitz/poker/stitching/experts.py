@@ -8,7 +8,7 @@ part j through the expert's buckets, or through the base's, as a graft's opponen
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -109,11 +109,7 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
         raise SolverError("on sampled boards free opponents see what the base sees outside a part: leave outside= out")
     if plan.opponents not in (None, *OPPONENTS):
         raise SolverError(f"opponents={plan.opponents!r}: on sampled boards choose {' or '.join(OPPONENTS)}")
-    unsolved = base if isinstance(base, str) else ""
-    if unsolved:  # sizes do not depend on what it plays
-        form = ViewForm(rules, [hand_buckets(rules.definition, unsolved)])
-        base = Profile(form.infosets, form.uniform(), {"tree": form.tree_digest})
-    return ViewTarget(rules, plan, betting_parts(rules, plan.partition), base, unsolved)
+    return ViewTarget(rules, plan, how, betting_parts(rules, plan.partition), base)
 
 
 def _too_large(game: Any, inside: Any) -> bool:
@@ -134,11 +130,11 @@ class ViewTarget:
 
     rules: Poker
     plan: Stitching
+    how: Solving
     parts: BettingParts
-    base: Any  # a Profile
-    unsolved: str = ""
+    start: Profile | str | None  # the base, or the abstraction to solve one in; None: DYNAMIC
 
-    subject = base_size = None
+    subject = None
     jobs = 1  # each on all cores
 
     @property
@@ -150,17 +146,19 @@ class ViewTarget:
         return self.parts.names
 
     @cached_property
+    def base(self) -> Any:
+        if not isinstance(self.start, str):
+            return self.start
+        return solve_through(self.rules, abstraction=self.start, **self._solving, seed=self.how.seed)
+
+    @cached_property
     def onto(self) -> BucketedBase:
         return base_of(self.rules, self.base)
 
-    def solve_base(self, how: Solving) -> ViewTarget:
-        solver, options = self._solving(how)
-        base = solve_through(self.rules, solver, abstraction=self.unsolved, seed=how.seed, **options)
-        return replace(self, base=base, unsolved="")
-
-    def _solving(self, how: Solving) -> tuple[str, dict[str, Any]]:
-        stops = {name: x for name, x in how.stops.items() if name != "until"}
-        return how.solver if samples(how.solver) else "pcs", stops
+    @property
+    def _solving(self) -> dict[str, Any]:
+        stops = {name: x for name, x in self.how.stops.items() if name != "until"}
+        return {"solver": self.how.solver if samples(self.how.solver) else "pcs", **stops}
 
     def experts(self) -> list[Expert]:
         if self.plan.kind != DYNAMIC:
@@ -181,15 +179,15 @@ class ViewTarget:
         file = f"{self.names[part]}-{''.join(map(str, keeps))}"
         return Expert(part, self.names[part], seats, keeps, form, form.size, file, buckets.name)
 
-    def solve(self, expert: Expert, number: int, how: Solving) -> Profile | None:
-        solver, options = self._solving(how)
-        keep = None if how.keep is None else Path(how.keep) / expert.file
-        answer = solved(expert.game, solver, keep, seed=how.seed + number, **options)
+    def solve(self, expert: Expert, number: int) -> Profile | None:
+        folder = self.how.keep
+        keep = None if folder is None else Path(folder) / expert.file
+        answer = solved(expert.game, keep=keep, seed=self.how.seed + number, **self._solving)
         if answer is None and self.plan.kind == DYNAMIC:
-            raise SolverError(f"another run is at work on {how.keep}: wait for it, or choose another folder")
+            raise SolverError(f"another run is at work on {folder}: wait for it, or choose another folder")
         return answer
 
-    def join(self, experts: Sequence[Expert], answers: Sequence[Profile], how: Solving) -> Profile:
+    def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
         if self.plan.kind == DYNAMIC:
             return answers[0]
         rules, part = self.rules, self.parts.part

@@ -38,14 +38,14 @@ def row_target(base: Any, plan: Stitching, how: Solving) -> RowTarget | None:
         raise SolverError("say how experts see hands: inside='percentile([169, 9, 9, 9], forget=1)', or --limit 20M")
     parts = prefixes(plan.partition)
     if not isinstance(plan.inside, Limit):
-        return RowTarget(base, plan, ("base", *parts), {part: inside_of(plan.inside, part) for part in parts})
+        return RowTarget(base, plan, how, ("base", *parts), {part: inside_of(plan.inside, part) for part in parts})
     limit, room = plan.inside
     sets = [seats for seats, _ in seat_sets(plan.seats, base.machine.players)]
     # All experts of a part see through the same buckets: seats with fewer decisions outside would have room for more.
     buckets = {
         part: min((expert_buckets(base, part, limit, seats, room) for seats in sets), key=_fineness) for part in parts
     }
-    return RowTarget(base, plan, ("base", *parts), buckets)
+    return RowTarget(base, plan, how, ("base", *parts), buckets)
 
 
 def _fineness(spec: str) -> int:
@@ -61,19 +61,16 @@ class RowTarget:
 
     base: RowBlueprint
     plan: Stitching
+    how: Solving
     names: tuple[str, ...]  # of the parts; names[0] is "base"
     buckets: dict[str, str]  # by part
 
-    subject = base_size = None
-    unsolved = ""
+    subject = None
     jobs = 1  # each on all cores
 
     @property
     def spec(self) -> str:
         return self.base.machine.spec
-
-    def solve_base(self, how: Solving) -> RowTarget:
-        return self  # it is there
 
     def experts(self) -> list[Expert]:
         return static_experts(self, self.plan.seats, self.base.machine.players)
@@ -87,12 +84,12 @@ class RowTarget:
         file = f"{name.replace('/', '-')}-{''.join(map(str, seats))}"
         return Expert(part, name, seats, keeps, rows, 0, file, self.buckets[name])
 
-    def solve(self, expert: Expert, number: int, how: Solving) -> RowBlueprint:
-        if how.seconds is None and how.iterations is None:
+    def solve(self, expert: Expert, number: int) -> RowBlueprint:
+        if self.how.seconds is None and self.how.iterations is None:
             raise SolverError("say how long each expert is trained: --seconds 300, or --iterations 1000000")
-        return trained_expert(self.base, expert, how).played()
+        return trained_expert(self.base, expert, self.how).played()
 
-    def join(self, experts: Sequence[Expert], answers: Sequence[RowBlueprint], how: Solving) -> RowBlueprint:
+    def join(self, experts: Sequence[Expert], answers: Sequence[RowBlueprint]) -> RowBlueprint:
         by_seat: dict[str, dict[int, RowBlueprint]] = {part: {} for part in self.names[1:]}
         for each, answer in zip(experts, answers, strict=True):
             by_seat[each.name].update(dict.fromkeys(each.keeps, answer))
