@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,35 +35,29 @@ if TYPE_CHECKING:
 KINDS = ("static", "dynamic")
 
 
-def seen(option: str, text: str) -> Any:
+def option(name: str, metavar: str, help: str, completion: Callable[..., Any] | None = None) -> Any:
+    """An option with a value."""
+    return typer.Option(name, metavar=metavar, help=help, autocompletion=completion)
+
+
+def seen(name: str, help: str) -> Any:
     """An option that names an abstraction."""
-    return typer.Option(option, metavar="ABSTRACTION", help=text, autocompletion=complete.abstractions)
+    return option(name, "ABSTRACTION", help, complete.abstractions)
 
 
 def stitch(
     game: GameText,
-    base: Annotated[
-        str,
-        typer.Option(
-            "--base", metavar="BASE", help="A saved profile or blueprint, or an abstraction to solve one in: JQ.K."
-        ),
-    ],
+    base: Annotated[str, option("--base", "BASE", "A saved strategy, or an abstraction to solve one in: JQ.K.")],
     partition: Annotated[
-        str,
-        typer.Option(
-            "--partition",
-            metavar="PARTS",
-            help="'prefix(r, cr)': by the first actions. 'private(J, Q, K)': by the private card.",
-        ),
+        str, option("--partition", "PARTS", "'prefix(r, cr)': by the first actions. 'private(J, Q)': by the hand.")
     ],
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="static or dynamic.")] = "static",
+    kind: Annotated[str, option("--kind", "KIND", "static or dynamic.")] = "static",
     seats: Annotated[
         str,
-        typer.Option(
-            "--seats",
-            metavar="S",
-            help="Seats that an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', of "
-            "which the first of each group is kept.",
+        option(
+            "--seats", "S",
+            "Seats that an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', of which "
+            "the first of each group is kept.",
         ),
     ] = "each",
     inside: Annotated[str, seen("--inside", "Abstraction of experts, in their part.")] = "null",
@@ -72,50 +66,34 @@ def stitch(
     ] = None,
     opponents: Annotated[
         str | None,
-        seen(
-            "--opponents",
-            "Abstraction of free opponents in the part; with --solver pcs inside or base. Default: as --inside.",
-        ),
+        seen("--opponents", "Abstraction of free opponents in the part; with pcs inside or base. Default: --inside."),
     ] = None,
-    solver: Annotated[
-        str,
-        typer.Option("--solver", metavar="SOLVER", help="See `kibitz solvers`.", autocompletion=complete.solvers),
-    ] = "cfr+",
-    iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Stop each solve after this many iterations.")
-    ] = None,
-    until: Annotated[
-        float | None, number("--until", metavar="NASHCONV", help="Stop each solve once its NashConv is at most this.")
-    ] = None,
+    solver: Annotated[str, option("--solver", "SOLVER", "See `kibitz solvers`.", complete.solvers)] = "cfr+",
+    iterations: Annotated[int | None, number("--iterations", metavar="N", help="Iterations of each solve.")] = None,
+    until: Annotated[float | None, number("--until", metavar="NASHCONV", help="Stop each at this NashConv.")] = None,
     seed: Annotated[int, number("--seed", metavar="N", help="Seed of --random and of solvers that sample.")] = 0,
     random: Annotated[bool, typer.Option("--random", help="Start each solve from a random profile.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as stitched.profile.")
-    ] = None,
+    out: Annotated[Path | None, option("--out", "DIR", "Save the strategy here, such as stitched.profile.")] = None,
     work: Annotated[
         Path | None,
-        typer.Option(
-            "--work",
-            metavar="DIR",
-            help="With --solver pcs, and with a blueprint as --base: keep experts here as they are solved. The same "
-            "command then resumes; with pcs also on several machines that share the folder.",
+        option(
+            "--work", "DIR",
+            "With --solver pcs, and with a blueprint as --base: keep experts here as they are solved. The same command "
+            "then resumes; with pcs also on several machines that share the folder.",
         ),
     ] = None,
     limit: Annotated[
         str | None,
-        typer.Option(
-            "--limit",
-            metavar="N",
-            help="With a blueprint as --base: the finest percentile buckets with at most so many infosets, such as "
-            "20M, in place of --inside.",
+        option(
+            "--limit", "N",
+            "With a blueprint as --base: the finest percentile buckets with at most so many infosets, such as 20M, in "
+            "place of --inside.",
         ),
     ] = None,
-    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop each solve after this long.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the size of each computation, and solve nothing.")
-    ] = False,
+    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Seconds of each solve.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print sizes of computations and solve nothing.")] = False,
     json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Refine a base strategy: stitch on experts for parts of a game that is too large to solve whole.
 
     Static experts are solved one by one, with the base frozen outside their part. A dynamic expert strategy gives each

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,6 @@ from kibitz.solvers.run import solve_through
 from kibitz.stitch.partition import Partition
 from kibitz.stitch.partition import partition as make_partition
 from kibitz.stitch.targets import (
-    DYNAMIC,
-    REBUILT,
-    STATIC,
     Expert,
     Limit,
     Solving,
@@ -77,7 +74,7 @@ def column_target(
         raise SolverError("--limit (inside=Limit(...)) is for a base that is a blueprint; see --inside")
     if how.keep is not None:
         raise SolverError("--work (keep=) keeps experts that are solved on samples, as with --solver pcs: leave it out")
-    everybody = plan.kind != STATIC or all(len(s) == rules.players for s, _ in seat_sets(plan.seats, rules.players))
+    everybody = plan.kind != "static" or all(len(s) == rules.players for s, _ in seat_sets(plan.seats, rules.players))
     subject: Any = _freezable(rules, base, plan, everybody)
     kind: type[ColumnTarget] = FormTarget
     if subject is None:
@@ -89,7 +86,7 @@ def column_target(
             raise GameError(f"the partition {parts.name} was made for another game, or on another form of it")
     else:
         parts = make_partition(rules if kind is TreeTarget else subject, plan.partition)
-    if plan.kind != DYNAMIC and not isinstance(base, str):
+    if plan.kind != "dynamic" and not isinstance(base, str):
         base = _checked(rules, subject, base)
     return kind(rules, subject, plan, how, parts, everybody, base)
 
@@ -131,11 +128,11 @@ def _tree(rules: Any, lay_out: Callable[[Any], Tree]) -> Tree:
 def _freezable(rules: Any, base: Any, plan: Stitching, everybody: bool) -> FreezableForm | None:
     """The form to stitch on; None if the tree is needed: by the game, the base, the partition or an abstraction."""
     of_tree = isinstance(plan.partition, Partition) and plan.partition.infosets.compact is None
-    if of_tree or plan.kind == DYNAMIC:
+    if of_tree or plan.kind == "dynamic":
         return None
     own = base.meta.get("abstraction", "null") if isinstance(base, Profile) else base
     outside = own if plan.outside is None else plan.outside
-    views: tuple[Any, ...] = (plan.inside,) if plan.kind == STATIC else (outside,)
+    views: tuple[Any, ...] = (plan.inside,) if plan.kind == "static" else (outside,)
     if not everybody:
         views = (plan.inside, plan.inside if plan.opponents is None else plan.opponents, outside)
     as_it_is = all(isinstance(view, str) and view.strip() in WHOLE for view in views)
@@ -150,10 +147,6 @@ def _freezable(rules: Any, base: Any, plan: Stitching, everybody: bool) -> Freez
     else:
         fits = isinstance(base, Profile) and base.infosets.compact is not None
     return _form_given(compact_form(rules)) if fits else None
-
-
-def _digest(subject: Any) -> str:
-    return str(subject.digest if isinstance(subject, Tree) else subject.tree_digest)
 
 
 def _checked(rules: Any, subject: Any, base: Profile | Any) -> Profile:
@@ -194,7 +187,8 @@ class ColumnTarget(ABC):
     how: Solving
     parts: Partition
     everybody: bool  # whether all seats are in S, so that nobody is free outside the part
-    onto: Profile | str | None  # the base, or the abstraction to solve one in; None: DYNAMIC
+    jobs: ClassVar[int | None]
+    onto: Profile | str | None  # the base, or the abstraction to solve one in; None: a dynamic strategy has none
 
     @property
     def spec(self) -> str:
@@ -209,24 +203,18 @@ class ColumnTarget(ABC):
         name = self.onto
         if not isinstance(name, str):
             return name
-        of_form = not isinstance(self.subject, Tree)
+        as_it_is = not isinstance(self.subject, Tree) and name.strip() in WHOLE
         options = {**self.how.stops, "seed": self.how.seed, "start": self.how.start}
-        return solve_through(
-            self.subject, self.how.solver, abstraction=None if of_form and name.strip() in WHOLE else name, **options
-        )
-
-    @property
-    @abstractmethod
-    def jobs(self) -> int | None: ...
+        return solve_through(self.subject, self.how.solver, abstraction=None if as_it_is else name, **options)
 
     def deciding(self, part: int) -> Sequence[int]:
         return self.parts.seats_in(part)
 
     def experts(self) -> list[Expert]:
         seats = tuple(range(self.subject.players))
-        if self.plan.kind == STATIC:
+        if self.plan.kind == "static":
             return static_experts(self, self.plan.seats, len(seats))
-        return [self.expert(0, seats, seats)]  # REBUILT: part 0 is the part that is trained
+        return [self.expert(0, seats, seats)]  # the base anew: part 0 is trained
 
     def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
         infosets = self.subject.infosets
@@ -239,7 +227,7 @@ class ColumnTarget(ABC):
         """(the game in which S decides in its part alone, its trainable infosets). Infosets of the part, and of S."""
 
     def solve(self, expert: Expert, number: int) -> Profile:
-        seed = seed_of(self.how.seed, number) if self.plan.kind == STATIC else self.how.seed
+        seed = seed_of(self.how.seed, number) if self.plan.kind == "static" else self.how.seed
         return self.answer(expert.game, {**self.how.stops, "seed": seed, "start": self.how.start})
 
     @abstractmethod
@@ -251,21 +239,24 @@ class ColumnTarget(ABC):
         for expert, answer in zip(experts, answers, strict=True):
             where = columns_of(self.parts, expert.part, expert.keeps)
             result[where] = self.played(expert.game, answer.probabilities)[where]
-        about = self.seen()
-        if self.plan.kind == STATIC:
+        inside, opponents, outside = (*self.view_names, None, None)[:3]
+        about: dict[str, Any] = {"outside": inside}
+        if self.plan.kind == "static":
             seats = self.plan.seats
             if not isinstance(seats, str):
                 seats = [[int(x) for x in s] if isinstance(s, list | tuple) else int(s) for s in seats]
-            about = {"seats": seats, **about, "experts": len(experts)}
+            about = {"seats": seats, "inside": inside, "outside": outside, "opponents": opponents,
+                     "experts": len(experts)}  # fmt: skip
         return self.profile(result, about, max((e.size for e in experts), default=0))
 
     @abstractmethod
     def played(self, game: Any, answer: Floats) -> Floats:
         """The answer of an expert's game as probabilities of the real game."""
 
+    @property
     @abstractmethod
-    def seen(self) -> dict[str, Any]:
-        """The names of the abstractions."""
+    def view_names(self) -> list[str]:
+        """The names of the abstractions, as `TreeTarget.views` has them."""
 
     def profile(self, probabilities: Floats, about: Mapping[str, Any], size: int) -> Profile:
         """A profile of the real game that says what it was stitched from, and how, so that it can be done again."""
@@ -273,7 +264,8 @@ class ColumnTarget(ABC):
         stop = {name: int(x) if name == "iterations" else float(x) for name, x in how.stops.items()}
         stitch = {"kind": self.plan.kind, "partition": self.parts.name, **about, "size": size, "solver": how.solver,
                   "stop": stop, "seed": how.seed, "start": how.start}  # fmt: skip
-        meta = {"game": self.subject.spec, "tree": _digest(self.subject), "solver": "stitch", "stitch": stitch}
+        digest = self.subject.digest if isinstance(self.subject, Tree) else self.subject.tree_digest
+        meta = {"game": self.subject.spec, "tree": digest, "solver": "stitch", "stitch": stitch}
         return Profile(self.subject.infosets, probabilities, {**meta, **base})
 
 
@@ -296,11 +288,9 @@ class FormTarget(ColumnTarget):
         reached = game.reached()
         return answer if reached.all() else np.where(np.repeat(reached, game.form.infosets.width), answer, game.base)
 
-    def seen(self) -> dict[str, Any]:
-        if self.plan.kind == REBUILT:
-            return {"outside": "null"}
-        free = None if self.everybody else "null"
-        return {"inside": "null", "outside": free, "opponents": free}
+    @property
+    def view_names(self) -> list[str]:
+        return ["null"] * (1 if self.everybody else 3)
 
 
 class TreeTarget(ColumnTarget):
@@ -310,11 +300,11 @@ class TreeTarget(ColumnTarget):
 
     @cached_property
     def views(self) -> list[Abstraction]:
-        """DYNAMIC: the abstraction of each part. Else that of S in the part, and of free seats in it and outside."""
+        """That of S in the part, and of free seats in it and outside; of a dynamic strategy that of each part."""
         plan = self.plan
-        if plan.kind == DYNAMIC:
+        if plan.kind == "dynamic":
             return [abstraction(self.game, source) for source in by_part(self.names, plan.inside)]
-        if plan.kind == REBUILT:
+        if plan.kind == "rebuilt base":
             return [self._outside("that part 0 is solved in")]
         inside = abstraction(self.game, plan.inside)
         opponents = inside if plan.opponents is None else abstraction(self.game, plan.opponents)
@@ -333,17 +323,12 @@ class TreeTarget(ColumnTarget):
             )
         return abstraction(self.game, name)
 
-    def seen(self) -> dict[str, Any]:
-        names = [view.name for view in self.views]
-        if self.plan.kind == DYNAMIC:
-            return {"abstractions": names}
-        if self.plan.kind == REBUILT:
-            return {"outside": names[0]}
-        inside, opponents, outside = names if len(names) > 1 else (names[0], None, None)
-        return {"inside": inside, "outside": outside, "opponents": opponents}
+    @property
+    def view_names(self) -> list[str]:
+        return [view.name for view in self.views]
 
     def experts(self) -> list[Expert]:
-        if self.plan.kind != DYNAMIC:
+        if self.plan.kind != "dynamic":
             return super().experts()
         game, seats = dynamic_game(self.subject, self.parts, self.views), tuple(range(self.subject.players))
         return [Expert(0, "all parts", seats, seats, game, len(game.tree.infosets.labels))]
@@ -364,10 +349,11 @@ class TreeTarget(ColumnTarget):
         return lifted(game, answer, self.base)
 
     def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
-        if self.plan.kind != DYNAMIC:
+        if self.plan.kind != "dynamic":
             return super().join(experts, answers)
         (expert,), (answer,) = experts, answers
-        result = self.profile(expert.game.lift(answer.probabilities), self.seen(), expert.size)
+        about = {"abstractions": self.view_names}
+        result = self.profile(expert.game.lift(answer.probabilities), about, expert.size)
         return result.replaced(
             result.probabilities, abstraction=self.views[0].name, nash_conv_abstract=answer.meta.get("nash_conv")
         )

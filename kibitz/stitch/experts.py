@@ -18,17 +18,7 @@ from kibitz.evaluate import nash_conv
 from kibitz.forms.profile import Profile
 from kibitz.stitch.columns import AnyGame, column_target, columns_of, rules_of, target_of
 from kibitz.stitch.partition import Partition
-from kibitz.stitch.targets import (
-    DYNAMIC,
-    REBUILT,
-    STATIC,
-    Expert,
-    Solving,
-    Stitching,
-    Target,
-    from_base,
-    nothing_there,
-)
+from kibitz.stitch.targets import Expert, Solving, Stitching, Target, from_base, nothing_there
 
 AnyPartition = Partition | str | Callable[[int, str], int]
 AnyAbstraction = Any  # a name, a function, a table or an Abstraction
@@ -60,7 +50,7 @@ def experts(
     With solver="pcs", and in poker games for two that are too large otherwise, experts see hands through buckets of
     their own and are solved on sampled boards; those of a blueprint are trained on sampled hands.
     """
-    plan = Stitching(STATIC, partition, seats, inside, outside, opponents)
+    plan = Stitching("static", partition, seats, inside, outside, opponents)
     return target_of(game, base, plan, Solving(**how)).experts()
 
 
@@ -80,7 +70,7 @@ def static(
     frozen moves never let play come an expert learns nothing: there it plays as the base does.
     The result is a profile, or a blueprint if the base is one.
     """
-    plan = Stitching(STATIC, partition, seats, inside, outside, opponents)
+    plan = Stitching("static", partition, seats, inside, outside, opponents)
     return run(target_of(game, base, plan, Solving(**how)))
 
 
@@ -95,13 +85,13 @@ def dynamic(
     abstractions  one for each part 0..p; or two, of part 0 and of all the others; or {part's name: abstraction}, where
                   part 0 is "base" and parts that are not named keep the null abstraction
     """
-    profile: Profile = run(target_of(game, None, Stitching(DYNAMIC, partition, inside=abstractions), Solving(**how)))
+    profile: Profile = run(target_of(game, None, Stitching("dynamic", partition, inside=abstractions), Solving(**how)))
     return profile
 
 
 def size_of_dynamic(game: AnyGame, partition: AnyPartition, abstractions: Any) -> int:
     """The number of infosets of a dynamic expert computation, before running it."""
-    return target_of(game, None, Stitching(DYNAMIC, partition, inside=abstractions)).experts()[0].size
+    return target_of(game, None, Stitching("dynamic", partition, inside=abstractions)).experts()[0].size
 
 
 def rebuild_base(
@@ -112,7 +102,7 @@ def rebuild_base(
     Part 0 of all seats is trained, in the abstraction `outside` (default: the base's, or "null"); parts 1..p stay as
     they are. So does part 0 where experts never let play come. how: as in `Solving`.
     """
-    plan = Stitching(REBUILT, partition, outside=outside)
+    plan = Stitching("rebuilt base", partition, outside=outside)
     profile: Profile = run(column_target(rules_of(game), stitched, plan, Solving(**how)))
     return profile
 
@@ -131,7 +121,7 @@ def cohere(
     """
     rules = rules_of(game)
     views = {name: options[name] for name in ("inside", "outside", "opponents") if name in options}
-    target = column_target(rules, base, Stitching(STATIC, partition, "each", **views), Solving())
+    target = column_target(rules, base, Stitching("static", partition, "each", **views), Solving())
     subject, parts, base = target.subject, target.parts, target.base  # experts and base in turns: one form for both
     rebuild = {k: v for k, v in options.items() if k in ("solver", "iterations", "until", "seed", "start")}
     best, least, before = base, nash_conv(subject, base), float("inf")

@@ -11,15 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.profile import Profile
 from kibitz.solvers.run import whole
-
-STATIC, DYNAMIC, REBUILT = "static", "dynamic", "rebuilt base"  # kinds of stitching
 
 
 class Limit(NamedTuple):
@@ -33,11 +31,11 @@ class Limit(NamedTuple):
 class Stitching:
     """What is stitched: the parts, the seats S that an expert freezes, and what is seen where."""
 
-    kind: str
+    kind: Literal["static", "dynamic", "rebuilt base"]
     partition: Any
     seats: Any = "all"
-    inside: Any = "null"  # by experts in their part; DYNAMIC: an abstraction for each part
-    outside: Any = None  # by seats not in S outside the part; REBUILT: by everybody
+    inside: Any = "null"  # by experts in their part; dynamic: an abstraction for each part
+    outside: Any = None  # by seats not in S outside the part; rebuilt base: by everybody
     opponents: Any = None  # by seats not in S inside the part
 
 
@@ -116,7 +114,7 @@ class Target(Protocol):
     @property
     def jobs(self) -> int | None: ...  # experts that are solved side by side; None: one for each core
     @property
-    def base(self) -> Any: ...  # the strategy that is refined; None: there is none, as in DYNAMIC
+    def base(self) -> Any: ...  # the strategy that is refined; None: there is none, as of a dynamic strategy
     @property
     def names(self) -> Sequence[str]: ...  # of the parts; names[0] is "base"
 

@@ -18,7 +18,9 @@ from kibitz.poker.exact.form import PokerForm
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching import experts as views
 from kibitz.poker.whole.profiles import against, measured
-from kibitz.stitch import experts, folder, static
+from kibitz.stitch import Solving, experts, folder, static
+from kibitz.stitch.columns import target_of
+from kibitz.stitch.targets import Stitching
 
 LEDUC, RHODE = "poker(file=leduc)", "rhode_island(ranks=4)"
 COARSE, FINE = "percentile(2)", "percentile(6)"
@@ -30,6 +32,11 @@ def static_views(*words, **how):
 
 def view_experts(*words, **how):
     return experts(*words, solver="pcs", **how)
+
+
+def dynamic_form(*abstractions):
+    plan = Stitching("dynamic", "prefix(r)", inside=abstractions)
+    return target_of(LEDUC, None, plan, Solving("pcs")).experts()[0].game
 
 
 def base_of(name, iterations=300):
@@ -133,7 +140,7 @@ def test_opponents_of_a_graft_keep_the_buckets_of_the_base(tmp_path):
 
 
 def test_a_dynamic_game_has_a_view_for_each_part():
-    form = views.dynamic_form(LEDUC, "prefix(r)", [COARSE, FINE])
+    form = dynamic_form(COARSE, FINE)
     after = views.betting_parts(game(LEDUC), "prefix(r)").part > 0
     assert (form.of_node[form.deciding] == after[form.deciding]).all()
     assert form.points == form.size == int(form.rows.sum())
@@ -143,7 +150,7 @@ def test_a_dynamic_game_has_a_view_for_each_part():
 
 def test_one_view_for_all_is_a_profile_of_buckets():
     rules = game(LEDUC)
-    form = views.dynamic_form(LEDUC, "prefix(r)", [COARSE, COARSE])
+    form = dynamic_form(COARSE, COARSE)
     assert len(form.views) == 1 and form.infosets.same(base_of(LEDUC, 1).infosets)
     assert not ViewForm(rules, [hand_buckets(rules.definition, "percentile(2, recall=false)")]).perfect_recall
     assert random_probabilities(form, 1).shape == (form.columns,)
@@ -183,7 +190,7 @@ def test_mistakes_are_sentences(partition, inside, sentence):
 
 
 def test_two_runs_in_one_folder_refuse_each_other(tmp_path):
-    form = views.dynamic_form(LEDUC, "prefix(r)", [COARSE, FINE])
+    form = dynamic_form(COARSE, FINE)
     words = ["stitch", LEDUC, "--kind", "dynamic", "--base", COARSE, "--partition", "prefix(r)", "--inside", FINE]
     words += ["--solver", "pcs", "--iterations", "2", "--work", str(tmp_path)]
     with folder.taken(tmp_path / "dynamic.lock") as mine:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +29,15 @@ from kibitz.poker.sampled.layout import ViewLayout, viewed
 from kibitz.solvers.run import samples, solve_through
 from kibitz.stitch.folder import solved
 from kibitz.stitch.partition import fitting, read, steps_of
-from kibitz.stitch.targets import DYNAMIC, REBUILT, Expert, Solving, Stitching, by_part, static_experts
+from kibitz.stitch.targets import Expert, Solving, Stitching, by_part, static_experts
 
 Ints = NDArray[np.int64]
 OPPONENTS = ("inside", "base")  # whose buckets seats outside S see the part through: the expert's, or the base's
 
 
-@dataclass(frozen=True, eq=False)
-class BettingParts:
+class BettingParts(NamedTuple):
     """Parts of a game by its betting."""
 
-    name: str
     names: tuple[str, ...]  # names[0] is "base"
     part: Ints  # [betting nodes]
 
@@ -53,7 +51,7 @@ def betting_parts(game: Poker, source: str) -> BettingParts:
     for j, word in enumerate(words, 1):
         if not ((part == j) & (game.betting.turn >= 0)).any():
             raise SolverError(f"there is no decision after {word!r}, so its expert would have nothing to do")
-    return BettingParts(source, ("base", *words), part)
+    return BettingParts(("base", *words), part)
 
 
 def prefixes(source: Any) -> list[str]:
@@ -100,7 +98,7 @@ def base_of(game: Poker, base: Profile) -> BucketedBase:
 
 def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarget | None:
     """The target on sampled boards, if the solver samples them or the game has no other form; else None."""
-    if plan.kind == REBUILT or not (samples(how.solver) or _too_large(game, plan.inside)):
+    if plan.kind == "rebuilt base" or not (samples(how.solver) or _too_large(game, plan.inside)):
         return None
     rules = poker_of(game)
     if how.until is not None or how.start is not None:
@@ -132,7 +130,7 @@ class ViewTarget:
     plan: Stitching
     how: Solving
     parts: BettingParts
-    start: Profile | str | None  # the base, or the abstraction to solve one in; None: DYNAMIC
+    start: Profile | str | None  # the base, or the abstraction to solve one in; None: a dynamic strategy has none
 
     subject = None
     jobs = 1  # each on all cores
@@ -161,9 +159,11 @@ class ViewTarget:
         return {"solver": self.how.solver if samples(self.how.solver) else "pcs", **stops}
 
     def experts(self) -> list[Expert]:
-        if self.plan.kind != DYNAMIC:
+        if self.plan.kind != "dynamic":
             return static_experts(self, self.plan.seats, 2)
-        form = dynamic_form(self.rules, self.plan.partition, self.plan.inside)
+        # A dynamic expert strategy [Gibson & Szafron 2011, Def. 3.3]: each part in its own buckets.
+        buckets = [hand_buckets(self.rules.definition, name) for name in by_part(self.names, self.plan.inside)]
+        form = ViewForm(self.rules, buckets, self.parts.part)
         return [Expert(0, "all parts", (0, 1), (0, 1), form, form.size, "dynamic", form.abstraction)]
 
     def deciding(self, part: int) -> Sequence[int]:
@@ -183,12 +183,12 @@ class ViewTarget:
         folder = self.how.keep
         keep = None if folder is None else Path(folder) / expert.file
         answer = solved(expert.game, keep=keep, seed=self.how.seed + number, **self._solving)
-        if answer is None and self.plan.kind == DYNAMIC:
+        if answer is None and self.plan.kind == "dynamic":
             raise SolverError(f"another run is at work on {folder}: wait for it, or choose another folder")
         return answer
 
     def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
-        if self.plan.kind == DYNAMIC:
+        if self.plan.kind == "dynamic":
             return answers[0]
         rules, part = self.rules, self.parts.part
         buckets, of_node, source = list(self.onto.buckets), self.onto.layout.of_node.copy(), np.full(len(part), -1)
@@ -221,14 +221,3 @@ def inside_of(inside: str | Mapping[str, str], part: str) -> str:
     if part not in inside:
         raise SolverError(f"no abstraction is given for part {part!r}: give one for each of the parts")
     return inside[part]
-
-
-def dynamic_form(game: Any, partition: str, abstractions: Any) -> ViewForm:
-    """The game of a dynamic expert strategy [Gibson & Szafron 2011, Def. 3.3]: each part in its own buckets.
-
-    abstractions: as in `kibitz.stitch.dynamic`.
-    """
-    rules = poker_of(game)
-    parts = betting_parts(rules, partition)
-    views = [hand_buckets(rules.definition, name) for name in by_part(parts.names, abstractions)]
-    return ViewForm(rules, views, parts.part)
