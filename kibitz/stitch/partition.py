@@ -106,8 +106,7 @@ def _by_function(infosets: Infosets, source: Callable[[int, str], int]) -> Ints:
 def _by_prefix(of: FreezableForm | TreeParts, words: list[str], source: str) -> tuple[Ints, list[str]]:
     """Part j holds the decisions after the j-th list of players' actions [Gibson & Szafron 2011, Sec. 6: b-experts]."""
     known = {str(action) for actions in of.infosets.actions for action in actions}
-    lists = steps_of(words, known, source)
-    part = of.parts_by_actions([[fitting(step, known) for step in steps] for steps in lists])
+    part = of.parts_by_actions(steps_of(words, known, source))
     empty = [w for j, w in enumerate(words, 1) if not (part == j).any()]
     if empty:
         raise SpecError(f"there is no decision after {empty[0]!r}, so its expert would have nothing to do")
@@ -144,18 +143,20 @@ def _from_round(words: list[str], source: str) -> int:
     return from_round
 
 
-def steps_of(words: list[str], known: set[str], source: str) -> list[list[str]]:
-    """The lists of steps that words stand for; none begins with another."""
+def steps_of(words: list[str], known: set[str], source: str) -> list[list[set[str]]]:
+    """The lists of steps that words stand for, a step being the actions that fit it; none begins with another."""
     if not words:
         raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
-    lists = [[w] if w in known else w.split(".") if "." in w else list(w) for w in words]
-    for word, steps in zip(words, lists, strict=True):
-        for step in steps:
-            if not fitting(step, known):
-                raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
+    lists: list[list[set[str]]] = []
+    for word in words:
+        steps = [word] if word in known else word.split(".") if "." in word else list(word)
+        lists.append([fitting(step, known) for step in steps])
+        if set() in lists[-1]:
+            step = steps[lists[-1].index(set())]
+            raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
     for a in range(len(lists)):
         for b in range(a):
-            if all(fitting(x, known) & fitting(y, known) for x, y in zip(lists[a], lists[b], strict=False)):
+            if all(x & y for x, y in zip(lists[a], lists[b], strict=False)):
                 raise SpecError(f"parts {words[b]!r} and {words[a]!r} of {source!r} overlap: one begins with the other")
     return lists
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Limit(NamedTuple):
 class Stitching:
     """What is stitched: the parts, the seats S that an expert freezes, and what is seen where."""
 
-    kind: Literal["static", "dynamic", "rebuilt base"]
+    kind: str  # static, dynamic, or rebuilt base
     partition: Any
     seats: Any = "all"
     inside: Any = "null"  # by experts in their part; dynamic: an abstraction for each part

@@ -28,7 +28,7 @@ from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.layout import ViewLayout, viewed
 from kibitz.solvers.run import samples, solve_through
 from kibitz.stitch.folder import solved
-from kibitz.stitch.partition import fitting, read, steps_of
+from kibitz.stitch.partition import read, steps_of
 from kibitz.stitch.targets import Expert, Solving, Stitching, by_part, static_experts
 
 Ints = NDArray[np.int64]
@@ -46,8 +46,7 @@ def betting_parts(game: Poker, source: str) -> BettingParts:
     """The parts of "prefix(r, cr)": by the players' first actions."""
     words = prefixes(source)
     known = {str(action) for offer in game.betting.actions for action in offer}
-    lists = [[fitting(step, known) for step in steps] for steps in steps_of(words, known, source)]
-    part = nodes_by_actions(game.betting, lists)
+    part = nodes_by_actions(game.betting, steps_of(words, known, source))
     for j, word in enumerate(words, 1):
         if not ((part == j) & (game.betting.turn >= 0)).any():
             raise SolverError(f"there is no decision after {word!r}, so its expert would have nothing to do")
