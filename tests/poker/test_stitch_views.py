@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from bucketed import random_probabilities
@@ -187,6 +189,16 @@ def test_mistakes_are_sentences(partition, inside, sentence):
         view_experts(LEDUC, kibitz.solve("kuhn"), "prefix(r)")
     with pytest.raises(SolverError, match="for two"):
         views.poker_of("leduc")
+
+
+def test_sizes_are_known_before_the_base_is_solved():
+    words = ["stitch", LEDUC, "--base", COARSE, "--partition", "prefix(r, cr)", "--inside", FINE, "--solver", "pcs"]
+    for opponents in views.OPPONENTS:
+        found = CliRunner().invoke(app, [*words, "--opponents", opponents, "--dry-run", "--json"])
+        assert found.exit_code == 0, found.output
+        sizes = [each["size"] for each in json.loads(found.output)["experts"]]
+        built = view_experts(LEDUC, base_of(LEDUC, 1), "prefix(r, cr)", "each", FINE, opponents=opponents)
+        assert sizes == [each.size for each in built]
 
 
 def test_two_runs_in_one_folder_refuse_each_other(tmp_path):
