@@ -7,11 +7,11 @@ a whole round, so experts see the game as it is, up to the names of suits; other
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ from kibitz.stitch.targets import (
     by_part,
     from_base,
     seat_sets,
-    static_experts,
 )
 
 Ints = NDArray[np.int64]
@@ -88,7 +87,7 @@ def column_target(
         parts = make_partition(rules if kind is TreeTarget else subject, plan.partition)
     if plan.kind != "dynamic" and not isinstance(base, str):
         base = _checked(rules, subject, base)
-    return kind(rules, subject, plan, how, parts, everybody, base)
+    return kind(plan, how, base, subject.spec, subject.players, parts.names, rules, parts, everybody, subject=subject)
 
 
 def rules_of(game: AnyGame) -> Any:
@@ -178,43 +177,20 @@ def _checked(rules: Any, subject: Any, base: Profile | Any) -> Profile:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnTarget(ABC):
-    """A target whose strategies are probabilities by infoset column."""
+class ColumnTarget(Target):
+    """A target whose strategies are probabilities by infoset column. Its subject is a Tree, or a FreezableForm."""
 
     game: Any  # as abstractions are asked of it: the rules, or the subject itself
-    subject: Any  # a Tree, or a FreezableForm
-    plan: Stitching
-    how: Solving
     parts: Partition
     everybody: bool  # whether all seats are in S, so that nobody is free outside the part
-    jobs: ClassVar[int | None]
-    onto: Profile | str | None  # the base, or the abstraction to solve one in; None: a dynamic strategy has none
 
-    @property
-    def spec(self) -> str:
-        return str(self.subject.spec)
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self.parts.names
-
-    @cached_property
-    def base(self) -> Any:
-        name = self.onto
-        if not isinstance(name, str):
-            return name
-        as_it_is = not isinstance(self.subject, Tree) and name.strip() in WHOLE
+    def solve_base(self, abstraction: str) -> Profile:
+        as_it_is = not isinstance(self.subject, Tree) and abstraction.strip() in WHOLE
         options = {**self.how.stops, "seed": self.how.seed, "start": self.how.start}
-        return solve_through(self.subject, self.how.solver, abstraction=None if as_it_is else name, **options)
+        return solve_through(self.subject, self.how.solver, abstraction=None if as_it_is else abstraction, **options)
 
     def deciding(self, part: int) -> Sequence[int]:
         return self.parts.seats_in(part)
-
-    def experts(self) -> list[Expert]:
-        seats = tuple(range(self.subject.players))
-        if self.plan.kind == "static":
-            return static_experts(self, self.plan.seats, len(seats))
-        return [self.expert(0, seats, seats)]  # the base anew: part 0 is trained
 
     def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
         infosets = self.subject.infosets
@@ -265,14 +241,12 @@ class ColumnTarget(ABC):
         stitch = {"kind": self.plan.kind, "partition": self.parts.name, **about, "size": size, "solver": how.solver,
                   "stop": stop, "seed": how.seed, "start": how.start}  # fmt: skip
         digest = self.subject.digest if isinstance(self.subject, Tree) else self.subject.tree_digest
-        meta = {"game": self.subject.spec, "tree": digest, "solver": "stitch", "stitch": stitch}
+        meta = {"game": self.spec, "tree": digest, "solver": "stitch", "stitch": stitch}
         return Profile(self.subject.infosets, probabilities, {**meta, **base})
 
 
 class FormTarget(ColumnTarget):
     """A form without a tree. Experts are solved one after another, each on all cores, as their arrays are large."""
-
-    jobs = 1
 
     def frozen(self, here: Bools, mine: Bools) -> tuple[FrozenRows, int]:
         rows = self.subject.freeze(here | ~mine, self.base.probabilities)
@@ -327,11 +301,9 @@ class TreeTarget(ColumnTarget):
     def view_names(self) -> list[str]:
         return [view.name for view in self.views]
 
-    def experts(self) -> list[Expert]:
-        if self.plan.kind != "dynamic":
-            return super().experts()
-        game, seats = dynamic_game(self.subject, self.parts, self.views), tuple(range(self.subject.players))
-        return [Expert(0, "all parts", seats, seats, game, len(game.tree.infosets.labels))]
+    def together(self) -> tuple[AbstractGame, int]:
+        game = dynamic_game(self.subject, self.parts, self.views)
+        return game, len(game.tree.infosets.labels)
 
     def frozen(self, here: Bools, mine: Bools) -> tuple[AbstractGame, int]:
         choice = np.select([mine & here, ~mine & here, ~mine], [0, 1, 2], 3)  # 3: frozen

@@ -9,9 +9,11 @@ brings others (`Plugin.stitching`).
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -102,52 +104,69 @@ class Expert:
         return {"part": self.name, "seats": list(self.seats), "keeps": list(self.keeps), **much}
 
 
-class Target(Protocol):
-    """What holds the rows, with the plan and with how experts are solved. It is made by `columns.target_of`."""
+@dataclass(frozen=True, eq=False)
+class Target(ABC):
+    """What holds the rows of a base, with what is stitched onto it and how that is solved."""
 
-    @property
-    def how(self) -> Solving: ...
-    @property
-    def spec(self) -> str: ...  # of the game
-    @property
-    def subject(self) -> Any: ...  # what a stitched strategy is measured on; None: in matches, or in the whole game
-    @property
-    def jobs(self) -> int | None: ...  # experts that are solved side by side; None: one for each core
-    @property
-    def base(self) -> Any: ...  # the strategy that is refined; None: there is none, as of a dynamic strategy
-    @property
-    def names(self) -> Sequence[str]: ...  # of the parts; names[0] is "base"
+    plan: Stitching
+    how: Solving
+    onto: Any  # the base, or the name of an abstraction to solve it in; None: a dynamic strategy has none
+    spec: str  # of the game
+    players: int
+    names: Sequence[str]  # of the parts; names[0] is "base"
+    subject: Any = field(kw_only=True, default=None)  # what strategies are measured on; None: in matches or in --whole
 
+    jobs: ClassVar[int | None] = 1  # experts that are solved side by side; None: one for each core
+
+    @cached_property
+    def base(self) -> Any:
+        """The strategy that is refined."""
+        return self.solve_base(self.onto) if isinstance(self.onto, str) else self.onto
+
+    def experts(self) -> list[Expert]:
+        """All computations, with what is frozen in them: nothing is solved yet.
+
+        Of the seats that are to be kept some may decide nothing in a part; if none does, that is an error.
+        """
+        everybody, seats = tuple(range(self.players)), self.plan.seats
+        if self.plan.kind == "dynamic":
+            game, size = self.together()
+            return [Expert(0, "all parts", everybody, everybody, game, size, "dynamic")]
+        if self.plan.kind == "rebuilt base":
+            return [self.expert(0, everybody, everybody)]
+        sets = seat_sets(seats, self.players)
+        experts: list[Expert] = []
+        for part in range(1, len(self.names)):
+            deciding = self.deciding(part)
+            kept = [(group, tuple(s for s in keep if s in deciding)) for group, keep in sets]
+            if not isinstance(seats, str) and not any(keep for _, keep in kept):
+                raise nothing_there(sets[0][1][0], self.names[part])
+            experts += [self.expert(part, group, keep) for group, keep in kept if keep]
+        return experts
+
+    def solve_base(self, abstraction: str) -> Any:
+        """A base that is solved in an abstraction."""
+        raise SolverError(f"give a saved strategy as the base, not the abstraction {abstraction}")
+
+    @abstractmethod
     def deciding(self, part: int) -> Sequence[int]:
         """The seats that decide something in a part."""
 
+    @abstractmethod
     def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
-        """The computation of a part for S = seats, with what is frozen in it."""
+        """The computation of a part for S = seats."""
 
-    def experts(self) -> list[Expert]:
-        """All computations: nothing is solved yet."""
+    def together(self) -> tuple[Any, int]:
+        """(the game of a dynamic expert strategy, its infosets) [Gibson & Szafron 2011, Def. 3.3]."""
+        raise SolverError("dynamic experts are solved on a game's tree or on sampled boards")
 
+    @abstractmethod
     def solve(self, expert: Expert, number: int) -> Any:
         """The answer of an expert; None while another process solves it."""
 
+    @abstractmethod
     def join(self, experts: Sequence[Expert], answers: Sequence[Any]) -> Any:
         """The base with the experts' parts in place of its own."""
-
-
-def static_experts(target: Target, seats: Any, players: int) -> list[Expert]:
-    """An expert for each part and each S.
-
-    Of the seats that are to be kept some may decide nothing in a part; if none does, that is an error.
-    """
-    sets = seat_sets(seats, players)
-    experts: list[Expert] = []
-    for part in range(1, len(target.names)):
-        deciding = target.deciding(part)
-        kept = [(group, tuple(s for s in keep if s in deciding)) for group, keep in sets]
-        if not isinstance(seats, str) and not any(keep for _, keep in kept):
-            raise nothing_there(sets[0][1][0], target.names[part])
-        experts += [target.expert(part, group, keep) for group, keep in kept if keep]
-    return experts
 
 
 def nothing_there(seat: int, part: str) -> GameError:

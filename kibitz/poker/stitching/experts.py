@@ -29,7 +29,7 @@ from kibitz.poker.sampled.layout import ViewLayout, viewed
 from kibitz.solvers.run import samples, solve_through
 from kibitz.stitch.folder import solved
 from kibitz.stitch.partition import read, steps_of
-from kibitz.stitch.targets import Expert, Solving, Stitching, by_part, static_experts
+from kibitz.stitch.targets import Expert, Solving, Stitching, Target, by_part
 
 Ints = NDArray[np.int64]
 OPPONENTS = ("inside", "base")  # whose buckets seats outside S see the part through: the expert's, or the base's
@@ -106,7 +106,8 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
         raise SolverError("on sampled boards free opponents see what the base sees outside a part: leave outside= out")
     if plan.opponents not in (None, *OPPONENTS):
         raise SolverError(f"opponents={plan.opponents!r}: on sampled boards choose {' or '.join(OPPONENTS)}")
-    return ViewTarget(rules, plan, how, betting_parts(rules, plan.partition), base)
+    parts = betting_parts(rules, plan.partition)
+    return ViewTarget(plan, how, base, rules.spec, 2, parts.names, rules, parts.part)
 
 
 def _too_large(game: Any, inside: Any) -> bool:
@@ -122,34 +123,17 @@ def _too_large(game: Any, inside: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class ViewTarget:
+class ViewTarget(Target):
     """Two-player poker on sampled boards. An expert's game is a `ViewForm`: each node of the betting has buckets."""
 
     rules: Poker
-    plan: Stitching
-    how: Solving
-    parts: BettingParts
-    start: Profile | str | None  # the base, or the abstraction to solve one in; None: a dynamic strategy has none
+    part: Ints  # [betting nodes]
 
-    subject = None
-    jobs = 1  # each on all cores
-
-    @property
-    def spec(self) -> str:
-        return self.rules.spec
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self.parts.names
+    def solve_base(self, abstraction: str) -> Profile:
+        return solve_through(self.rules, abstraction=abstraction, **self._solving, seed=self.how.seed)
 
     @cached_property
-    def base(self) -> Any:
-        if not isinstance(self.start, str):
-            return self.start
-        return solve_through(self.rules, abstraction=self.start, **self._solving, seed=self.how.seed)
-
-    @cached_property
-    def onto(self) -> BucketedBase:
+    def bucketed(self) -> BucketedBase:
         return base_of(self.rules, self.base)
 
     @property
@@ -157,19 +141,16 @@ class ViewTarget:
         stops = {name: x for name, x in self.how.stops.items() if name != "until"}
         return {"solver": self.how.solver if samples(self.how.solver) else "pcs", **stops}
 
-    def experts(self) -> list[Expert]:
-        if self.plan.kind != "dynamic":
-            return static_experts(self, self.plan.seats, 2)
-        # A dynamic expert strategy [Gibson & Szafron 2011, Def. 3.3]: each part in its own buckets.
+    def together(self) -> tuple[ViewForm, int]:
         buckets = [hand_buckets(self.rules.definition, name) for name in by_part(self.names, self.plan.inside)]
-        form = ViewForm(self.rules, buckets, self.parts.part)
-        return [Expert(0, "all parts", (0, 1), (0, 1), form, form.size, "dynamic", form.abstraction)]
+        form = ViewForm(self.rules, buckets, self.part)
+        return form, form.size
 
     def deciding(self, part: int) -> Sequence[int]:
-        return [s for s in (0, 1) if ((self.parts.part == part) & (self.rules.betting.turn == s)).any()]
+        return [s for s in (0, 1) if ((self.part == part) & (self.rules.betting.turn == s)).any()]
 
     def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
-        onto, here, mine = self.onto, self.parts.part == part, np.isin(self.rules.betting.turn, seats)
+        onto, here, mine = self.bucketed, self.part == part, np.isin(self.rules.betting.turn, seats)
         buckets = hand_buckets(self.rules.definition, inside_of(self.plan.inside, self.names[part]))
         finer = here & mine if self.plan.opponents == "base" else here
         of_node = np.where(finer, len(onto.buckets), onto.layout.of_node)
@@ -189,8 +170,8 @@ class ViewTarget:
     def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
         if self.plan.kind == "dynamic":
             return answers[0]
-        rules, part = self.rules, self.parts.part
-        buckets, of_node, source = list(self.onto.buckets), self.onto.layout.of_node.copy(), np.full(len(part), -1)
+        rules, part, onto = self.rules, self.part, self.bucketed
+        buckets, of_node, source = list(onto.buckets), onto.layout.of_node.copy(), np.full(len(part), -1)
         for number, expert in enumerate(experts):
             here = (part == expert.part) & np.isin(rules.betting.turn, expert.keeps)
             of_node[here], source[here] = len(buckets), number
@@ -200,7 +181,7 @@ class ViewTarget:
         for node in form.order.tolist():
             number = int(source[node])
             form.at(probabilities, node)[:] = (
-                self.onto.played(node) if number < 0 else experts[number].game.at(answers[number].probabilities, node)
+                onto.played(node) if number < 0 else experts[number].game.at(answers[number].probabilities, node)
             )
         about = {
             "kind": "static", "partition": self.plan.partition, "seats": str(self.plan.seats),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from kibitz.poker.rules.rows import Rows
 from kibitz.poker.stitching.experts import inside_of, prefixes
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import Saver, continued, resumed_with
-from kibitz.stitch.targets import Expert, Limit, Solving, Stitching, seat_sets, static_experts
+from kibitz.stitch.targets import Expert, Limit, Solving, Stitching, Target, seat_sets
 
 EVERY = 60.0  # seconds between saves
 
@@ -37,15 +38,8 @@ def row_target(base: Any, plan: Stitching, how: Solving) -> RowTarget | None:
     if plan.inside == "null":
         raise SolverError("say how experts see hands: inside='percentile([169, 9, 9, 9], forget=1)', or --limit 20M")
     parts = prefixes(plan.partition)
-    if not isinstance(plan.inside, Limit):
-        return RowTarget(base, plan, how, ("base", *parts), {part: inside_of(plan.inside, part) for part in parts})
-    limit, room = plan.inside
-    sets = [seats for seats, _ in seat_sets(plan.seats, base.machine.players)]
-    # All experts of a part see through the same buckets: seats with fewer decisions outside would have room for more.
-    buckets = {
-        part: min((expert_buckets(base, part, limit, seats, room) for seats in sets), key=_fineness) for part in parts
-    }
-    return RowTarget(base, plan, how, ("base", *parts), buckets)
+    machine = base.machine
+    return RowTarget(plan, how, base, machine.spec, machine.players, ("base", *parts))
 
 
 def _fineness(spec: str) -> int:
@@ -56,27 +50,22 @@ def _fineness(spec: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class RowTarget:
+class RowTarget(Target):
     """A blueprint with rows by betting and bucket. An expert's game is the rows that it learns (`Rows`)."""
 
-    base: RowBlueprint
-    plan: Stitching
-    how: Solving
-    names: tuple[str, ...]  # of the parts; names[0] is "base"
-    buckets: dict[str, str]  # by part
-
-    subject = None
-    jobs = 1  # each on all cores
-
-    @property
-    def spec(self) -> str:
-        return self.base.machine.spec
-
-    def experts(self) -> list[Expert]:
-        return static_experts(self, self.plan.seats, self.base.machine.players)
+    @cached_property
+    def buckets(self) -> dict[str, str]:
+        """By part, which all its experts share: with a limit those that fit for every S."""
+        inside = self.plan.inside
+        if not isinstance(inside, Limit):
+            return {part: inside_of(inside, part) for part in self.names[1:]}
+        sets = [seats for seats, _ in seat_sets(self.plan.seats, self.players)]
+        every = {part: [expert_buckets(self.base, part, inside.infosets, seats, inside.inside) for seats in sets]
+                 for part in self.names[1:]}  # fmt: skip
+        return {part: min(buckets, key=_fineness) for part, buckets in every.items()}
 
     def deciding(self, part: int) -> Sequence[int]:
-        return range(self.base.machine.players)  # `stitched` asks for all, though some have folded
+        return range(self.players)  # `stitched` asks for all, though some have folded
 
     def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
         name = self.names[part]
