@@ -26,15 +26,9 @@ WAIT = 2.0  # seconds between looks at experts that other processes solve
 
 
 def experts(
-    game: AnyGame,
-    base: Any,
-    partition: AnyPartition,
-    seats: str | Sequence[Any] = "each",
-    inside: AnyAbstraction = "null",
-    outside: AnyAbstraction = None,
-    opponents: AnyAbstraction = None,
-    **how: Any,
-) -> list[Expert]:
+    game: AnyGame, base: Any, partition: AnyPartition, seats: str | Sequence[Any] = "each",
+    inside: AnyAbstraction = "null", outside: AnyAbstraction = None, opponents: AnyAbstraction = None, **how: Any,
+) -> list[Expert]:  # fmt: skip
     """The computations that `static` will run, with their sizes: nothing is solved yet. how: as of `static`.
 
     base       a profile; or a blueprint of limit poker for three and more players; or the name of an abstraction, and
@@ -55,15 +49,9 @@ def experts(
 
 
 def static(
-    game: AnyGame,
-    base: Any,
-    partition: AnyPartition,
-    seats: str | Sequence[Any] = "each",
-    inside: AnyAbstraction = "null",
-    outside: AnyAbstraction = None,
-    opponents: AnyAbstraction = None,
-    **how: Any,
-) -> Any:
+    game: AnyGame, base: Any, partition: AnyPartition, seats: str | Sequence[Any] = "each",
+    inside: AnyAbstraction = "null", outside: AnyAbstraction = None, opponents: AnyAbstraction = None, **how: Any,
+) -> Any:  # fmt: skip
     """Build a static expert for each part and stitch them onto the base; the first seven arguments are as in `experts`.
 
     how: solver, iterations, until, seconds, seed, start, jobs, keep, on_expert and others, as in `Solving`. Where
@@ -75,11 +63,9 @@ def static(
 
 
 def dynamic(
-    game: AnyGame,
-    partition: AnyPartition,
-    abstractions: Sequence[AnyAbstraction] | Mapping[str, AnyAbstraction],
+    game: AnyGame, partition: AnyPartition, abstractions: Sequence[AnyAbstraction] | Mapping[str, AnyAbstraction],
     **how: Any,
-) -> Profile:
+) -> Profile:  # fmt: skip
     """A dynamic expert strategy: each part in its own abstraction, all solved together. how: as in `Solving`.
 
     abstractions  one for each part 0..p; or two, of part 0 and of all the others; or {part's name: abstraction}, where
@@ -108,13 +94,9 @@ def rebuild_base(
 
 
 def cohere(
-    game: AnyGame,
-    base: Profile,
-    partition: AnyPartition,
-    rounds: int = 10,
-    on_round: Callable[[int, float], None] | None = None,
-    **options: Any,
-) -> Profile:
+    game: AnyGame, base: Profile, partition: AnyPartition, rounds: int = 10,
+    on_round: Callable[[int, float], None] | None = None, **options: Any,
+) -> Profile:  # fmt: skip
     """Experts on the base, the base anew under the experts, and so on while NashConv falls; the best one is returned.
 
     That is the base itself if nothing was better. `options` go to `static`.

@@ -1,6 +1,6 @@
 """Static experts of limit poker for three and more seats: blueprints that are trained on sampled hands, one by one.
 
-    made = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", Limit(20_000_000), seconds=300)
+    finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", Limit(20_000_000), seconds=300)
 
 With `keep` each expert is saved in a folder: what was stopped goes on, and a longer run from a shorter one.
 """
