@@ -170,7 +170,7 @@ class _Progress:
         self.watch, self.seconds, self.text = watch, seconds, ""
 
     def start(self, expert: Expert, number: int, of: int) -> None:
-        much = f"{expert.size:,} infosets" if expert.size else expert.buckets
+        much = expert.buckets if "buckets" in expert.facts else f"{expert.size:,} infosets"
         self.text = f"expert {number + 1} of {of}: {expert.name}, {much}"
         self.watch.phase(self.text)
 

@@ -31,14 +31,14 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Stitching:
-    """What is stitched: the parts, the seats S that an expert freezes, and what is seen where."""
+    """What is stitched: the parts, the seats S that an expert freezes, and the abstractions."""
 
     kind: str  # static, dynamic, or rebuilt base
     partition: Any
     seats: Any = "all"
-    inside: Any = "null"  # by experts in their part; dynamic: an abstraction for each part
-    outside: Any = None  # by seats not in S outside the part; rebuilt base: by everybody
-    opponents: Any = None  # by seats not in S inside the part
+    inside: Any = "null"  # abstraction of S in the part; dynamic: an abstraction for each part
+    outside: Any = None  # ... of seats not in S outside the part; rebuilt base: of everybody
+    opponents: Any = None  # ... of seats not in S inside the part
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Solving:
     keep        a folder where experts are kept, if they are solved on samples: the same call can be resumed
     on_start    called with an expert, its number and how many there are, before it is solved
     on_expert   called with an expert and its answer, after it was solved
-    on_progress called with the progress of a training
+    on_progress called with a `Progress`, a few times a second, while a blueprint is trained
     """
 
     solver: str = "cfr+"
@@ -92,7 +92,7 @@ class Expert:
     game: Any  # what is solved: on a tree an AbstractGame, on a form FrozenRows
     size: int  # its trainable infosets; 0 where they are not counted before it is solved
     file: str = ""  # its name in a folder
-    buckets: str = ""  # that hands are seen through, where they are known by name
+    buckets: str = ""  # that hands are seen through in the part, where experts have buckets of hands
 
     def __repr__(self) -> str:
         return f"<Expert {self.part} ({self.name}) for seats {self.seats}: {self.size:,} infosets>"
@@ -100,7 +100,7 @@ class Expert:
     @property
     def facts(self) -> dict[str, Any]:
         """The computation as plain data."""
-        much = {"size": self.size} if self.size else {"buckets": self.buckets}
+        much = {"size": self.size} if self.size or not self.buckets else {"buckets": self.buckets}
         return {"part": self.name, "seats": list(self.seats), "keeps": list(self.keeps), **much}
 
 
