@@ -94,6 +94,10 @@ class Plugin:
         """(form, what a blueprint plays there) of a game whose tree does not fit, or of a form; None: there is none."""
         return None
 
+    def stitching(self, game: Any, base: Any, plan: Any, how: Any) -> Any:
+        """What experts are stitched onto (`kibitz.stitch.targets.Target`); None: the game's form, or its tree."""
+        return None
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         """A blueprint that has learned nothing, if the plug-in keeps its rows in its own way; else None."""
         return None

@@ -27,7 +27,8 @@ from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import Answers, Run, shared
 from kibitz.papers.stitching import Builder, SampledBuilder, by_weight, over_starts
 from kibitz.report.figures import Spread
-from kibitz.stitch.experts import dynamic_game, experts, join, mixed, seed_of, size_of_dynamic
+from kibitz.stitch.columns import dynamic_game, mixed, seed_of
+from kibitz.stitch.experts import experts, join, size_of_dynamic
 from kibitz.stitch.partition import Partition, partition
 
 BASES = {"null": "null", "JQ-K": "JQ.K", "J-QK": "J.QK"}  # the paper's names -> ours

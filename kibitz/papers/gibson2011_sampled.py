@@ -25,7 +25,8 @@ from kibitz.papers.gibson2011_runs import ALL, BASE, BASES, PAPER_ROWS, READINGS
 from kibitz.papers.runs import Answers
 from kibitz.papers.stitching import SampledBuilder, met
 from kibitz.report.figures import Sheet, Spread
-from kibitz.stitch.experts import columns_of, experts
+from kibitz.stitch.columns import columns_of
+from kibitz.stitch.experts import experts
 from kibitz.stitch.partition import Partition
 
 SAMPLED, AS_THE_PAPER = leduc.SAMPLED, leduc.AS_THE_PAPER

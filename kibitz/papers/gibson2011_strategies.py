@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.forms.profile import Profile
-from kibitz.papers.holdem import HoldemSetting, kept, solved_expert, solved_whole, solved_within
+from kibitz.papers.holdem import HoldemSetting, kept, solved_expert, solved_within
 from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
-from kibitz.poker.stitching.experts import betting_parts, dynamic_form, poker_of, static_views, view_experts
+from kibitz.poker.stitching.experts import betting_parts, poker_of
+from kibitz.stitch import dynamic, experts, static
 
 BASE, DYNAMIC, EACH, ALL, FINEST = "Base", "Dynamic", "Static.S={i}", "Static.S=N", "Finest"
 NAMES = (BASE, DYNAMIC, EACH, ALL, FINEST)
@@ -76,22 +77,23 @@ def strategy(name: str, *setting_fields: Any) -> dict[str, Any]:
 
 
 def _strategy(name: str, setting: HoldemSetting) -> Profile:
-    rules, sizes = poker_of(setting.game), sizes_of(setting.game, *setting.limits)
+    sizes, how = sizes_of(setting.game, *setting.limits), {"solver": "pcs", "iterations": setting.iterations}
     if name in (BASE, FINEST):
         return solved_within(sizes.base if name == BASE else sizes.finest, FILES[name], setting)
     if name == DYNAMIC:
-        return solved_whole(dynamic_form(rules, DYNAMIC_PARTS, *sizes.dynamic), FILES[name], setting)
+        return dynamic(setting.game, DYNAMIC_PARTS, sizes.dynamic, keep=setting.folder, **how)
     parts, seats, inside = _stitching(name, sizes)
-    return static_views(rules, setting.profile(FILES[BASE]), parts, seats, inside, iterations=setting.iterations,
-                        keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    folder = Path(setting.folder) / FILES[name]
+    profile: Profile = static(setting.game, setting.profile(FILES[BASE]), parts, seats, inside, keep=folder, **how)
+    return profile
 
 
 def expert(name: str, number: int, *setting_fields: Any) -> dict[str, Any]:
     """Solve one expert of a strategy, or find it solved."""
     setting = HoldemSetting(*setting_fields)
     parts, seats, inside = _stitching(name, sizes_of(setting.game, *setting.limits))
-    solved = view_experts(setting.game, setting.profile(FILES[BASE]), parts, seats, inside)[number]
-    return solved_expert(name, FILES[name], solved, number, setting)
+    expert = experts(setting.game, setting.profile(FILES[BASE]), parts, seats, inside, solver="pcs")[number]
+    return solved_expert(name, FILES[name], expert, number, setting)
 
 
 def _stitching(name: str, sizes: ExpertBuckets) -> tuple[str, str, dict[str, str]]:

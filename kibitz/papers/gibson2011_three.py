@@ -20,11 +20,12 @@ from kibitz.papers.holdem import score_in
 from kibitz.poker.blueprints.placed_rows import layout_of, placed_blueprint, stitched
 from kibitz.poker.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
 from kibitz.poker.rules.rows import RowPlan
-from kibitz.poker.stitching.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
+from kibitz.poker.stitching.row_experts import begun, trained_expert
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine, machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued
+from kibitz.stitch import Expert, Limit, Solving, experts, static
 
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
 OLD, NEW = "like ACPC-09", "like ACPC-10"
@@ -42,6 +43,7 @@ STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
 # Infosets of an expert, for each hour of the whole. Experts that are too fine for their training lose to their base
 # (`by_training`): one with fewer than an iteration for each of its infosets does.
 EXPERTS_AN_HOUR = 500_000
+PREFIXES = f"prefix({', '.join(PARTS)})"
 ROOM = 6 << 30  # bytes that are left free beside strategies that were read before; a training takes half of it
 LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
 
@@ -130,17 +132,17 @@ def facts(name: str, blueprint: Blueprint) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def experts_of(name: str, setting: ThreePlayerSetting, base: Blueprint) -> list[RowExpert]:
+def experts_of(name: str, setting: ThreePlayerSetting, base: Blueprint) -> list[Expert]:
     if name != NEW:
-        return row_experts(base, PARTS, SEATS[name], limit=setting.limit, room=setting.experts)
-    experts = []
+        return experts(base.machine.rules, base, PREFIXES, SEATS[name], Limit(setting.limit, setting.experts))
+    inside = {}
     for part in PARTS:  # as the competition's winner divides them
         decisions = decisions_in(base.machine, (part,))[1][1:]
         whole = sum(count * n for count, n in zip(decisions, NEW_SHARES, strict=True))
         share = min(1.0, setting.experts / whole)
-        inside = FORGETFUL.format(hands_before(base.machine), *(max(1, int(share * n)) for n in NEW_SHARES))
-        experts += row_experts(base, (part,), SEATS[name], inside=inside)
-    return experts
+        counts = [max(1, int(share * n)) for n in NEW_SHARES]
+        inside[part] = FORGETFUL.format(hands_before(base.machine), *counts)
+    return experts(base.machine.rules, base, PREFIXES, SEATS[name], inside)
 
 
 def base_file(name: str) -> str:
@@ -153,10 +155,10 @@ def taught(name: str, number: int, *setting_fields: Any) -> dict[str, Any]:
     base = played(base_file(name), setting)
     of = experts_of(name, setting, base)[number]
     folder = Path(setting.folder) / FILES[name]
-    blueprint = trained_expert(base, of, folder, seconds=setting.spent(name), seed=setting.seed + number)
-    small = folder / f"{of.name}-played.blueprint"
+    blueprint = trained_expert(base, of, Solving(keep=folder, seconds=setting.spent(name), seed=setting.seed + number))
+    small = folder / f"{of.file}-played.blueprint"
     blueprint.played().save(small, lambda meta: True)
-    return {**facts(name, blueprint), "part": of.part, "seats": list(of.seats), "keeps": list(of.keeps),
+    return {**facts(name, blueprint), "part": of.name, "seats": list(of.seats), "keeps": list(of.keeps),
             "buckets": of.buckets, "small": small.name}  # fmt: skip
 
 
@@ -184,9 +186,9 @@ def joined(name: str, *setting_fields: Any) -> dict[str, Any]:
     base = played(base_file(name), setting)
     parts: dict[str, dict[int, Blueprint]] = {part: {} for part in PARTS}
     for of in experts_of(name, setting, base):
-        path = Path(setting.folder) / FILES[name] / f"{of.name}-played.blueprint"
+        path = Path(setting.folder) / FILES[name] / f"{of.file}-played.blueprint"
         expert = load_blueprint(path, compact=True, game=setting.machine)
-        parts[of.part].update(dict.fromkeys(of.keeps, expert))
+        parts[of.name].update(dict.fromkeys(of.keeps, expert))
     whole = stitched(base, parts)
     whole.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
     return {"name": name, "infosets": whole.capacity, "columns": layout_of(whole).columns, "buckets": whole.abstraction}
@@ -222,7 +224,7 @@ def by_training(iterations: int, base_buckets: str, buckets: str, deals: int, ga
     base = placed_blueprint(machine, RowPlan((base_buckets,)), seed)
     base.warm_up()
     base.train(iterations, None, cores())
-    whole = stitched_rows(base.played(), PARTS, "all", buckets, iterations=iterations, seed=seed)
+    whole = static(machine.rules, base.played(), PREFIXES, "all", buckets, iterations=iterations, seed=seed)
     one, other = blueprint_agent(whole, machine, ALL), blueprint_agent(base, machine, BASE)
     score = match(machine, one, other, other, deals=deals, seed=seed).scores[0]
     unit, inside = unit_of(machine), layout_of(whole).infosets[1:]

@@ -20,7 +20,9 @@ from kibitz.core.errors import SolverError
 from kibitz.forms.profile import Profile
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.sampled.form import ViewForm
-from kibitz.poker.stitching.experts import ViewExpert, poker_of, solved
+from kibitz.poker.stitching.experts import poker_of
+from kibitz.stitch import Expert
+from kibitz.stitch.folder import solved
 
 Files = Mapping[str, str]  # name of a strategy -> name of its file, without an ending
 
@@ -78,11 +80,11 @@ def solved_within(buckets: str, file: str, setting: HoldemSetting) -> Profile:
     return solved_whole(ViewForm(rules, [hand_buckets(rules.definition, buckets)]), file, setting)
 
 
-def solved_expert(name: str, file: str, expert: ViewExpert, number: int, setting: HoldemSetting) -> dict[str, Any]:
-    """One expert of a strategy, solved or found solved; `static_views` takes it from the same folder."""
+def solved_expert(name: str, file: str, expert: Expert, number: int, setting: HoldemSetting) -> dict[str, Any]:
+    """One expert of a strategy, solved or found solved; `static` takes it from the same folder."""
     began = time.perf_counter()
     keep = Path(setting.folder) / file / expert.file
-    _at_work(solved(expert.form, "pcs", keep, iterations=setting.iterations, seed=number), setting)
+    _at_work(solved(expert.game, "pcs", keep, iterations=setting.iterations, seed=number), setting)
     return {"name": name, "part": expert.name, "seats": list(expert.keeps), "infosets": expert.size,
             "seconds": time.perf_counter() - began}  # fmt: skip
 

@@ -26,7 +26,8 @@ from kibitz.solvers import Task, make
 from kibitz.solvers.deals import DealCfr
 from kibitz.solvers.progress import RunState
 from kibitz.solvers.run import Stops, iterate
-from kibitz.stitch.experts import columns_of, experts, lifted, seed_of
+from kibitz.stitch.columns import columns_of, lifted, seed_of
+from kibitz.stitch.experts import experts
 from kibitz.stitch.partition import Partition
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,8 @@ import kibitz
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import HoldemSetting, kept, solved_expert, solved_within, unit_of
 from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
-from kibitz.poker.stitching.experts import betting_parts, poker_of, static_views, view_experts
+from kibitz.poker.stitching.experts import betting_parts, poker_of
+from kibitz.stitch import experts, static
 
 GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = "20x8 grafted", "20x8", "20x7", "20x32", "14", "12"
 NAMES = (GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE)
@@ -69,16 +70,19 @@ def _strategy(name: str, setting: HoldemSetting) -> Profile:
     sizes = sizes_of(setting.game, *setting.limits)
     if name != GRAFTED:
         return solved_within(sizes.single[name], FILES[name], setting)
-    return static_views(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
-                        iterations=setting.iterations, keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    profile: Profile = static(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
+                              solver="pcs", iterations=setting.iterations,
+                              keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    return profile
 
 
 def graft(number: int, *setting_fields: Any) -> dict[str, Any]:
     """Solve one graft, or find it solved."""
     setting = HoldemSetting(*setting_fields)
     sizes = sizes_of(setting.game, *setting.limits)
-    expert = view_experts(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, "base")[number]
-    return solved_expert(GRAFTED, FILES[GRAFTED], expert, number, setting)
+    grafts = experts(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
+                     solver="pcs")  # fmt: skip
+    return solved_expert(GRAFTED, FILES[GRAFTED], grafts[number], number, setting)
 
 
 def by_iterations(iterations: int, game: str, *limits: int) -> dict[str, Any]:
@@ -90,10 +94,10 @@ def by_iterations(iterations: int, game: str, *limits: int) -> dict[str, Any]:
     base, largest = (
         kibitz.solve(game, "pcs", abstraction=sizes.single[name], iterations=iterations) for name in (BASE, LARGEST)
     )
-    stitched = static_views(game, base, PARTS, "each", sizes.grafts, opponents="base", iterations=iterations)
+    grafted = static(game, base, PARTS, "each", sizes.grafts, opponents="base", solver="pcs", iterations=iterations)
 
     def wins(one: Profile, other: Profile) -> float:
         return unit_of(game) * sum(against(rules, one, other)) / 2
 
-    return {"iterations": iterations, "from_base": wins(stitched, base), "from_largest": wins(stitched, largest),
+    return {"iterations": iterations, "from_base": wins(grafted, base), "from_largest": wins(grafted, largest),
             "largest_from_base": wins(largest, base), "grafts": sizes.grafts, "base": sizes.single[BASE]}  # fmt: skip

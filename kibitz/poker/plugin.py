@@ -132,6 +132,12 @@ class PokerPlugin(FormPlugin):
 
         return on_form_of(blueprint, game)
 
+    def stitching(self, game: Any, base: Any, plan: Any, how: Any) -> Any:
+        from kibitz.poker.stitching.experts import view_target
+        from kibitz.poker.stitching.row_experts import row_target
+
+        return row_target(base, plan, how) or view_target(game, base, plan, how)
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         from kibitz.poker.blueprints.rows import row_blueprint
 

@@ -148,7 +148,9 @@ def order_of(item: tuple[str, Any]) -> tuple[Any, ...]:
 # A node
 
 
-def node_at(strategy: LibraryStrategy, steps: Sequence[str], words: Sequence[str], movers: Sequence[int], turn: int) -> Node:
+def node_at(
+    strategy: LibraryStrategy, steps: Sequence[str], words: Sequence[str], movers: Sequence[int], turn: int
+) -> Node:
     """What all games say of a node. words: what each step was called; movers: whose it was; turn: who is to move."""
     return {
         "game": strategy.spec, "strategy": strategy.entry.id, "name": strategy.entry.name, "path": list(steps),

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,6 @@ from kibitz.cards import tables
 from kibitz.cli import app
 from kibitz.core import store
 from kibitz.forms.profile import Profile
-from kibitz.poker.stitching.experts import static_views
 from kibitz.solvers import RunOptions
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.checkpoints import checkpoint_meta
@@ -28,6 +28,7 @@ from kibitz.solvers.new_blueprints import BlueprintOptions, BlueprintRequest, ne
 from kibitz.solvers.run import solve
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import train
+from kibitz.stitch import static
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 SOLVERS = ("cfr+", "mccfr", "fp", "mccfr(sampling=outcome)", "pcfr+")
@@ -153,9 +154,10 @@ class Case:
         self.kinds = {keep / "r-01.profile": "profile", keep / "r-01.checkpoint": "checkpoint"}
         base = solve("poker(file=leduc)", "pcs", iterations=10, abstraction="percentile(2)")
         given = ("poker(file=leduc)", base, "prefix(r, cr)", "all", "percentile(3)")
-        whole = static_views(*given, iterations=10)
-        self.body = lambda: static_views(*given, iterations=10, keep=keep)
-        self.finished = lambda: static_views(*given, iterations=10, keep=keep).sha256 == whole.sha256
+        how: dict[str, Any] = {"solver": "pcs", "iterations": 10}
+        whole = static(*given, **how)
+        self.body = lambda: static(*given, **how, keep=keep)
+        self.finished = lambda: static(*given, **how, keep=keep).sha256 == whole.sha256
 
     def command_here(self, *words: object) -> None:
         with pytest.raises(SystemExit):

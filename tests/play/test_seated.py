@@ -22,12 +22,10 @@ from kibitz.play.agents import agent
 from kibitz.poker.acpc.client import Client
 from kibitz.poker.acpc.dealer import Dealer
 from kibitz.poker.acpc.wire import connected
-from kibitz.poker.stitching import experts as views
-from kibitz.poker.stitching.row_experts import stitched_rows
 from kibitz.solvers.kernels.players import AVERAGE
 from kibitz.solvers.machines import playable
 from kibitz.solvers.new_blueprints import BlueprintOptions
-from kibitz.stitch import dynamic, static
+from kibitz.stitch import Limit, dynamic, static
 
 HANDS = 50
 LEDUC, FORM, RHODE = "leduc", "poker(file=leduc)", "rhode_island(ranks=4, suits=2)"
@@ -90,12 +88,11 @@ def form_experts(folder: Path) -> Made:
 
 def view_experts(folder: Path) -> Made:
     base = kibitz.solve(FORM, "pcs", abstraction="percentile(2)", iterations=3)
-    return views.static_views(FORM, base, "prefix(r, cr)", "all", "percentile(3)", iterations=3), FORM
+    return static(FORM, base, "prefix(r, cr)", "all", "percentile(3)", solver="pcs", iterations=3), FORM
 
 
 def view_dynamic(folder: Path) -> Made:
-    form = views.dynamic_form(FORM, "prefix(r, cr)", "percentile(2)", "percentile(3)")
-    return views.solved(form, "pcs", None, iterations=3), FORM
+    return dynamic(FORM, "prefix(r, cr)", ["percentile(2)", "percentile(3)"], solver="pcs", iterations=3), FORM
 
 
 def graft(folder: Path) -> Made:
@@ -121,7 +118,7 @@ def rows_dynamic(folder: Path) -> Made:
 
 def rows_stitched(folder: Path) -> Made:
     base, game = rows(folder)
-    made = stitched_rows(base, ("f",), "all", limit=2000, keep=folder / "experts", iterations=50, threads=1)
+    made = static(game, base, "prefix(f)", "all", Limit(2000), keep=folder / "experts", iterations=50, threads=1)
     return made, game
 
 

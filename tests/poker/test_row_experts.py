@@ -23,10 +23,11 @@ from kibitz.poker.blueprints.rows import (
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.buckets.percentile import finest_after, infosets_of, percentile_spec
 from kibitz.poker.rules.rows import RowPlan
-from kibitz.poker.stitching.row_experts import row_experts, stitched_rows, trained_expert
+from kibitz.poker.stitching.row_experts import trained_expert
 from kibitz.solvers.machines import machine_of
 from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 from kibitz.solvers.saved_blueprints import load_blueprint
+from kibitz.stitch import Limit, Solving, experts, static
 
 TINY = """GAMEDEF
 limit
@@ -56,6 +57,10 @@ def call(*words):
     found = CliRunner().invoke(app, list(words))
     assert found.exit_code == 0, found.output
     return found.output
+
+
+def row_experts(base, parts, *words):
+    return experts(base.machine.rules, base, f"prefix({', '.join(parts)})", *words)
 
 
 # Sizes
@@ -100,12 +105,12 @@ def test_computations_have_at_most_the_limit(tiny):
         made = new_blueprint(machine, BlueprintRequest(abstraction=fine, part="f", seats=seats), base)
         assert is_placed(made) and layout_of(made).size <= 3 * limit
     for seats, count in (("all", 1), ("each", 3), ([[0, 1], [1, 2], [2, 0]], 3)):
-        found = row_experts(base, PARTS, seats, limit=3 * limit)
-        assert len(found) == 4 * count and len({each.name for each in found}) == len(found)
+        found = row_experts(base, PARTS, seats, Limit(3 * limit))
+        assert len(found) == 4 * count and len({each.file for each in found}) == len(found)
         for part in PARTS:
-            assert len({each.buckets for each in found if each.part == part}) == 1
+            assert len({each.buckets for each in found if each.name == part}) == 1
     with pytest.raises(SolverError, match="elsewhere already"):
-        row_experts(base, ("f",), "each", limit=layout_of(base).size // 2)
+        row_experts(base, ("f",), "each", Limit(layout_of(base).size // 2))
     with pytest.raises(SolverError, match="say how experts see"):
         row_experts(base, ("f",), "all")
 
@@ -117,16 +122,16 @@ def test_experts_go_on_in_their_folder(tiny, tmp_path):
     machine = machine_of(f"poker(file={tiny})", how="rounds")
     base = placed_blueprint(machine, RowPlan((base_buckets(machine, 600),)))
     base.train(iterations=200)
-    of = row_experts(base, ("f",), "all", limit=2000)[0]
-    once = trained_expert(base, of, None, iterations=300, threads=1)
-    trained_expert(base, of, tmp_path / "e", iterations=100, threads=1)
-    twice = trained_expert(base, of, tmp_path / "e", iterations=300, threads=1)
+    of = row_experts(base, ("f",), "all", Limit(2000))[0]
+    once = trained_expert(base, of, Solving(iterations=300, threads=1))
+    trained_expert(base, of, Solving(keep=tmp_path / "e", iterations=100, threads=1))
+    twice = trained_expert(base, of, Solving(keep=tmp_path / "e", iterations=300, threads=1))
     assert once.sha256 == twice.sha256
-    made = stitched_rows(base, ("f",), "all", limit=2000, keep=tmp_path / "e", iterations=300, threads=1)
+    made = static(machine.rules, base, "prefix(f)", "all", Limit(2000), keep=tmp_path / "e", iterations=300, threads=1)
     assert layout_of(made).rows.parts == ("f",) and layout_of(made).size > layout_of(base).size
-    other = row_experts(base, ("f",), "all", limit=900)[0]
+    other = row_experts(base, ("f",), "all", Limit(900))[0]
     with pytest.raises(SolverError, match="other rows"):
-        trained_expert(base, other, tmp_path / "e", iterations=300)
+        trained_expert(base, other, Solving(keep=tmp_path / "e", iterations=300))
 
 
 # Commands
@@ -145,7 +150,7 @@ def test_commands(tiny):
     call("train", tiny, "--limit", "600", "--prune", "500", "--iterations", "50", "--out", "p")
     sizes = call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "each", "--limit", "5k",
                  "--dry-run")  # fmt: skip
-    assert "Nothing was trained" in sizes
+    assert "Nothing was solved" in sizes
     call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "all", "--limit", "5k",
          "--iterations", "100", "--work", "experts", "--out", "s")  # fmt: skip
     held = load_blueprint("s", game=tiny)

@@ -24,7 +24,7 @@ from kibitz.poker.rules import acpc
 from kibitz.solvers import Task, make
 from kibitz.solvers.run import solve, solve_through
 from kibitz.stitch import cohere, dynamic, experts, join, partition, rebuild_base, static
-from kibitz.stitch.experts import _never_reached
+from kibitz.stitch.columns import never_reached
 
 NAMES = ["leduc", "rhode island of 3 by 2", "hands of two", "no limit", "short stacks", "board first"]
 
@@ -98,7 +98,7 @@ def test_the_gap_with_frozen_rows_is_that_of_the_expert_game(name, seed):
     never = np.zeros(len(slow_moves), bool)
     where = derived.column[both.tree.infosets.first[:-1]]
     inner = np.searchsorted(derived.tree.infosets.first, where, side="right") - 1
-    never[slow_moves] = _never_reached(derived.tree)[inner[slow_moves]]
+    never[slow_moves] = never_reached(derived.tree)[inner[slow_moves]]
     # Hands that are one class here are never reached together.
     by_class = np.ones(both.form.points, bool)
     by_class[both.of[slow_moves & ~never]] = False

@@ -18,8 +18,9 @@ from kibitz.evaluate import nash_conv
 from kibitz.forms.abstraction import abstraction
 from kibitz.forms.profile import Profile
 from kibitz.games.tree import tree_of
-from kibitz.stitch import cohere, dynamic, experts, join, partition, rebuild_base, size_of_dynamic, static
-from kibitz.stitch.experts import seed_of, side_by_side
+from kibitz.stitch import Limit, cohere, dynamic, experts, join, partition, rebuild_base, size_of_dynamic, static
+from kibitz.stitch.columns import seed_of
+from kibitz.stitch.experts import side_by_side
 
 # What does not change
 
@@ -367,3 +368,20 @@ def test_a_base_without_an_abstraction_has_seen_the_whole_game():
     assert same(found, static(KUHN, base, "prefix(b)", outside="null", iterations=5))
     anew = [rebuild_base(KUHN, base, "prefix(b)", outside, iterations=5) for outside in (None, "null")]
     assert same(*anew)
+
+
+def test_a_base_is_named_by_its_abstraction():
+    """It is solved as the experts are, once they need it."""
+    base = kibitz.solve(PLAIN, "cfr+", abstraction="JQ.K", iterations=9, seed=3)
+    named, solved = (static(PLAIN, given, "prefix(r)", iterations=9, seed=3) for given in ("JQ.K", base))
+    assert named.sha256 == solved.sha256 and named.meta["base"]["abstraction"] == "JQ.K"
+
+
+def test_what_only_other_targets_know_is_refused(tmp_path):
+    base = kibitz.solve(KUHN, "cfr+", iterations=1)
+    with pytest.raises(SolverError, match="a base that is a blueprint"):
+        static(KUHN, base, "prefix(p)", inside=Limit(100), iterations=1)
+    with pytest.raises(SolverError, match="on samples"):
+        static(KUHN, base, "prefix(p)", keep=tmp_path, iterations=1)
+    with pytest.raises(TypeError, match="iteration"):
+        static(KUHN, base, "prefix(p)", iteration=1)
