@@ -78,7 +78,7 @@ def test_all_that_is_one_is_listed(folder):
 
 
 def test_crosstables(folder):
-    table = crosstable("kuhn", dict(zip("ab", folder[2], strict=True)))
+    table = crosstable("kuhn", dict(zip("ab", folder[1], strict=True)))
     with client(folder[0]) as made:
         ids = {each["name"]: each["id"] for each in made.get("/api/library").data["strategies"]}
         found = made.get("/api/crosstable", id=[ids["one"], ids["deep/other"]]).data
