@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kibitz.evaluate.difference import diff
     from kibitz.evaluate.infosets import infoset_values
     from kibitz.forms.abstraction import abstraction
-    from kibitz.forms.incoming import profile_from
+    from kibitz.forms.imported import profile_from
     from kibitz.forms.profile import Profile
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
@@ -62,7 +62,7 @@ _HOME = {
     "game": "kibitz.games",
     "nash_conv": "kibitz.evaluate",
     "partition": "kibitz.stitch.partition",
-    "profile_from": "kibitz.forms.incoming",
+    "profile_from": "kibitz.forms.imported",
     "solve": "kibitz.solvers.run",
     "value": "kibitz.evaluate",
     "write_efg": "kibitz.games.efg",

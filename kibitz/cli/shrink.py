@@ -13,7 +13,7 @@ from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, SpecError
 
 if TYPE_CHECKING:
-    from kibitz.forms.protocol import CompactForm
+    from kibitz.poker.exact.form import PokerForm
 
 
 def shrink(
@@ -40,19 +40,18 @@ def shrink(
       kibitz shrink rhode_island --reading win-count
       kibitz shrink rhode_island --reading win-count --threshold 0,50,2 --json
     """
-    from kibitz.forms.choice import compact_form
     from kibitz.games.leduc import Leduc
-    from kibitz.games.tree import Tree
+    from kibitz.poker.exact.form import PokerForm, poker_form
     from kibitz.poker.rules.rules import leduc_as_poker
 
     levels = _numbers(threshold)
     with Watch(not json) as watch:
         rules: Any = rules_of(game)
         if isinstance(rules, Leduc):  # the same game, of which the general rules of poker know the cards
-            form: Tree | CompactForm = compact_form(leduc_as_poker(rules))
+            form: Any = poker_form(leduc_as_poker(rules))
         else:
             form = subject_of(game, watch)
-        if isinstance(form, Tree):
+        if not isinstance(form, PokerForm):
             raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
         data = facts(form, reading, levels, watch)
     if json:
@@ -72,7 +71,7 @@ def _numbers(text: str) -> int | list[int]:
     return found[0] if len(found) == 1 else found
 
 
-def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
+def facts(form: PokerForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
     """The classes of a game, and the programmes before and after."""
     from kibitz.poker.buckets import gameshrink
     from kibitz.poker.buckets.signals import Cards

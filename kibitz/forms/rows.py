@@ -20,7 +20,7 @@ from kibitz.forms.treeplexes import Floats, Treeplexes
 from kibitz.games.tree import Infosets
 
 if TYPE_CHECKING:
-    from kibitz.forms.kernels.cfr import Rows
+    from kibitz.forms.kernels.cfr import RowArrays
 
 Bools = NDArray[np.bool_]
 SUM_TOLERANCE = 1e-9
@@ -36,7 +36,7 @@ class RowMap:
     base: Floats  # [K]  probabilities of frozen rows; 0 at closed actions; not read elsewhere
     free: NDArray[np.int64]  # [K]  infoset column -> free column, -1 if frozen or closed
     width: NDArray[np.int64]  # [C]  how many columns the row of a free column has
-    kernel: Rows  # what the kernels read
+    kernel: RowArrays  # what the kernels read
 
     def __repr__(self) -> str:
         return f"<RowMap: {self.rows:,} rows for {len(self.row):,} infosets, {int(self.moves.sum()):,} may move>"
@@ -97,7 +97,7 @@ def row_map(
     base    [K] probabilities by infoset column, read where rows are frozen.
     closed  [K] actions that the abstraction drops: they are never played. Infosets of a row must agree.
     """
-    from kibitz.forms.kernels.cfr import Rows
+    from kibitz.forms.kernels.cfr import RowArrays
     from kibitz.forms.kernels.evaluate import all_plans
 
     infosets = form.infosets
@@ -153,7 +153,7 @@ def row_map(
     change = np.flatnonzero(
         np.diff(seat[free_rows], prepend=-1) | np.diff(row_width[free_rows], prepend=-1) if len(free_rows) else []
     )
-    kernel = Rows(
+    kernel = RowArrays(
         column=column.astype(np.int32),
         start=start.astype(np.int64),
         member=order.astype(np.uint32),

@@ -63,6 +63,10 @@ class Plugin:
         """The form of an abstract game whose real game has no form, or whose boards are to be sampled; else None."""
         return None
 
+    def wrong_device(self, device: str) -> str:
+        """The sentence for a device that a game without an abstraction cannot be solved on."""
+        return f"this game is solved on the processor's cores: leave device={device} (--device {device}) out"
+
     # Agents, and how a table is shown to a person
 
     def agents(self, game: Any) -> Mapping[str, Any]:
@@ -91,7 +95,7 @@ class Plugin:
         """A blueprint that has learned nothing, if the plug-in keeps its rows in its own way; else None."""
         return None
 
-    def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
+    def saved_blueprint(self, artefact: Any, machine: Any, compact: bool) -> Any:
         """The same from a file; None where rows are kept as they are for all games."""
         return None
 

@@ -97,7 +97,7 @@ def solve_in(name: str, shrunk: Shrunk, iterations: int, true: float = np.nan, l
     for look in at:
         solver.step(look - solver.iteration)
         here = solver.measure()
-        there = form.measure_weights(form.lift(small, solver.space.average))
+        there = form.measure_weights(form.lift(small, solver.cfr_state.average))
         inside.append(here.nash_conv)
         outside.append(there.nash_conv)
         value = float(here.value[0])

@@ -96,6 +96,9 @@ class PokerPlugin(FormPlugin):
 
         return within_buckets(game, abstraction, device, tell, sampled)
 
+    def wrong_device(self, device: str) -> str:
+        return f"device {device} is for poker in perfect-recall buckets (abstraction=percentile(8)): leave it out"
+
     # Agents
 
     def agents(self, game: Any) -> Mapping[str, Any]:
@@ -127,13 +130,13 @@ class PokerPlugin(FormPlugin):
 
         return row_blueprint(machine, wanted, base)
 
-    def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
-        if "rows" not in held.meta:
+    def saved_blueprint(self, artefact: Any, machine: Any, compact: bool) -> Any:
+        if "rows" not in artefact.meta:
             return None
         from kibitz.poker.blueprints.row_blueprint import RowBlueprint
         from kibitz.solvers.machines import by_rounds
 
-        return RowBlueprint.read(held, by_rounds(machine), compact)
+        return RowBlueprint.read(artefact, by_rounds(machine), compact)
 
 
 PLUGIN = PokerPlugin()

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kibitz.core import spec as specs
 from kibitz.core.errors import SolverError
-from kibitz.forms.protocol import Form, MovingRows
+from kibitz.forms.choice import form_for
+from kibitz.forms.protocol import Form, GradientForm, MovingRows
 from kibitz.games.tree import Tree
 
 __all__ = ["SOLVERS", "Solver", "Task", "make"]
@@ -42,10 +43,15 @@ class Task:
 
     tree: Tree | None  # None on a form without one: only walking solvers need it
     form: Form
-    rows: MovingRows | None = None  # None: each infoset has a row of its own, and all may move
+    rows: MovingRows | None = None  # None: each infoset has a row of its own, and all are trainable
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1
+
+    @property
+    def gradients(self) -> GradientForm:
+        """The form, if it has plans and gradients; else the error says which solver to take."""
+        return form_for(self.form)
 
 
 class Solver(Protocol):

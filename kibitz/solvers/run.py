@@ -25,7 +25,8 @@ from kibitz.core.errors import ArtefactError, Interrupted, RunWarning, SolverErr
 from kibitz.core.loop import check_stops, in_blocks, interruptible
 from kibitz.core.resources import cores
 from kibitz.core.spec import parse
-from kibitz.forms.problem import probabilities_of, resolve, within
+from kibitz.forms.choice import form_for
+from kibitz.forms.problem import probabilities_of, resolve
 from kibitz.forms.profile import Profile
 from kibitz.forms.protocol import Form, MovingRows
 from kibitz.forms.sequence import normalise
@@ -158,10 +159,10 @@ def profile_of(solver: Solver, form: Form, seed: int, report: Report) -> Profile
     if report.interrupted:
         meta["interrupted"] = True
     if report.looks and report.looks[-1].iteration == solver.iteration:
-        name = "abstract_" if within(form) else ""
+        name = "abstract_" if form.abstraction else ""
         meta |= {f"{name}nash_conv": report.looks[-1].gap, f"{name}value": report.looks[-1].value}
-    if within(form):
-        meta |= {"abstraction": within(form), "size": form.points}
+    if form.abstraction:
+        meta |= {"abstraction": form.abstraction, "size": form.points}
     return Profile(form.infosets, solver.probabilities(), meta)
 
 
@@ -233,7 +234,7 @@ def next_look(iteration: int, growth: float = GROWTH, least: int = 1) -> int:
 
 
 def _look(solver: Solver, form: Form, seconds: float) -> Look:
-    found = solver.measure() if hasattr(solver, "measure") else form.measure(solver.probabilities())
+    found = solver.measure() if hasattr(solver, "measure") else form_for(form).measure(solver.probabilities())
     return Look(solver.iteration, seconds, found.nash_conv, found.value.tolist(), found.best.tolist())
 
 

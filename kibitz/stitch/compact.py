@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import compact_form, needs_tree
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form, FreezableForm, FrozenRows
+from kibitz.forms.protocol import FreezableForm, FrozenRows
 from kibitz.solvers.run import solve_through
 
 Floats = NDArray[np.float64]
@@ -32,8 +32,7 @@ def whole(*views: Any) -> bool:
 
 def form_given(game: Any) -> FreezableForm | None:
     """The form without a tree that was given in place of a game, if it was."""
-    form = game.compact if isinstance(game, Form) else None
-    return form if isinstance(form, FreezableForm) else None
+    return game if isinstance(game, FreezableForm) else None
 
 
 def form_for(game: Any, base: Any, views: tuple[Any, ...]) -> FreezableForm | None:

@@ -28,11 +28,11 @@ def rules_of(game: AnyGame) -> Game | Tree | FreezableForm:
         return game
     if not isinstance(game, Form):
         return make_game(game)
-    if game.compact is None:
+    if game.game is None:
         raise GameError("a sequence form does not know its tree: give the game itself, or its tree")
-    if not isinstance(game.compact, FreezableForm):
+    if not isinstance(game, FreezableForm):
         raise GameError("experts cannot be stitched on this form: give the game itself, or its tree")
-    return game.compact
+    return game
 
 
 def tree_for(game: AnyGame) -> Tree:

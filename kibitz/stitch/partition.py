@@ -63,8 +63,8 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
                               part for each; private(J, Q, K, round=2) only from the second round on.
     a function                (seat, infoset) -> number of the part
     """
-    if not isinstance(game, Tree | str) and isinstance(game, Form) and isinstance(game.compact, FreezableForm):
-        return _of_form(game.compact, source)
+    if not isinstance(game, Tree | str) and isinstance(game, FreezableForm):
+        return _of_form(game, source)
     rules = None if isinstance(game, Tree) else make_game(game)
     tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
     form = form_of(tree)

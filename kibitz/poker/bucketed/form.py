@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.treeplex import Treeplex, treeplex_of
 from kibitz.poker.bucketed import programme
+from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.operator import BucketOperator
 from kibitz.poker.bucketed.rows import BucketRows
-from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.exact import parts
 
 Floats = NDArray[np.float64]
@@ -28,22 +28,6 @@ class BucketForm(BucketOperator):
 
     def __repr__(self) -> str:
         return f"<BucketForm of {self.spec} within {self.abstraction}: {self.sequences:,} sequences>"
-
-    @property
-    def compact(self) -> BucketForm:
-        return self
-
-    # Buckets.
-
-    def bucketed(self, buckets: Any) -> Any:
-        raise SolverError("a game within buckets is not put into others: take those of the game itself")
-
-    def lift(self, small: Any, weights: NDArray[Any], classes: Any = None) -> NDArray[Any]:
-        raise SolverError("buckets do not tell cards, so nothing is lifted to them")
-
-    @property
-    def cards(self) -> Any:
-        raise SolverError(f"{self.spec} within {self.abstraction} is known by buckets alone, not by cards")
 
     @property
     def programme_size(self) -> tuple[int, int]:
@@ -78,11 +62,11 @@ class BucketForm(BucketOperator):
 
     # What solvers are made of.
 
-    def space(self, rows: Any, start: Floats | None) -> BucketSpace:
+    def cfr_state(self, rows: Any, start: Floats | None) -> BucketCfrState:
         """Where CFR keeps its numbers."""
         if rows is not None and not isinstance(rows, BucketRows):
             raise SolverError("a bucket form has no row maps: freeze its rows, or take other buckets")
-        return BucketSpace(self, start, rows=rows)
+        return BucketCfrState(self, start, rows=rows)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.operator import PokerOperator
-from kibitz.poker.exact.rows import Decisions
 from kibitz.poker.rules.betting import BettingTree
 
 Ints = NDArray[np.int64]
@@ -18,8 +18,8 @@ Ints = NDArray[np.int64]
 def by_actions(form: Any, lists: list[list[set[str]]]) -> Ints:
     """[I] as `nodes_by_actions`. form: of poker, with the betting tree and infosets that know their betting nodes."""
     nodes, _ = form.infosets.order()
-    found: Ints = nodes_by_actions(form.betting, lists)[nodes]
-    return found
+    parts: Ints = nodes_by_actions(form.betting, lists)[nodes]
+    return parts
 
 
 def nodes_by_actions(betting: BettingTree, lists: list[list[set[str]]]) -> Ints:
@@ -45,9 +45,9 @@ def by_private(form: PokerOperator) -> tuple[list[str], Ints, Ints]:
     """(what seats can hold, [I] which of it, [I] betting round from 1)."""
     nodes, classes = form.infosets.order()
     level = form.betting.round[nodes].astype(np.int64)
-    held = [form.cards.text(0, int(form.cards.rounds[0].board_of_class[c]), hand)
+    texts = [form.cards.text(0, int(form.cards.rounds[0].board_of_class[c]), hand)
             for c, hand in enumerate(form.cards.rounds[0].hand)]  # fmt: skip
-    names, of_first = np.unique([form.game.private(f"{cards}:")[0] for cards in held], return_inverse=True)
+    names, of_first = np.unique([form.game.private(f"{cards}:")[0] for cards in texts], return_inverse=True)
     of_class = [of_first.astype(np.int64)]
     for cards in form.cards.rounds[1:]:
         of_class.append(of_class[-1][cards.up])

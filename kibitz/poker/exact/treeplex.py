@@ -46,5 +46,5 @@ def _up(form: PokerLayout, seat: int, level: int) -> Ints:
         return form.cards.rounds[level].up
     above = form._row_up
     assert above is not None
-    found: Ints = above[seat, level, : int(form.table.rows[seat, level])]
-    return found
+    rows: Ints = above[seat, level, : int(form.table.rows[seat, level])]
+    return rows

@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 NOISE = 1e-14  # a sum of positive regrets below this share of the largest payoff is rounding, not a preference
 
 
-class BucketSpace:
-    """As `form.space.Space`: the rules of `forms/kernels/cfr.py` on whole arrays."""
+class BucketCfrState:
+    """As `forms.cfr_state.SequenceCfrState`: the rules of `forms/kernels/cfr.py` on whole arrays."""
 
     def __init__(
         self, form: BucketOperator, start: Floats | None, dtype: Any = np.float32, rows: BucketRows | None = None
