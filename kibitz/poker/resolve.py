@@ -31,8 +31,10 @@ Floats = NDArray[np.float64]
 SECONDS_A_PRODUCT, SECONDS_A_SEQUENCE, SECONDS_A_HAND = 6e-11, 2e-8, 1.2e-8
 
 
-def abstracted_form(form: PokerForm, source: Any, device: str = "cpu") -> Abstracted:
+def abstracted_form(form: CompactForm, source: Any, device: str = "cpu") -> Abstracted:
     """The abstract game of a poker form in buckets."""
+    if not isinstance(form, PokerForm):
+        raise SolverError(f"{form.spec} in {form.abstraction} is not put into other buckets: give the game itself")
     if is_bucket_name(source):
         named = hand_buckets(form.definition, source)
         if _better_within(form, named):

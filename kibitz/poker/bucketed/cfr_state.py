@@ -1,7 +1,7 @@
 """Where CFR keeps its numbers on a bucket form: regrets, strategies and averages by sequence, in single precision.
 
 A gradient in single precision is off by some 1e-6 of the largest payoff (`tests/poker/test_bucket_form.py` measures
-it), far below the gaps that runs end at; gaps themselves are measured in double precision.
+it), far below the NashConv that runs end at; NashConv itself is measured in double precision.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BucketLayout: what lies where in a two-player poker game within buckets: betting tree times buckets, no cards.
+"""BucketLayout: what lies where in a two-player poker game in buckets: betting tree times buckets, no cards.
 
 The betting of a round after one way of coming to it is a *segment*; segments with the same shape of betting are the
 *lanes* of a group (`kibitz.poker.exact.table`). What is known of a seat in a group is [actions, lanes, buckets].
@@ -237,8 +237,8 @@ class BucketLayout:
 
     @property
     def solve_bytes(self) -> int:
-        """What CFR takes beside them: five arrays in single precision; for a look at the gap three in double and a
-        seat's products; and in the end the profile."""
+        """What CFR takes beside them: five arrays in single precision; for an evaluation of NashConv three in double
+        and a seat's products; and in the end the profile."""
         columns = max(g.lanes * max(len(g.folds), len(g.showdowns)) * int(self.rows[g.level]) for g in self.groups)
         return self.sequences * (5 * 4 + 3 * 8) + 2 * 8 * columns
 

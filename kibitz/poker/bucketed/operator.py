@@ -1,4 +1,4 @@
-"""BucketOperator: plans, gradients, values and best responses of poker for two within buckets that name their path.
+"""BucketOperator: plans, gradients, values and best responses of two-player poker in perfect-recall buckets.
 
 The cards of the game enter through the joint weights of buckets alone, so an iteration is a handful of matrix
 products, on a CPU or a GPU. What solvers ask is in double precision; CFR's numbers are in single (`space.py`).

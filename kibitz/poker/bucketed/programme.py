@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.exact.programme import MOST_ENTRIES, constraints_of
+from kibitz.poker.exact.programme import MOST_ENTRIES
 
 if TYPE_CHECKING:
     from kibitz.poker.bucketed.operator import BucketOperator
@@ -73,15 +73,11 @@ def last_sequences(form: BucketOperator, seat: int) -> list[Any]:
     return [at(g) for g in range(len(form.groups))]
 
 
-def constraints(form: BucketOperator, seat: int) -> tuple[Any, NDArray[np.float64]]:
-    """E and e of a seat in the linear programme."""
+def points_of(form: BucketOperator, seat: int) -> Iterator[tuple[Ints, Ints]]:
+    """(sequences before, sequences of the actions) of each node where a seat decides."""
     last = last_sequences(form, seat)
-
-    def points() -> Iterator[tuple[Ints, Ints]]:
-        for g, group in enumerate(form.groups):
-            for node in group.nodes:
-                if node.seat == seat:
-                    after = [last[g](node.first + a).ravel() for a in range(node.count)]
-                    yield last[g](node.before).ravel(), np.stack(after)
-
-    return constraints_of(points(), *form.seat_sequence[seat : seat + 2].tolist())
+    for g, group in enumerate(form.groups):
+        for node in group.nodes:
+            if node.seat == seat:
+                after = [last[g](node.first + a).ravel() for a in range(node.count)]
+                yield last[g](node.before).ravel(), np.stack(after)

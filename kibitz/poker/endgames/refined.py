@@ -23,8 +23,8 @@ from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.endgames.endgames import Safe, Solved, solved
 from kibitz.poker.endgames.subgame import Endgame
 from kibitz.poker.exact.deal import DealRound
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.form import PokerForm
-from kibitz.poker.exact.rows import Decisions
 from kibitz.poker.resolve import form_of_profile
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.stitching.experts import poker_of

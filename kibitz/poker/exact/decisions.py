@@ -55,3 +55,12 @@ class Decisions:
             for k in range(len(self.form.segments.node[segment]))[:: -1 if up else 1]:
                 if table.turn[node + k] == self.seat:
                     yield segment, k
+
+    def points(self) -> Iterator[tuple[Ints, Ints]]:
+        """(sequences before, sequences of the actions) of each node where the seat decides, each row once."""
+        for segment, k in self.nodes():
+            before, after = self.before(segment, k), self.after(segment, k)
+            if self.form.buckets is not None:  # many classes are one row
+                _, one = np.unique(after[0], return_index=True)
+                before, after = before[one], after[:, one]
+            yield before, after

@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import needs_tree
+from kibitz.forms.programme import constraints_of
 from kibitz.forms.protocol import InfosetValues
-from kibitz.forms.treeplex import Treeplex
+from kibitz.forms.treeplex import Treeplex, treeplex_of_points
 from kibitz.poker.exact import parts, programme, values
 from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.deal import least_classes
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.infosets import PokerInfosets
 from kibitz.poker.exact.layout import BYTES_PER_SEQUENCE
 from kibitz.poker.exact.operator import PokerOperator
 from kibitz.poker.exact.rows import PokerRows
 from kibitz.poker.exact.table import Buckets
-from kibitz.poker.exact.treeplex import treeplex
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.betting import betting_tree
 from kibitz.poker.rules.rules import Poker
@@ -31,7 +32,7 @@ Ints = NDArray[np.int64]
 class PokerForm(PokerOperator):
     """A two-player poker game for solvers: see `kibitz.forms.protocol` for what they ask."""
 
-    look_every = 20  # a look takes as long as several iterations
+    look_every = 20  # an evaluation takes as long as several iterations
     best_cfr = "dcfr+"  # it needed the fewest iterations on Rhode Island hold'em (`kibitz paper sandholm`)
     rehearsal = "poker(file=kuhn)"
     abstraction = ""
@@ -74,11 +75,11 @@ class PokerForm(PokerOperator):
     def treeplex(self, seat: int) -> Treeplex:
         """The points of a seat, row by row."""
         self._remember()
-        return treeplex(self, seat)
+        return treeplex_of_points(Decisions(self, seat).points(), *self.seat_sequence[seat : seat + 2].tolist())
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""
-        return programme.constraints(self, seat)
+        return constraints_of(Decisions(self, seat).points(), *self.seat_sequence[seat : seat + 2].tolist())
 
     def payoff_matrix(self) -> Any:
         """The payoffs to seat 0, own sequences by the other's: all that the form avoids, for small games."""
@@ -100,7 +101,7 @@ class PokerForm(PokerOperator):
 
     def check_parts(self, name: str, names: tuple[str, ...], part: Ints) -> None:
         """Refuse parts of which one of a seat leads into another."""
-        parts.check(self, name, names, part)
+        parts.check(self, [Decisions(self, seat).points() for seat in (0, 1)], name, names, part)
 
     # For a person.
 

@@ -2,7 +2,7 @@
 
 A gradient costs a few operations per class of hands and end of betting, where a payoff matrix would have one entry per
 pair of hands. Renaming suits changes nothing in the game, so a profile that does not look at their names loses nothing,
-and its best responses need not look either: gaps and values here are those of the whole game.
+and its best responses need not look either: NashConv and values here are those of the whole game.
 """
 
 from __future__ import annotations

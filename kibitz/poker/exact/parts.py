@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
-from kibitz.poker.exact.decisions import Decisions
+from kibitz.forms.treeplex import Points
 from kibitz.poker.exact.operator import PokerOperator
 from kibitz.poker.rules.betting import BettingTree
 
@@ -57,23 +58,21 @@ def by_private(form: PokerOperator) -> tuple[list[str], Ints, Ints]:
     return [str(name) for name in names], what, level + 1
 
 
-def check(form: PokerOperator, name: str, names: tuple[str, ...], part: Ints) -> None:
-    """Condition 3: no way from one part j >= 1 of a seat into another."""
-    width = form.infosets.width
-    here = form.to_strategy(np.repeat(part, width).astype(np.float64)).astype(np.int64)
+def check(form: Any, points: Sequence[Points], name: str, names: tuple[str, ...], part: Ints) -> None:
+    """Condition 3: no way from one part j >= 1 of a seat into another. points: by seat, its decisions from the root."""
+    here = form.to_strategy(np.repeat(part, form.infosets.width).astype(np.float64)).astype(np.int64)
     here[form.seat_sequence[:-1]] = 0
     entered = np.zeros(form.sequences, np.int64)
-    for seat in (0, 1):
-        tree = Decisions(form, seat)
-        for segment, k in tree.nodes():
-            after = tree.after(segment, k)
-            mine, before = here[after[0]], entered[tree.before(segment, k)]
+    for seat, of_seat in enumerate(points):
+        for before_all, after in of_seat:
+            mine, before = here[after[0]], entered[before_all]
             wrong = np.flatnonzero((mine > 0) & (before > 0) & (mine != before))
             if len(wrong):
-                node = int(form.segments.node[segment][k])
+                at = np.arange(form.sequences) == after[0, wrong[0]]
+                column = int(form.by_column(at.astype(np.float64)).argmax())
+                label = form.infosets.labels[int(np.searchsorted(form.infosets.first, column, side="right")) - 1]
                 raise GameError(
-                    f"{name} is not a grafting partition: seat {seat} comes from part {names[before[wrong[0]]]!r} "
-                    f"after {form.betting.text[node]!r} into part {names[mine[wrong[0]]]!r} (condition 3: stay, or go "
-                    "to the base)"
+                    f"{name} is not a grafting partition: seat {seat} comes from part {names[before[wrong[0]]]!r} into "
+                    f"part {names[mine[wrong[0]]]!r} at {label!r} (condition 3: stay, or go to the base)"
                 )
             entered[after] = np.where(mine > 0, mine, before)

@@ -5,7 +5,6 @@ Nothing here uses the compiled operator, so the two can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -111,38 +110,3 @@ def _add(matrix: Any, rows: list[Ints], columns: list[Ints], entries: list[Float
         return matrix
     where = np.concatenate(rows), np.concatenate(columns)
     return matrix + csc_matrix((np.concatenate(entries), where), shape=shape)
-
-
-def constraints(form: PokerLayout, seat: int) -> tuple[Any, Floats]:
-    """E and e of a seat in the linear programme."""
-    tree = Decisions(form, seat)
-
-    def points() -> Iterator[tuple[Ints, Ints]]:
-        for segment, k in tree.nodes():
-            after = tree.after(segment, k)
-            _, one = np.unique(after[0], return_index=True)  # with buckets many classes are one row
-            yield tree.before(segment, k)[one], after[:, one]
-
-    return constraints_of(points(), *form.seat_sequence[seat : seat + 2].tolist())
-
-
-def constraints_of(points: Iterable[tuple[Ints, Ints]], first: int, last: int) -> tuple[Any, Floats]:
-    """E and e of a seat: the empty sequence has plan 1, and the actions of a row add up to the sequence before it.
-
-    points: (sequences before [rows], sequences of the actions [actions, rows]); the seat's are first to last - 1.
-    """
-    from scipy.sparse import csc_matrix
-
-    rows, columns, entries = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], [np.ones(1)]
-    count = 1
-    for before, after in points:
-        number = count + np.arange(len(before))
-        count += len(before)
-        for sequences, sign in ((before, -1.0), *((each, 1.0) for each in after)):
-            rows.append(number)
-            columns.append(sequences - first)
-            entries.append(np.full(len(before), sign))
-    side = np.zeros(count)
-    side[0] = 1.0
-    where = np.concatenate(rows), np.concatenate(columns)
-    return csc_matrix((np.concatenate(entries), where), shape=(count, last - first)), side
