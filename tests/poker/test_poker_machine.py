@@ -340,7 +340,7 @@ def test_only_a_profile_of_the_game_is_seated():
     form, other = pair("leduc").form, pair("hands of two")
     with pytest.raises(GameError, match=r"the profile is of poker.* not of"):
         hand_rows(other.game.machine(), form.infosets, form.uniform())
-    with pytest.raises(GameError, match="within buckets"):
+    with pytest.raises(GameError, match="a profile of buckets"):
         hand_rows(pair("leduc").game.machine(), coarse("leduc").form.infosets, coarse("leduc").form.uniform())
 
 

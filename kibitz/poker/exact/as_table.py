@@ -50,9 +50,7 @@ def hand_rows(machine: PokerMachine, infosets: Any, probabilities: Floats) -> tu
     return keys, _values(infosets, rows, probabilities, machine.actions)
 
 
-def bucket_rows(
-    machine: PokerMachine, infosets: Any, probabilities: Floats
-) -> tuple[Any, Words, NDArray[np.float32]]:
+def bucket_rows(machine: PokerMachine, infosets: Any, probabilities: Floats) -> tuple[Any, Words, NDArray[np.float32]]:
     """(abstraction or layout of views, keys, values) of a profile of buckets."""
     from kibitz.poker.rules.kernels.machine import join_buckets
 
