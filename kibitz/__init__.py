@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kibitz.evaluate.difference import diff
     from kibitz.evaluate.infosets import infoset_values
     from kibitz.forms.abstraction import abstraction
-    from kibitz.forms.incoming import profile_from
+    from kibitz.forms.imported import profile_from
     from kibitz.forms.profile import Profile
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
@@ -95,7 +95,7 @@ _NAMES = {
     "kibitz.evaluate.difference": ("diff",),
     "kibitz.evaluate.infosets": ("infoset_values",),
     "kibitz.forms.abstraction": ("abstraction",),
-    "kibitz.forms.incoming": ("profile_from",),
+    "kibitz.forms.imported": ("profile_from",),
     "kibitz.forms.profile": ("Profile",),
     "kibitz.games": ("CHANCE", "TERMINAL", "Game", "game"),
     "kibitz.games.efg": ("write_efg",),

@@ -19,7 +19,7 @@ from examples import examples
 # each is compiled once; those of other files file by file. The families that take longest stand first and are begun
 # first, so that no worker is left with a long one while the others have nothing to do.
 FAMILIES = {
-    "poker": ("test_poker_", "test_plus_space", "test_endgames", "test_seated", "test_cli_poker", "test_stitch_poker",
+    "poker": ("test_poker_", "test_endgames", "test_seated", "test_cli_poker", "test_stitch_poker",
               "test_sandholm.", "test_sandholm_gs2", "test_bucket_form",
               "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[shrink",
               "test_conformance.py::test_conformance[poker(file=leduc)-compiled"),

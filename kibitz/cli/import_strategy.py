@@ -36,7 +36,7 @@ def import_(
       kibitz import leduc.csv leduc.profile --game leduc
       kibitz import theirs.json theirs.profile --game kuhn --missing uniform
     """
-    from kibitz.forms.incoming import filled, read
+    from kibitz.forms.imported import filled, read
     from kibitz.games.trusted import recalled
 
     if missing not in ("error", "uniform"):

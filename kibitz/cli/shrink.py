@@ -11,7 +11,7 @@ from kibitz.cli.watch import Watch
 from kibitz.core.errors import SpecError
 
 if TYPE_CHECKING:
-    from kibitz.forms.protocol import CompactForm
+    from kibitz.poker.exact.form import PokerForm
 
 
 def shrink(
@@ -56,7 +56,7 @@ def _numbers(text: str) -> int | list[int]:
     return levels[0] if len(levels) == 1 else levels
 
 
-def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
+def facts(form: PokerForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
     """The classes of hands, and the size of the linear programme before and after."""
     from kibitz.poker.buckets import gameshrink
     from kibitz.poker.buckets.signals import Cards

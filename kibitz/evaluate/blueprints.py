@@ -13,7 +13,7 @@ from typing import Any
 
 from kibitz.core.errors import GameError
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form
+from kibitz.forms.protocol import Form, GradientForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.games.plugins import plugin_of
@@ -22,13 +22,13 @@ from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
 
 
-def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[Form, Profile]:
+def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[GradientForm, Profile]:
     """(a form of the game, what the blueprint plays there). game: as nash_conv takes it; default: the blueprint's."""
     blueprint.check_whole()
     if isinstance(game, Tree):
         return form_of(game), blueprint_profile(blueprint, game)
     plugin = plugin_of(blueprint.game)
-    on_form: tuple[Form, Profile] | None
+    on_form: tuple[GradientForm, Profile] | None
     if game is not None and not isinstance(game, str) and isinstance(game, Form):
         on_form = plugin.on_form_of(blueprint, game)
         if on_form is None:

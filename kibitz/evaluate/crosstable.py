@@ -20,10 +20,10 @@ from kibitz.core import html
 from kibitz.core.errors import GameError
 from kibitz.evaluate import Strategy, measure
 from kibitz.evaluate.blueprints import laid_out
-from kibitz.forms.choice import compact_form, needs_tree
+from kibitz.forms.choice import compact_form, form_for, needs_tree
 from kibitz.forms.problem import on_tree, probabilities_of
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form
+from kibitz.forms.protocol import Form, GradientForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
@@ -74,7 +74,7 @@ def _alike(one: Profile, other: Profile) -> bool:
 class Seatings:
     """What each seat gets, by who sits where: Seatings(form, strategies)[0, 2, 1] -> [seats], each worked out once."""
 
-    def __init__(self, form: Form, strategies: Sequence[Profile]) -> None:
+    def __init__(self, form: GradientForm, strategies: Sequence[Profile]) -> None:
         self.form, self.strategies = form, strategies
         self.probabilities = [probabilities_of(form, profile) for profile in strategies]
         self._first = form.infosets.first[form.infosets.seat_start]
@@ -166,7 +166,7 @@ class Crosstable:
         }
 
 
-def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) -> tuple[Form, list[Profile]]:
+def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) -> tuple[GradientForm, list[Profile]]:
     """A form that all strategies can be measured on, and the strategies on it.
 
     Poker has two. Profiles of the poker form alone stay there; beside one of the tree they are laid out on the tree,
@@ -186,7 +186,7 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) 
                 )
         return poker, profiles
     if not isinstance(game, Tree | str) and isinstance(game, Form):
-        return game, profiles
+        return form_for(game), profiles
     rules = None if isinstance(game, Tree) else make_game(game)
     compact = [profile.infosets.compact is not None for profile in profiles]
     if rules is not None and not needs_tree(rules) and all(compact):

@@ -138,17 +138,17 @@ class Profile:
         if seat is not None and not 0 <= seat < self.seats:
             raise GameError(f"there is no seat {seat}: seats are 0 to {self.seats - 1}")
         labels, start = self.infosets.labels, self.infosets.seat_start.tolist()
-        found = {
+        chosen = {
             s: [i for i in range(start[s], start[s + 1]) if not filter or filter in labels[i]]
             for s in (range(self.seats) if seat is None else [seat])
         }
-        total = sum(map(len, found.values()))
+        total = sum(map(len, chosen.values()))
         if not 0 < total <= MOST_DRAWN:
             many = f"{total:,} infosets are too many for a picture" if total else "there is no such infoset"
             raise GameError(f"{many}: choose some with plot(seat=..., filter=...)")
-        actions = actions_in(self.infosets, [i for numbers in found.values() for i in numbers])
+        actions = actions_in(self.infosets, [i for numbers in chosen.values() for i in numbers])
         panels = []
-        for s, numbers in found.items():
+        for s, numbers in chosen.items():
             shares = np.full((len(numbers), len(actions)), np.nan)
             for k, i in enumerate(numbers):
                 row = self.at(i)
@@ -166,7 +166,7 @@ class Profile:
         of the size. Of each row those that were nearest to the next number are rounded up."""
         if not 1 <= steps <= STEPS:
             raise GameError(f"steps={steps} should be from 1 to {STEPS}")
-        first, found = np.asarray(self.infosets.first), np.empty_like(self.probabilities)
+        first, rounded = np.asarray(self.infosets.first), np.empty_like(self.probabilities)
         width = np.diff(first)
         for wide in np.unique(width).tolist():
             rows = np.flatnonzero(width == wide)
@@ -176,8 +176,8 @@ class Profile:
                 whole = np.floor(exact + 1e-9)
                 left = np.rint(steps - whole.sum(axis=1)).astype(np.int64)  # to give out, largest remainders first
                 rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1, kind="stable")
-                found[place] = (whole + (rank < left[:, None])) / steps
-        return self.replaced(found, steps=steps)
+                rounded[place] = (whole + (rank < left[:, None])) / steps
+        return self.replaced(rounded, steps=steps)
 
     # Artefacts
 
@@ -212,9 +212,9 @@ class Profile:
     @staticmethod
     def load(path: str | PathLike[str]) -> Profile:
         """Read a profile; anything wrong with it is one ArtefactError."""
-        held = store.load(Path(path), KIND)
+        artefact = store.load(Path(path), KIND)
         try:
-            return _from_artefact(held)
+            return _from_artefact(artefact)
         except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
             raise ArtefactError(f"{path} is not a whole profile ({error}); solve the game again to remake it") from None
 
@@ -246,8 +246,8 @@ def actions_in(infosets: ProfileInfosets, numbers: Sequence[int]) -> list[Action
     return list(dict.fromkeys(action for names in lists for action in names))
 
 
-def _from_artefact(held: store.Artefact) -> Profile:
-    arrays, meta = held.arrays, dict(held.meta)
+def _from_artefact(artefact: store.Artefact) -> Profile:
+    arrays, meta = artefact.arrays, dict(artefact.meta)
     probabilities, steps = arrays["probabilities"], meta.get("steps")
     if probabilities.dtype == np.uint8 and isinstance(steps, int) and 1 <= steps <= STEPS:
         probabilities = probabilities / steps

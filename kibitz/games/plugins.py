@@ -70,6 +70,10 @@ class Plugin:
         """The form of an abstract game whose real game has no form, or whose boards are to be sampled; else None."""
         return None
 
+    def wrong_device(self, device: str) -> str:
+        """The sentence for a device that a game without an abstraction cannot be solved on."""
+        return f"this game is solved on the processor's cores: leave device={device} (--device {device}) out"
+
     # Agents, and how a table is shown to a person
 
     def agents(self, game: Any) -> Mapping[str, Any]:

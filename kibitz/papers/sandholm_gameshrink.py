@@ -96,7 +96,7 @@ def solve_in(
     for iteration in at:
         solver.step(iteration - solver.iteration)
         here = solver.measure()
-        there = form.measure_weights(form.lift(small, solver.space.average))
+        there = form.measure_weights(form.lift(small, solver.cfr_state.average))
         inside.append(here.nash_conv)
         outside.append(there.nash_conv)
         value = float(here.value[0])

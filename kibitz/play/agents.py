@@ -202,7 +202,7 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
     if compact is not None and machine.compiled:
         if not hasattr(machine, "definition"):
             raise GameError(f"{name} is a profile of {profile.meta.get('game') or 'poker'}, not of {machine.spec}")
-        kind, keys, value = compact.seated(machine, profile.probabilities)
+        kind, keys, value = compact.as_table(machine, profile.probabilities)
         view = machine.view(kind)
     else:
         view, keys = machine.profile_keys(profile, name)

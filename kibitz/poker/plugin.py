@@ -106,6 +106,9 @@ class PokerPlugin(FormPlugin):
 
         return within_buckets(game, abstraction, device, tell, sampled)
 
+    def wrong_device(self, device: str) -> str:
+        return f"device {device} is for poker in perfect-recall buckets (abstraction=percentile(8)): leave it out"
+
     # Agents
 
     def agents(self, game: Any) -> Mapping[str, Any]:
@@ -143,13 +146,13 @@ class PokerPlugin(FormPlugin):
 
         return row_blueprint(machine, wanted, base)
 
-    def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
-        if "rows" not in held.meta:
+    def saved_blueprint(self, artefact: Any, machine: Any, compact: bool) -> Any:
+        if "rows" not in artefact.meta:
             return None
         from kibitz.poker.blueprints.placed_rows import read_blueprint
         from kibitz.solvers.machines import by_rounds
 
-        return read_blueprint(held, by_rounds(machine), compact)
+        return read_blueprint(artefact, by_rounds(machine), compact)
 
 
 PLUGIN = PokerPlugin()

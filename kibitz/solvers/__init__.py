@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from kibitz.core import spec as specs
 from kibitz.core.errors import SolverError
-from kibitz.forms.protocol import Form, MovingRows
+from kibitz.forms.choice import form_for
+from kibitz.forms.protocol import Form, GradientForm, MovingRows
 from kibitz.games.tree import Tree
 
 __all__ = ["SOLVERS", "RunOptions", "Solver", "Task", "make"]
@@ -78,6 +79,11 @@ class Task:
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1
+
+    @property
+    def gradients(self) -> GradientForm:
+        """The form, if it has plans and gradients; else the error says which solver to take."""
+        return form_for(self.form)
 
 
 class Solver(Protocol):

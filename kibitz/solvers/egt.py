@@ -210,7 +210,7 @@ class Egt:
             self.numbers[:2] *= 1.0 + 1e-13 * 4.0**k
 
     def probabilities(self) -> Floats:
-        return self.task.form.to_probabilities(self.plan)
+        return self.task.gradients.to_probabilities(self.plan)
 
 
 def mixed(one: Floats, other: Floats, tau: float) -> Floats:

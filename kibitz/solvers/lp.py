@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError, SpecError
+from kibitz.forms.choice import without_gradients
+from kibitz.forms.protocol import GradientForm
 from kibitz.solvers import Task
 
 Floats = NDArray[np.float64]
@@ -41,6 +43,8 @@ def lp(method: str = "auto") -> Callable[[Task, str], Lp]:
 def refusal(task: Task) -> str:
     """Why the programme cannot be used for a task; empty if it can."""
     form = task.form
+    if not isinstance(form, GradientForm):
+        return without_gradients(form)
     if form.seats != 2:
         return f"lp solves two-player games; this one has {form.seats} players: use cfr+ or mccfr"
     if not form.zero_sum:
@@ -75,7 +79,7 @@ class Lp:
     def step(self, count: int) -> None:
         if self.iteration:
             return
-        form = self.task.form
+        form = self.task.gradients
         payoffs = form.payoff_matrix()
         data = np.abs(payoffs.data) if payoffs.nnz else np.ones(1)
         least, noise, stake = float("inf"), NOISE * float(data.min()), 0.0
@@ -104,7 +108,7 @@ class Lp:
         """(plans of both seats, value) by the programme with payoffs over a scale; or None, and why."""
         from scipy.sparse import bmat, csc_matrix
 
-        form = self.task.form
+        form = self.task.gradients
         own, own_side = form.constraints(0)
         his, his_side = form.constraints(1)
         # Variables (x >= 0, q free), as HiGHS wants it: minimise -f'q with F'q - A'x <= 0 and E x = e.
@@ -122,7 +126,7 @@ class Lp:
 
     def _judged(self, weights: Floats, payoffs: Any) -> tuple[float, float]:
         """(gap of an answer in the game, what is at stake when it is played: the expected size of a payoff)."""
-        form = self.task.form
+        form = self.task.gradients
         probabilities = form.to_probabilities(weights)
         plan = form.plan(form.to_strategy(probabilities))
         second = int(form.seat_sequence[1])
@@ -131,7 +135,7 @@ class Lp:
 
     def probabilities(self) -> Floats:
         """Behaviour from the plans; infosets that a plan never reaches are uniform."""
-        return self.task.form.to_probabilities(self.weights)
+        return self.task.gradients.to_probabilities(self.weights)
 
 
 Found = tuple[tuple[Floats, Floats] | None, str]

@@ -33,7 +33,7 @@ def check(name: str, choice: str, choices: tuple[str, ...]) -> None:
 
 def refuse(task: Task, spec: str) -> None:
     """Refuse what has no saddle point that smoothing finds."""
-    form = task.form
+    form = task.gradients
     if form.seats != 2:
         raise SolverError(f"{spec} solves two-player games; this one has {form.seats} players: use cfr+ or mccfr")
     if not form.zero_sum:
@@ -56,9 +56,9 @@ class Prox:
     def __init__(self, task: Task, prox: str, weights: str) -> None:
         from kibitz.forms.kernels import prox as kernels
 
-        self.kernels, self.form, self._crew = kernels, task.form, Crew()
+        self.kernels, self.form, self._crew = kernels, task.gradients, Crew()
         self.kind = kernels.ENTROPY if prox == "entropy" else kernels.EUCLIDEAN
-        self.trees = [task.form.treeplex(seat) for seat in (0, 1)]
+        self.trees = [self.form.treeplex(seat) for seat in (0, 1)]
         self.cuts = [slice(int(lo), int(hi)) for lo, hi in pairwise(task.form.seat_sequence)]
         self.own = [self._own(tree, weights) for tree in self.trees]
         self.weights = [self._weights(seat, 1.0) for seat in (0, 1)]

@@ -21,7 +21,8 @@ from kibitz.core.errors import Interrupted, SolverError
 from kibitz.core.loop import check_stops, in_blocks, interruptible
 from kibitz.core.resources import cores
 from kibitz.core.spec import parse
-from kibitz.forms.problem import probabilities_of, resolve, within
+from kibitz.forms.choice import form_for
+from kibitz.forms.problem import probabilities_of, resolve
 from kibitz.forms.profile import Profile
 from kibitz.forms.protocol import Form, MovingRows
 from kibitz.forms.sequence import normalise
@@ -164,10 +165,10 @@ def _profile(solver: Solver, form: Form, seed: int, state: RunState) -> Profile:
     if state.interrupted:
         meta["interrupted"] = True
     if state.history and state.history[-1].iteration == solver.iteration:
-        name = "abstract_" if within(form) else ""
+        name = "abstract_" if form.abstraction else ""
         meta |= {f"{name}nash_conv": state.history[-1].nash_conv, f"{name}value": state.history[-1].value}
-    if within(form):
-        meta |= {"abstraction": within(form), "size": form.points}
+    if form.abstraction:
+        meta |= {"abstraction": form.abstraction, "size": form.points}
     return Profile(form.infosets, solver.probabilities(), meta)
 
 
@@ -241,7 +242,7 @@ def next_evaluation(iteration: int, growth: float = GROWTH, least: int = 1) -> i
 
 
 def _evaluated(solver: Solver, form: Form, seconds: float) -> Evaluation:
-    measure = solver.measure() if hasattr(solver, "measure") else form.measure(solver.probabilities())
+    measure = solver.measure() if hasattr(solver, "measure") else form_for(form).measure(solver.probabilities())
     return Evaluation(solver.iteration, seconds, measure.nash_conv, measure.value.tolist(), measure.best.tolist())
 
 

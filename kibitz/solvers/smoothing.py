@@ -55,7 +55,7 @@ class Smoothing:
     def __init__(self, task: Task, spec: str, prox: str, weights: str) -> None:
         refuse(task, spec)
         self.task, self.spec, self.iteration = task, spec, 0
-        form, self.prox = task.form, Prox(task, prox, weights)
+        form, self.prox = task.gradients, Prox(task, prox, weights)
         self.scale = form.scale
         self.best = form.plan(form.to_strategy(form.uniform() if task.start is None else task.start))
         self.plan, self.worth = self.best.copy(), np.empty(form.sequences)  # z, and what it is to play against
@@ -167,4 +167,4 @@ class Smoothing:
             self._again()
 
     def probabilities(self) -> Floats:
-        return self.task.form.to_probabilities(self.best)
+        return self.task.gradients.to_probabilities(self.best)

@@ -65,8 +65,8 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
     a function                (seat, infoset) -> number of the part
     """
     of: FreezableForm | TreeParts
-    if not isinstance(game, Tree | str) and isinstance(game, Form) and isinstance(game.compact, FreezableForm):
-        of = game.compact
+    if not isinstance(game, Tree | str) and isinstance(game, FreezableForm):
+        of = game
     elif isinstance(game, Tree):
         of = TreeParts(game, None, source)
     else:

@@ -121,7 +121,7 @@ def test_a_form_is_taken_where_the_tree_is_too_large(monkeypatch: pytest.MonkeyP
     blueprint = poker(ONE, "isomorphic")
     expected = on_tree(blueprint).nash_conv
     monkeypatch.setattr(blueprints, "fits", lambda game, most: False)
-    assert laid_out(blueprint)[0].compact is not None
+    assert laid_out(blueprint)[0].game is not None
     assert kibitz.nash_conv(blueprint.game, blueprint) == pytest.approx(expected, rel=1e-5)
     coarse = poker(ONE, "percentile(2)")
     table = crosstable(blueprint.game, {"fine": blueprint, "coarse": coarse})

@@ -15,13 +15,13 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.kernels.cfr import Rule
 from kibitz.poker.bucketed import passes
 from kibitz.poker.bucketed import programme as bucket_programme
+from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
-from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.bucketed.weights import joint_weights, recipe_of
 from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
 from kibitz.poker.exact import programme
-from kibitz.poker.exact.space import PokerSpace
+from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.solvers import RunOptions
 from kibitz.solvers.run import solve, solve_through
 
@@ -69,7 +69,7 @@ def test_it_equals_the_poker_form(name: str) -> None:
             worth = np.zeros(each.sequences)
             lo, hi = each.seat_sequence[seat : seat + 2]
             worth[lo:hi] = each.gradient(seat, each.plan(each.to_strategy(played)))
-            by_column.append(each.by_column(worth) if each is form else poker._columns(worth))
+            by_column.append(each.by_column(worth) if each is form else poker.by_column(worth))
         np.testing.assert_allclose(*by_column, atol=1e-9)
         best, answer = form.best_response(seat, played)
         assert best == pytest.approx(theirs.best[seat], abs=1e-9)
@@ -81,7 +81,7 @@ def test_it_equals_the_poker_form(name: str) -> None:
 @pytest.mark.some(4)
 def test_cfr_is_that_of_the_poker_form(name: str, rule: str) -> None:
     form, poker = forms(name, 2)
-    mine, theirs = BucketSpace(form, None, np.float64), PokerSpace(poker, None, np.float64)
+    mine, theirs = BucketCfrState(form, None, np.float64), PokerCfrState(poker, None, np.float64)
     mine.iterate(RULES[rule], 0, 12, 1)
     mine.iterate(RULES[rule], 12, 8, 1)
     theirs.iterate(RULES[rule], 0, 20, 1)
@@ -93,7 +93,7 @@ def test_cfr_is_that_of_the_poker_form(name: str, rule: str) -> None:
 
 def test_single_precision_is_good_to_its_word() -> None:
     form, _ = forms("turn hold'em of 10 cards")
-    single, double = BucketSpace(form, drawn(form)), BucketSpace(form, drawn(form), np.float64)
+    single, double = BucketCfrState(form, drawn(form)), BucketCfrState(form, drawn(form), np.float64)
     for seat in (0, 1):
         for space in (single, double):
             space.passes.gradient(seat, space._plan, space._roots[1 - seat], space._worth)
@@ -121,7 +121,7 @@ def test_what_nobody_reaches_is_left_out_of_products(monkeypatch: pytest.MonkeyP
 
 def test_a_run_goes_on_where_it_was_cut() -> None:
     form, _ = forms("leduc")
-    whole, cut, other = (BucketSpace(form, None) for _ in range(3))
+    whole, cut, other = (BucketCfrState(form, None) for _ in range(3))
     whole.iterate(RULES["dcfr+"], 0, 10, 1)
     cut.iterate(RULES["dcfr+"], 0, 4, 1)
     for name, array in other.state.items():

@@ -8,9 +8,9 @@ from bucketed import random_buckets, rules
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.kernels.cfr import Rule
+from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
-from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.bucketed.weights import joint_weights
 from kibitz.solvers import RunOptions
 from kibitz.solvers.run import solve, solve_through
@@ -50,12 +50,12 @@ def test_a_gpu_gives_the_same(name: str) -> None:
     np.testing.assert_allclose(there.measure(played).best, here.measure(played).best, atol=1e-12)
     np.testing.assert_allclose(there.best_response(0, played)[0], here.best_response(0, played)[0], atol=1e-12)
     rule = Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True)
-    spaces = [BucketSpace(form, None, np.float64) for form in (here, there)]
+    spaces = [BucketCfrState(form, None, np.float64) for form in (here, there)]
     for space in spaces:
         space.iterate(rule, 0, 20, 1)
     assert spaces[0].measure(True).nash_conv == pytest.approx(spaces[1].measure(True).nash_conv, rel=1e-6)
     state = {key: array.copy() for key, array in spaces[1].state.items()}
-    other = BucketSpace(there, None, np.float64)
+    other = BucketCfrState(there, None, np.float64)
     for key, array in other.state.items():
         array[...] = state[key]
     other.restore()

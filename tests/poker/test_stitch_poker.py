@@ -17,9 +17,9 @@ from kibitz.forms.abstraction import abstract_game, abstraction
 from kibitz.forms.problem import on_tree
 from kibitz.forms.profile import Profile
 from kibitz.forms.rows import row_map
+from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.infosets import PokerInfosets
 from kibitz.poker.exact.rows import PokerRows
-from kibitz.poker.exact.space import PokerSpace
 from kibitz.poker.rules import acpc
 from kibitz.solvers import Task, make
 from kibitz.solvers.run import solve, solve_through
@@ -55,7 +55,7 @@ def test_frozen_rows_are_those_of_the_tree(name, solver):
     rows = PokerRows(both.form, moves, base)
     slow_rows = row_map(both.slow, moves=slow_moves, base=both.lift(base))
     fast = make(solver, Task(None, both.form, rows))
-    fast.space = PokerSpace(both.form, None, np.float64, rows)
+    fast.cfr_state = PokerCfrState(both.form, None, np.float64, rows)
     slow = make(solver, Task(None, both.slow, slow_rows))
     for count in (1, 2, 30, 7):
         fast.step(count)
@@ -76,7 +76,7 @@ def test_frozen_rows_stay_and_runs_do_not_depend_on_how_they_are_cut(solver):
     once.step(100)
     for count in (1, 3, 12, 33, 51):
         cut.step(count)
-        np.testing.assert_allclose(cut.space.strategy[rows.frozen], rows.held[rows.frozen], rtol=0, atol=3e-6)
+        np.testing.assert_allclose(cut.cfr_state.strategy[rows.frozen], rows.held[rows.frozen], rtol=0, atol=3e-6)
     assert all((once.state[key] == cut.state[key]).all() for key in once.state)
     assert once.measure().nash_conv < 0.5 * make(solver, Task(None, both.form, rows)).measure().nash_conv
 

@@ -78,7 +78,7 @@ def test_gaps_shrink_to_the_value_of_the_programme(spec):
         solver, exact = make(spec, Task(None, form)), make("lp", Task(None, form))
         exact.step(1)
         start = form.measure(form.uniform()).nash_conv
-        solver.step(60 if form.compact else 300)
+        solver.step(60 if form.game else 300)
         found = form.measure(solver.probabilities())
         assert found.nash_conv <= (0.9 if "conservative" in spec else 0.2) * start + 1e-9, name
         assert -found.best[1] - 1e-9 <= exact.value <= found.best[0] + 1e-9, name

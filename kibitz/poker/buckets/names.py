@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from kibitz.core import spec as specs
 from kibitz.forms.choice import compact_form
-from kibitz.forms.protocol import CompactForm
 from kibitz.poker.buckets.buckets import NAMES, hand_buckets, is_bucket_name
 from kibitz.poker.buckets.hand_buckets import HandBuckets, form_buckets
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 
-def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
+def poker_buckets(form: Any, source: Any) -> tuple[str, Any]:
     """(name, buckets) of an abstraction of a poker form.
 
     source  "gameshrink", "gameshrink(reading=win-count, threshold=[0, 50, 2])", a Shrunk; "percentile(8)" or another
@@ -42,7 +41,7 @@ def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
     return str(spec), shrunk_buckets(form, shrunk_by_name(form.definition, spec))
 
 
-def shrunk_buckets(form: CompactForm, shrunk: Shrunk) -> list[Ints]:
+def shrunk_buckets(form: Any, shrunk: Shrunk) -> list[Ints]:
     """The classes of GameShrink as buckets of a poker form. Classes that the form holds as one must be one here too."""
     return form_buckets(form.cards, shrunk.of)
 
@@ -63,10 +62,9 @@ def tree_keys(rules: Any, infosets: Infosets, spec: specs.Spec | HandBuckets) ->
     several = rules.definition.hole > 1 or sum(rules.definition.board) > 1
     if not reads_form(spec if isinstance(spec, HandBuckets) else str(spec)) and not (spec.name == "suits" and several):
         return None
-    form = compact_form(rules)
-    compact = form.infosets.compact
+    form: Any = compact_form(rules)
     mine: Ints
-    mine, node, number = compact.places(infosets)
+    mine, node, number = form.infosets.places(infosets)
     if isinstance(spec, specs.Spec) and spec.name == "suits":
         specs.call(lambda: None, spec)
         return mine

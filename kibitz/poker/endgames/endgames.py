@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
 from kibitz.poker.endgames.subgame import Endgame
-from kibitz.poker.exact.space import PlusSpace
+from kibitz.poker.exact.cfr_state import PokerCfrState
 
 Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+, which needs the fewest iterations
@@ -77,8 +77,8 @@ def solved(
     threads = (cores() if endgame.sequences > SMALL else 1) if threads is None else threads
     began, last = time.perf_counter(), MOST if iterations is None else iterations
     rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)
-    space = PlusSpace(endgame)
-    gadget = None if safe is None else Gadget(endgame, safe, space)
+    cfr = PokerCfrState(endgame, None)
+    gadget = None if safe is None else Gadget(endgame, safe, cfr)
     look = FIRST_LOOK if endgame.sequences <= SMALL else LARGE_LOOK
     done, reached, pace = 0, None, 0.0
     while done < last:
@@ -89,40 +89,40 @@ def solved(
                 break
             step = max(1, min(step, int(left / pace)))
         before = time.perf_counter()
-        space.iterate(rule, done, step, threads)
+        cfr.iterate(rule, done, step, threads)
         done += step
         pace = max(1e-6, (time.perf_counter() - before) / step)
         if gadget is not None:
             gadget.revise(done)
         elif gap is not None and done >= look:
-            reached = sum(endgame.looked(seat, space.average) for seat in (0, 1)) / (endgame.mass * endgame.pot)
+            reached = sum(endgame.looked(seat, cfr.average) for seat in (0, 1)) / (endgame.mass * endgame.pot)
             if reached <= gap:
                 break
             look = max(done + 1 + done // 32, min(2 * done, math.ceil(done * (reached / gap) ** FALL)))
         elif done >= look:
             look = 2 * done
-    endgame._normalise(space.average, space.average)
+    endgame._normalise(cfr.average, cfr.average)
     spent = time.perf_counter() - began
-    return EndgameStrategy(endgame, space.average, done, spent, reached, None if safe is None else safe.seat)
+    return EndgameStrategy(endgame, cfr.average, done, spent, reached, None if safe is None else safe.seat)
 
 
 class Gadget:
     """The choice before a safe endgame: with each hand the opponent stays, or leaves at a value (regret matching+)."""
 
-    def __init__(self, endgame: Endgame, safe: Safe, space: PlusSpace) -> None:
+    def __init__(self, endgame: Endgame, safe: Safe, cfr: PokerCfrState) -> None:
         self.other, self.leave = 1 - safe.seat, safe.values
-        self.space, self.hands = space, len(endgame.hands)
+        self.cfr, self.hands = cfr, len(endgame.hands)
         self.regret = np.zeros((2, self.hands))  # of staying, of leaving
         self.stays = np.full(self.hands, 0.5)
-        space.roots[self.other, : self.hands] = self.stays
+        cfr.roots[self.other, : self.hands] = self.stays
 
     def revise(self, done: int) -> None:
         """After an iteration: the value of staying, by hand."""
-        value = self.space.values[self.other, : self.hands].astype(np.float64)
+        value = self.cfr.values[self.other, : self.hands].astype(np.float64)
         mean = self.stays * value + (1.0 - self.stays) * self.leave
         keep = done**ALPHA / (done**ALPHA + 1.0)
         self.regret = np.maximum(self.regret * keep + np.stack([value, self.leave]) - mean, 0.0)
         total = self.regret.sum(axis=0)
         even = np.full(self.hands, 0.5)
         self.stays = np.divide(self.regret[0], total, out=even, where=total > 0.0)
-        self.space.roots[self.other, : self.hands] = self.stays
+        self.cfr.roots[self.other, : self.hands] = self.stays

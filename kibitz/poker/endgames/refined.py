@@ -22,9 +22,9 @@ from kibitz.forms.profile import Profile
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.endgames.endgames import EndgameStrategy, Safe, solved
 from kibitz.poker.endgames.subgame import Endgame
-from kibitz.poker.exact.deal import Round
+from kibitz.poker.exact.deal import DealRound
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.form import PokerForm
-from kibitz.poker.exact.rows import Decisions
 from kibitz.poker.resolve import form_of_profile
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.stitching.experts import poker_of
@@ -64,7 +64,7 @@ def refined(
             on_endgame(number + 1, len(places))
     meta = {"endgames_from": begin, "safe": safe, "iterations": iterations, "tremble": tremble, "base": profile.sha256}
     kept = {name: profile.meta[name] for name in ("game", "tree") if name in profile.meta}
-    return Profile(profile.infosets, form._columns(strategy), {**kept, **meta})
+    return Profile(profile.infosets, form.by_column(strategy), {**kept, **meta})
 
 
 def with_all_hands(game: Any, profile: Profile) -> Profile:
@@ -160,7 +160,7 @@ class Refinement:
         return rounds
 
 
-def _number(here: Round, board: int) -> Ints:
+def _number(here: DealRound, board: int) -> Ints:
     """[52] or [52, 52]  the class of a hand by its cards, the lower first, on a board; -1 where it meets the board."""
     low, high = here.board_hand[board], here.board_hand[board + 1]
     number = np.full((52,) * here.hands.shape[1], -1, np.int64)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
 from kibitz.poker.rules.betting import BettingTree
+from kibitz.poker.sampled.betting_batch import BettingBatch
 from kibitz.poker.sampled.hands import Source
-from kibitz.poker.sampled.lanes import Lanes
 from kibitz.poker.sampled.layout import ViewLayout
 
 
@@ -35,7 +35,7 @@ class NodeStrategy:
         counts = [[1] * betting.definition.rounds if source is None else source.counts for source in self.sources]
         return np.asarray(np.array(counts, np.int64)[self.of_node, level])
 
-    def laid_out(self, lanes: Lanes, seat: int, dtype: Any) -> tuple[list[Any], list[Any], NDArray[Any]]:
+    def laid_out(self, lanes: BettingBatch, seat: int, dtype: Any) -> tuple[list[Any], list[Any], NDArray[Any]]:
         """(`places` of lanes, and the strategy by action, row and lane)."""
         from kibitz.core.vectors import LANES
 

@@ -19,8 +19,8 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.weights import shards_of
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
+from kibitz.poker.sampled.betting_batch import BettingBatch
 from kibitz.poker.sampled.hands import Source, hands_on, renamed
-from kibitz.poker.sampled.lanes import Lanes
 from kibitz.poker.whole.gpu import Shards
 from kibitz.poker.whole.strategy import NodeStrategy
 
@@ -64,7 +64,7 @@ class Sweep:
         self.sources: list[Source] = list(
             {id(source): source for seat in strategies for source in seat.sources}.values()
         )  # each once
-        self.lanes = Lanes(game.betting, self._views())
+        self.lanes = BettingBatch(game.betting, self._views())
         self._threads = threading.local()
 
     # Tables of strategies and betting

@@ -70,8 +70,8 @@ def profile_from(
     if isinstance(source, Mapping):
         return filled(subject, _of_table(source), missing, {})
     if isinstance(source, str | os.PathLike):
-        given, said = read(Path(source))
-        return filled(subject, given, missing, said)
+        entries, said = read(Path(source))
+        return filled(subject, entries, missing, said)
     raise GameError(
         f"a profile comes from a dict, a .csv or .json file or an OpenSpiel policy, not from {type(source).__name__!r}"
     )
@@ -96,7 +96,7 @@ def read(path: Path) -> tuple[list[Given], dict[str, Any]]:
 
 def _of_csv(text: str) -> list[Given]:
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-    found: dict[tuple[int | None, str], dict[str, float]] = {}
+    rows: dict[tuple[int | None, str], dict[str, float]] = {}
     try:
         head = [name.strip().lower() for name in next(lines, [])]
         if not {"infoset", "action", "probability"} <= set(head) or len(set(head)) < len(head):
@@ -110,7 +110,7 @@ def _of_csv(text: str) -> list[Given]:
                 raise GameError(f"{where} has {len(line)} fields, and the first line {len(head)}")
             seat = _whole(line[at["seat"]], where) if "seat" in at else None
             infoset, action = _name(line[at["infoset"]]), _name(line[at["action"]])
-            row = found.setdefault((seat, infoset), {})
+            row = rows.setdefault((seat, infoset), {})
             if action in row:
                 raise GameError(f"{where} gives action {action!r} of infoset {infoset!r} once more")
             try:
@@ -121,7 +121,7 @@ def _of_csv(text: str) -> list[Given]:
                 raise GameError(f"{where}: the probability {line[at['probability']]!r} is not a number") from None
     except csv.Error as error:
         raise GameError(f"line {lines.line_num} is not CSV ({error})") from None
-    return [Given(seat, infoset, row) for (seat, infoset), row in found.items()]
+    return [Given(seat, infoset, row) for (seat, infoset), row in rows.items()]
 
 
 def _name(field: str) -> str:
@@ -148,25 +148,25 @@ def _of_json(text: str) -> tuple[list[Given], dict[str, Any]]:
         raise GameError("it should hold {infoset: {action: probability}}, or what `kibitz export` writes")
     if not isinstance(data.get("strategy"), list):
         return list(_of_table(data)), {"solver": "import"}
-    found = []
+    entries = []
     for number, row in enumerate(data["strategy"]):
         known = isinstance(row, dict) and isinstance(row.get("infoset"), str) and isinstance(row.get("actions"), dict)
         seat = row.get("seat") if known else None
         if not known or isinstance(seat, bool) or not isinstance(seat, int | None):
             raise GameError(f"entry {number} of its strategy should have seat, infoset and actions")
-        found.append(Given(seat, row["infoset"], row["actions"]))
+        entries.append(Given(seat, row["infoset"], row["actions"]))
     meta = data["meta"] if isinstance(data.get("meta"), dict) else {}
     kept = {key: x for key, x in meta.items() if key in KEPT and isinstance(x, KEPT[key])}
-    return found, {**kept, "game": data.get("game"), "sha256": data.get("sha256")}
+    return entries, {**kept, "game": data.get("game"), "sha256": data.get("sha256")}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    table = dict(pairs)
+    if len(table) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise GameError(f"{twice[:80]!r} is given twice")
-    return found
+    return table
 
 
 def _of_table(table: Mapping[Any, Any]) -> Iterator[Given]:
@@ -203,39 +203,39 @@ def _of_policy(subject: Any, policy: Any, pyspiel_game: Any) -> Iterator[Given]:
 # Into a profile
 
 
-def filled(subject: Any, given: Iterable[Given], missing: str, said: Mapping[str, Any]) -> Profile:
+def filled(subject: Any, entries: Iterable[Given], missing: str, said: Mapping[str, Any]) -> Profile:
     """A profile of a game (rules, tree or form) from what came in.
 
     Poker has two kinds of infosets, those of its form and, with names of suits told apart, those of its tree: where
     two that are one on the form came in, it is the tree's that are meant.
     """
-    given = list(given)
+    entries = list(entries)
     ground: Any = subject
     if not isinstance(subject, Tree | Form):
         ground = tree_of(subject) if needs_tree(subject) else compact_form(subject)
     try:
-        probabilities = _probabilities(ground.infosets, given, missing)
+        probabilities = _probabilities(ground.infosets, entries, missing)
     except _Twice:
-        if isinstance(ground, Tree) or ground.compact is None or not ground.infosets.plain:
+        if isinstance(ground, Tree) or ground.game is None or not ground.infosets.plain:
             raise
         ground = tree_of(ground.game)
-        probabilities = _probabilities(ground.infosets, given, missing)
+        probabilities = _probabilities(ground.infosets, entries, missing)
     digest = ground.digest if isinstance(ground, Tree) else ground.tree_digest
     meta = {"game": ground.spec, "tree": digest}
-    made = {key: x for key, x in said.items() if key in KEPT}
-    found = Profile(ground.infosets, probabilities, {**meta, **made})
-    if said.get("sha256") not in (None, found.sha256):  # not the strategy that the rest was said of
-        found = Profile(ground.infosets, probabilities, {**meta, "solver": "import"})
-    return found
+    facts = {key: x for key, x in said.items() if key in KEPT}
+    profile = Profile(ground.infosets, probabilities, {**meta, **facts})
+    if said.get("sha256") not in (None, profile.sha256):  # not the strategy that the rest was said of
+        profile = Profile(ground.infosets, probabilities, {**meta, "solver": "import"})
+    return profile
 
 
-def _probabilities(infosets: ProfileInfosets, given: Iterable[Given], missing: str) -> NDArray[np.float64]:
+def _probabilities(infosets: ProfileInfosets, entries: Iterable[Given], missing: str) -> NDArray[np.float64]:
     """Probabilities by infoset column, each checked."""
-    found = np.zeros(infosets.columns)
+    probabilities = np.zeros(infosets.columns)
     seen = np.zeros(len(infosets.labels), bool)
     first, actions_of = infosets.first, infosets.actions_of
     places = [{str(action): k for k, action in enumerate(actions)} for actions in infosets.actions]
-    for seat, label, row in given:
+    for seat, label, row in entries:
         seat, i = _find(infosets, seat, label)
         if seen[i]:
             raise _Twice(f"infoset {label!r} of seat {seat} is given twice")
@@ -252,7 +252,7 @@ def _probabilities(infosets: ProfileInfosets, given: Iterable[Given], missing: s
             raise GameError(f"the probabilities of infoset {label!r} of seat {seat} sum to {total:.9g}, not to 1")
         if abs(total - 1.0) > SUM_TOLERANCE:
             numbers = [p / total for p in numbers]
-        found[first[i] : first[i + 1]] = numbers
+        probabilities[first[i] : first[i + 1]] = numbers
     if not seen.all():
         gone = np.flatnonzero(~seen)
         if missing == "error":
@@ -263,8 +263,8 @@ def _probabilities(infosets: ProfileInfosets, given: Iterable[Given], missing: s
             )
         row_of = infosets.row_of_column
         empty = ~seen[row_of]
-        found[empty] = 1.0 / infosets.width[row_of[empty]]
-    return found
+        probabilities[empty] = 1.0 / infosets.width[row_of[empty]]
+    return probabilities
 
 
 def _find(infosets: ProfileInfosets, seat: int | None, label: str) -> tuple[int, int]:

@@ -20,11 +20,11 @@ Floats = NDArray[np.float64]
 NOISE = 1e-13
 
 
-class Space:
+class SequenceCfrState:
     """Regrets, strategies and averages of a run, by sequence or, where rows are shared or frozen, by column."""
 
     def __init__(self, form: Treeplexes, rows: RowMap | None, start: Floats | None) -> None:
-        from kibitz.forms.kernels.cfr import State
+        from kibitz.forms.kernels.cfr import CfrArrays
 
         self.form = form
         self._pace: Pace | None = None
@@ -37,7 +37,7 @@ class Space:
         none = np.zeros(0)
         if self.rows is None:
             strategy = form.to_strategy(start)
-            self._held = State(
+            self._arrays = CfrArrays(
                 zeros, zeros.copy(), strategy, np.zeros(form.points, np.float32), form.scale, form.plan(strategy),
                 zeros.copy(), np.zeros(form.points), none, none, none, none,
             )  # fmt: skip
@@ -49,7 +49,7 @@ class Space:
             moving = self.rows.moves[self.rows.row[form.infoset[form.point_of]]]
             chosen = np.where(fixed, np.where(moving, 0.0, 1.0), strategy)
             own = form.plan(chosen)
-            self._held = State(
+            self._arrays = CfrArrays(
                 np.zeros(columns), zeros, strategy, np.zeros(int(kernel.band_rows.sum()), np.float32), form.scale,
                 own * kernel.frozen_reach, zeros.copy(),
                 np.zeros(form.points), np.zeros(columns), np.zeros(columns), chosen, own,
@@ -57,19 +57,16 @@ class Space:
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
-        held = {"regret": self._held.regret, "average": self._held.average, "strategy": self._held.strategy}
-        held["noise"] = self._held.noise
-        if self.rows is not None:
-            held["chosen"] = self._held.chosen
-        return held
+        names = ("regret", "average", "strategy", "noise", *(() if self.rows is None else ("chosen",)))
+        return {name: getattr(self._arrays, name) for name in names}
 
     def restore(self) -> None:
         """Recompute what follows from the state after its arrays were overwritten."""
         if self.rows is None:
-            self._held.plan[:] = self.form.plan(self._held.strategy)
+            self._arrays.plan[:] = self.form.plan(self._arrays.strategy)
         else:
-            self._held.own[:] = self.form.plan(self._held.chosen)
-            self._held.plan[:] = self._held.own * self.rows.kernel.frozen_reach
+            self._arrays.own[:] = self.form.plan(self._arrays.chosen)
+            self._arrays.plan[:] = self._arrays.own * self.rows.kernel.frozen_reach
 
     def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""
@@ -79,7 +76,7 @@ class Space:
         packed, rows = self.form.packed, None if self.rows is None else self.rows.kernel
 
         def share(done: int, count: int, threads: int) -> None:
-            gate, common = gate_of(threads), (rule, self._held, done, count)
+            gate, common = gate_of(threads), (rule, self._arrays, done, count)
             if rows is None:
                 together(lambda thread: kernels.iterate(packed, *common, thread, threads, gate), threads)
             else:
@@ -102,25 +99,25 @@ class Space:
         """
         from kibitz.forms.kernels.evaluate import magnitudes
 
-        form, held = self.form, self._held
+        form, arrays = self.form, self._arrays
         worth = np.zeros(form.sequences)
         packed = form.packed._replace(payoff=np.abs(form.packed.payoff))
-        magnitudes(packed, held.strategy, held.plan, worth, np.zeros(form.points))
-        if not len(held.noise):
+        magnitudes(packed, arrays.strategy, arrays.plan, worth, np.zeros(form.points))
+        if not len(arrays.noise):
             return
         if self.rows is None:
             worth[form.seat_sequence[:-1]] = 0.0
-            found = np.maximum.reduceat(worth, form.first)
+            level = np.maximum.reduceat(worth, form.first)
         else:
             kernel = self.rows.kernel
             column = np.add.reduceat(kernel.share * worth[kernel.member], kernel.start[:-1])
             width = np.repeat(kernel.band_width, kernel.band_rows)
-            found = np.maximum.reduceat(column, np.cumsum(width) - width)
-        np.maximum(held.noise, (NOISE / form.scale * found).astype(np.float32), out=held.noise)
+            level = np.maximum.reduceat(column, np.cumsum(width) - width)
+        np.maximum(arrays.noise, (NOISE / form.scale * level).astype(np.float32), out=arrays.noise)
 
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""
-        average = self._held.average if begun else self._held.plan
+        average = self._arrays.average if begun else self._arrays.plan
         return self.form.to_probabilities(average) if self.rows is None else self.rows.lift(average)
 
     def measure(self, begun: bool) -> Measure:

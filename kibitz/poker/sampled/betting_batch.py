@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Lanes:
+class BettingBatch:
     """A betting tree cut into groups of lanes. Nodes side by side see hands through the same view, and all may learn or
     none."""
 
@@ -46,8 +46,8 @@ class Lanes:
     @property
     def width(self) -> Ints:
         """[2, groups]  actions of a seat."""
-        found: Ints = self.nodes["width"]
-        return found
+        width: Ints = self.nodes["width"]
+        return width
 
     def of_round(self, level: int) -> range:
         """The groups of a round."""
@@ -56,12 +56,12 @@ class Lanes:
     def deciding(self, seat: int, group: int) -> list[tuple[int, int, int]]:
         """(node of the group, first action, actions) of all nodes of a group where a seat decides."""
         first, last = self.nodes["group_node"][group : group + 2].tolist()
-        found = []
+        deciding = []
         for node in range(first, last):
             if self.nodes["turn"][node] == seat:
                 child = first + int(self.nodes["children"][node, 0])
-                found.append((node - first, int(self.nodes["action"][child]), int(self.nodes["count"][node])))
-        return found
+                deciding.append((node - first, int(self.nodes["action"][child]), int(self.nodes["count"][node])))
+        return deciding
 
     def places(self, seat: int, rows: NDArray[Any]) -> tuple[list[Ints], list[Ints], int]:
         """Where the rows of a seat's actions lie: (by group, for each action where they begin; and the view that
@@ -85,7 +85,7 @@ class Lanes:
         from kibitz.core.vectors import LANES
         from kibitz.poker.whole.kernels import Betting
 
-        nodes, found = self.nodes, []
+        nodes, tables = self.nodes, []
         depth, acted, first_child, last_child = self.ways
         for level in range(self.betting.definition.rounds):
             mine = self.of_round(level)
@@ -104,7 +104,7 @@ class Lanes:
                             begins[seat, node - low] = sequence[seat][g][action]
                             by[seat, node - low] = source[seat][g][action]
             links = slice(*(int(nodes["group_link"][g]) for g in (mine.start, mine.stop)))
-            found.append(Betting(
+            tables.append(Betting(
                 nodes["group_node"][mine.start : mine.stop + 1] - low, nodes["turn"][low:high],
                 nodes["parent"][low:high], depth[low:high], first_child[low:high], last_child[low:high],
                 np.ascontiguousarray(acted[:, low:high]), np.ascontiguousarray(nodes["slot"][:, low:high]), begins, by,
@@ -113,7 +113,7 @@ class Lanes:
                 nodes["link_lane"][links], nodes["link_count"][links],
                 nodes["link_group"][links] - np.int32(mine.stop), nodes["link_first"][links],
             ))  # fmt: skip
-        return found
+        return tables
 
     @cached_property
     def ways(self) -> tuple[NDArray[Any], ...]:

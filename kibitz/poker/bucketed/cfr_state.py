@@ -1,7 +1,7 @@
 """Where CFR keeps its numbers on a bucket form: regrets, strategies and averages by sequence, in single precision.
 
 A gradient in single precision is off by some 1e-6 of the largest payoff (`tests/poker/test_bucket_form.py` measures
-it), far below the gaps that runs end at; gaps themselves are measured in double precision.
+it), far below the NashConv that runs end at; NashConv itself is measured in double precision.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 NOISE = 1e-14  # a sum of positive regrets below this share of the largest payoff is rounding, not a preference
 
 
-class BucketSpace:
-    """As `form.space.Space`: the rules of `forms/kernels/cfr.py` on whole arrays."""
+class BucketCfrState:
+    """As `forms.cfr_state.SequenceCfrState`: the rules of `forms/kernels/cfr.py` on whole arrays."""
 
     def __init__(
         self, form: BucketOperator, start: Floats | None, dtype: Any = np.float32, rows: BucketRows | None = None
