@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kibitz.games.tree import Tree
     from kibitz.poker.buckets.gameshrink import Shrunk
     from kibitz.poker.buckets.hand_buckets import HandBuckets
+    from kibitz.poker.exact.form import PokerForm
     from kibitz.poker.tournaments import Check, TournamentSolution
     from kibitz.solvers.blueprint import Blueprint
 
@@ -134,19 +135,21 @@ def shrink(game: Any, reading: str = "strict", threshold: int | Sequence[int] = 
     return gameshrink.shrink(Cards.of(poker_form(game).definition), reading, threshold)
 
 
-def poker_form(game: Any) -> CompactForm:
+def poker_form(game: Any) -> PokerForm:
     """The form of a two-player poker game, of Leduc too."""
     from kibitz.forms.choice import compact_form, needs_tree
     from kibitz.games import game as make_game
     from kibitz.games.leduc import Leduc
+    from kibitz.poker.exact.form import PokerForm
     from kibitz.poker.rules.rules import leduc_as_poker
 
     rules: Any = make_game(game)
     if isinstance(rules, Leduc):  # the same game by the general rules of poker, which know its cards
         rules = leduc_as_poker(rules)
-    if needs_tree(rules):
+    form = None if needs_tree(rules) else compact_form(rules)
+    if not isinstance(form, PokerForm):
         raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
-    return compact_form(rules)
+    return form
 
 
 def abstract(game: Any, abstraction: str, progress: Callable[[str, int, int], None] | None = None) -> HandBuckets:

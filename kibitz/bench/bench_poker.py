@@ -147,7 +147,7 @@ def holdem_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
     form = ViewForm(rules, [hand_buckets(rules.definition, buckets)])
     rates = []
     for threads in (1, 2):
-        solver: Any = make("pcs", Task(None, form, threads=threads))  # type: ignore[arg-type]
+        solver: Any = make("pcs", Task(None, form, threads=threads))
         solver.step(2)
         best, until = 0.0, time.perf_counter() + 2 * seconds
         while time.perf_counter() < until:

@@ -96,15 +96,15 @@ def rules_of(game: AnyGame) -> Any:
         return game
     if not isinstance(game, Form):
         return make_game(game)
-    if game.compact is None:
+    if game.game is None:
         raise GameError("a sequence form does not know its tree: give the game itself, or its tree")
-    if not isinstance(game.compact, FreezableForm):
+    if not isinstance(game, FreezableForm):
         raise GameError("experts cannot be stitched on this form: give the game itself, or its tree")
-    return game.compact
+    return game
 
 
 def _form_given(rules: Any) -> FreezableForm | None:
-    return rules if isinstance(rules, Form) and isinstance(rules, FreezableForm) else None
+    return rules if isinstance(rules, FreezableForm) else None
 
 
 def _rules(subject: Any) -> Any:
