@@ -305,7 +305,7 @@ def gambit_lp(game: str) -> TimedWork:
     text = re.sub(r"\b0\.\d{16}\b", lambda match: str(Fraction(match[0]).limit_denominator(1000)), text)
     tree = pygambit.read_efg(io.StringIO(text))
     solve = partial(pygambit.nash.lp_solve, tree, rational=False)
-    return anew("lp_solve, floating point", solve, lambda found: 2 * float(found.equilibria[0].max_regret()))
+    return anew("lp_solve, floating point", solve, lambda result: 2 * float(result.equilibria[0].max_regret()))
 
 
 # --- the table, and one measurement ------------------------------------------------------------------------

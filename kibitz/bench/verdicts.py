@@ -40,7 +40,7 @@ def data_of(page: Path) -> Path:
 def text_of(data: dict[str, Any]) -> str:
     """A page's data as they are written: what has nothing nested in it, such as a comparison, is one line."""
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    return INNERMOST.sub(lambda found: re.sub(r"\s*\n\s*", " ", found[0]), text)
+    return INNERMOST.sub(lambda match: re.sub(r"\s*\n\s*", " ", match[0]), text)
 
 
 def section(claims: Sequence[Claim], *about: str) -> list[str]:

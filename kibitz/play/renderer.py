@@ -80,9 +80,9 @@ class Renderer:
         if not view.private:
             return []
         label = "you hold" if hasattr(self.rules, "view") else "you know"
-        return [f"  {label}   {line}" for line in self.held(view).splitlines()]
+        return [f"  {label}   {line}" for line in self.private_text(view).splitlines()]
 
-    def held(self, view: View) -> str:
+    def private_text(self, view: View) -> str:
         return "  ".join(view.private)
 
     def action(self, name: str) -> str:
@@ -123,7 +123,7 @@ class Renderer:
 
     def reveal(self, opponent: Opponent) -> list[str]:
         """After a hand: what one of the others held, and what it was going to do."""
-        cards = self.held(opponent.end)
+        cards = self.private_text(opponent.end)
         lines = [f"  {opponent.who} held {cards}."] if cards else []
         if not lines:
             lines = [f"  {opponent.who} ({opponent.agent.name}):"] if opponent.notes else []

@@ -75,7 +75,7 @@ class ToepenRenderer(Renderer):
         worth = 1 + view.public.count("call")
         return [f"  you hold   {cards_text(left, self.signs)}    (the hand is worth {worth})"]
 
-    def held(self, view: View) -> str:
+    def private_text(self, view: View) -> str:
         return cards_text(view.private, self.signs)
 
     def action(self, name: str) -> str:

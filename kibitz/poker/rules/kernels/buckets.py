@@ -173,8 +173,8 @@ def _found(typingctx, view, cards, level):
         compiled = context.compile_subroutine(builder, found_bucket, signature)
         function = context.declare_function(builder.module, compiled.fndesc)
         call = context.call_conv.call_function
-        _, found = call(builder, function, signature.return_type, signature.args, args, attrs=("noinline",))
-        return found
+        _, bucket = call(builder, function, signature.return_type, signature.args, args, attrs=("noinline",))
+        return bucket
 
     return types.uint64(view, types.uint64, types.uint64), codegen
 
@@ -187,12 +187,12 @@ def bucket_of(view, cards, level):
         return _found(view, cards, level)
     bits = view.words[BITS]
     slot = memo + ((cards * GOLDEN) >> SLOT_SHIFT)
-    held = view.memo[slot]
-    if held >> bits == cards:
-        return held & ((ONE << bits) - ONE)
-    found = _found(view, cards, level)
-    view.memo[slot] = cards << bits | found
-    return found
+    entry = view.memo[slot]
+    if entry >> bits == cards:
+        return entry & ((ONE << bits) - ONE)
+    bucket = _found(view, cards, level)
+    view.memo[slot] = cards << bits | bucket
+    return bucket
 
 
 # How far ahead a hand is in the last round
@@ -201,10 +201,10 @@ def bucket_of(view, cards, level):
 @part
 def masks_of(cards, first, last):
     """Cards first..last - 1 as four masks of ranks, 16 bits apart (`cards/kernels/ranking.py`)."""
-    found = NONE
+    masks = NONE
     for k in range(first, last):
-        found = with_card(found, card_at(cards, k))
-    return found
+        masks = with_card(masks, card_at(cards, k))
+    return masks
 
 
 @part
@@ -235,13 +235,13 @@ def counted(words, cards, level):
 def set_number(ranks, used):
     """The number of a set of ranks among those of its size, counted without some ranks."""
     k = NONE
-    found = NONE
+    number = NONE
     while ranks:
         below = (ranks & (NONE - ranks)) - ONE
         k += ONE
-        found += CHOOSE[COUNT[below] - COUNT[used & below], k]
+        number += CHOOSE[COUNT[below] - COUNT[used & below], k]
         ranks &= ranks - ONE
-    return found
+    return number
 
 
 @part
@@ -250,9 +250,9 @@ def suit_number(hand, board, suit):
     shift = suit << FOUR
     mine = (hand >> shift) & M13
     shared = (board >> shift) & M13
-    held = COUNT[mine]
-    number = set_number(mine, NONE) + CHOOSE[THIRTEEN, held] * set_number(shared, mine)
-    return (SIX * held + COUNT[shared]) << HALF | number
+    count = COUNT[mine]
+    number = set_number(mine, NONE) + CHOOSE[THIRTEEN, count] * set_number(shared, mine)
+    return (SIX * count + COUNT[shared]) << HALF | number
 
 
 @part
