@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError
 from kibitz.games.machine import Machine
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 Floats = NDArray[np.float64]
 BUCKETS = 8
@@ -53,7 +54,7 @@ def strength_buckets(solved: Blueprint, buckets: int = BUCKETS, deals: int = DEA
 
 def strength_buckets_of(path: str, machine: Machine) -> NDArray[np.uint8]:
     """The buckets by a saved blueprint."""
-    return strength_buckets(Blueprint.load(path, compact=True, game=machine))
+    return strength_buckets(load_blueprint(path, compact=True, game=machine))
 
 
 def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
