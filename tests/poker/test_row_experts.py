@@ -160,7 +160,7 @@ def test_commands(tiny):
     [
         (["train", "tiny.game", "--limit", "600", "--abstraction", "percentile(2)"], "not both"),
         (["train", "kuhn", "--limit", "600"], "is no poker"),
-        (["train", "kuhn", "--prune", "600"], "limit poker within buckets"),
+        (["train", "kuhn", "--prune", "600"], "limit poker with buckets"),
         (["train", "tiny.game", "--limit", "600", "--sampling", "outcome"], "choose external or chance"),
         (["train", "tiny.game", "--limit", "6"], "already"),
         (["train", "tiny.game", "--limit", "many"], "should be a number"),
