@@ -92,6 +92,12 @@ def problems(wheel: Path, source: Path, root: Path = ROOT) -> list[str]:
     ]
 
 
+def outside() -> dict[str, str]:
+    """The variables of the system, without those that lead to this checkout or to this environment."""
+    hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    return {name: text for name, text in os.environ.items() if name not in hidden}
+
+
 def installed(wheel: Path, folder: Path) -> Path:
     """Install a wheel into a new environment, without the network: the path of its Python.
 
@@ -101,7 +107,7 @@ def installed(wheel: Path, folder: Path) -> Path:
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
-    output_of([*install, "--no-deps", "--no-index", wheel], folder)
+    output_of([*install, "--no-deps", "--no-index", wheel], folder, outside())
     (site,) = folder.glob("lib/python*/site-packages")
     packages = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
     (site / "dependencies.pth").write_text("\n".join(packages) + "\n")
@@ -111,12 +117,10 @@ def installed(wheel: Path, folder: Path) -> Path:
 def tried(python: Path, folder: Path) -> dict[str, str]:
     """Run the commands in an empty folder, with the installed program: what each printed, by its first word."""
     folder.mkdir()
-    hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-    environment = {name: text for name, text in os.environ.items() if name not in hidden}
-    home = output_of([python, "-c", "import kibitz; print(kibitz.__file__)"], folder, environment).strip()
+    home = output_of([python, "-c", "import kibitz; print(kibitz.__file__)"], folder, outside()).strip()
     if not Path(home).is_relative_to(python.parents[1]):
         raise SystemExit(f"error: the new environment imports kibitz from {home}, which is not the wheel")
-    return {words[0]: output_of([python.with_name("kibitz"), *words], folder, environment) for words in COMMANDS}
+    return {words[0]: output_of([python.with_name("kibitz"), *words], folder, outside()) for words in COMMANDS}
 
 
 def main() -> None:
