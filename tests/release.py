@@ -143,7 +143,7 @@ def main() -> None:
         out.mkdir(parents=True, exist_ok=True)
         for path in (wheel, source):
             print(f"  {shutil.copy2(path, out)}  ({path.stat().st_size / 1e6:.1f} MB)")
-    print(f"Both are in order. CONTRIBUTING.md, \"Releasing\", says what comes next for version {version}.")
+    print(f'Both are in order. CONTRIBUTING.md, "Releasing", says what comes next for version {version}.')
 
 
 if __name__ == "__main__":
