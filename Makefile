@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all quick bench peers lint docs clean told
+.PHONY: demo test test-all quick bench peers lint docs release clean told
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("kibitz needs Python 3.11 or later: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
@@ -37,6 +37,10 @@ quick: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/python -m kibitz.bench.docs
+
+# The wheel and the source archive, built from committed files into dist/, then installed and tried: see CONTRIBUTING.md.
+release: $(VENV)/.test
+	$(BIN)/python tests/release.py
 
 # The peers that are installed are measured side by side; the others are named as skipped. `make peers` puts all of
 # them into .venv-peers: it compiles LiteEFG and Gambit (a C++ compiler, ten minutes), and NoRegret wants Python 3.12
