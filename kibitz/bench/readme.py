@@ -44,7 +44,7 @@ def table(results: dict[str, Result]) -> str:
     lines.append("|---|---|---|")
     for name, lacking, peer in PROGRAMS:
         lines.append(f"| {name} | {lacking} | {_speed(results, main, peer) if peer else 'not measured here'} |")
-    note = f"Times are from the section \"{main}\" of [the benchmark](docs/results.md); ranges cover all its machines."
+    note = f'Times are from the section "{main}" of [the benchmark](docs/results.md); ranges cover all its machines.'
     return "\n".join(lines) + f"\n\n{note}\n"
 
 
