@@ -18,14 +18,14 @@ BLOCK = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
 # Each row: name and address, what the program has that kibitz does not (as its documents say), the key of its figures.
 PROGRAMS = [
     ("[OpenSpiel](https://github.com/google-deepmind/open_spiel)",
-     "many more games; reinforcement learning, search and planning", "OpenSpiel"),
+     "many more games; algorithms for reinforcement learning and planning", "OpenSpiel"),
     ("[LiteEFG](https://github.com/liumy2010/LiteEFG)",
      "update rules that you write in Python and that run in C++", "LiteEFG"),
     ("[Gambit](https://www.gambit-project.org)",
      "all equilibria of small games, quantal response equilibria, a graphical editor", "Gambit"),
     ("[TexasSolver](https://github.com/bupticybee/TexasSolver), "
      "[postflop-solver](https://github.com/b-inary/postflop-solver)",
-     "no-limit hold'em after the flop in a desktop program, with ranges and bet sizes that you enter", ""),
+     "no-limit hold'em after the flop in a graphical program, with ranges and bet sizes that you enter", ""),
     ("[HRC](https://www.holdemresources.net)",
      "a commercial desktop program: play before the flop with up to ten players, multi-table ICM", ""),
 ]  # fmt: skip
@@ -44,7 +44,7 @@ def table(results: dict[str, Result]) -> str:
     lines.append("|---|---|---|")
     for name, lacking, peer in PROGRAMS:
         lines.append(f"| {name} | {lacking} | {_speed(results, main, peer) if peer else 'not measured here'} |")
-    note = f'Times are from the section "{main}" of [the benchmark](docs/results.md); ranges cover all its machines.'
+    note = f'Figures are from the section "{main}" of [the benchmark](docs/results.md); ranges cover all its machines.'
     return "\n".join(lines) + f"\n\n{note}\n"
 
 
