@@ -47,8 +47,8 @@ its examples.
 - *Specs* name games and solvers, with parameters: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
 - `--json` prints one JSON object on stdout and nothing else.
 - Long runs print their progress and the remaining time on stderr. In a file or a pipe this is a plain line after 5
-  seconds, and then further lines at growing intervals. `KIBITZ_PROGRESS=SECONDS` sets the time of the first line; 0 turns
-  progress off, as do `--json` and `--quiet`.
+  seconds, and then further lines at growing intervals. `KIBITZ_PROGRESS=SECONDS` sets the time of the first line; 0
+  turns progress off, as do `--json` and `--quiet`.
 - kibitz uses all cores that the process may use. `KIBITZ_CORES=N` limits it to N cores.
 - Tables are as wide as the terminal, or as `COLUMNS` says; 80 characters in a file. Wider tables are split.
 - Exit codes: 0 for success; 2 for an error that you can correct, with one sentence on stderr; 130 after Ctrl-C; 70 for
