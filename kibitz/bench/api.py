@@ -11,9 +11,9 @@ from typing import Any
 
 HEAD = """# Python API
 
-The public names of kibitz, by module. Names of the first section are those of `import kibitz`; others are imported from
-their module. This page is made from the docstrings by `python -m kibitz.bench.docs`; a test holds it against the code.
-[README](../README.md#from-python) has a first example, [the glossary](glossary.md) explains the words.
+The public names of kibitz, by module. The names of the first section come with `import kibitz`; import the others from
+their modules. The [README](../README.md#from-python) has a first example, and the [glossary](glossary.md) explains the
+terms. This page is generated from the docstrings by `python -m kibitz.bench.docs`; a test compares it with the code.
 """
 
 # Module -> names; None: its __all__. A name that was shown in a section before is not shown again.

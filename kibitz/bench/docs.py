@@ -1,5 +1,5 @@
 """docs/cli.md, made from what the command says of itself, and docs/api.md, from docstrings (`api.py`); the verdicts of
-pages, from the data beside them (`verdicts.py`).
+pages, from the data beside them (`verdicts.py`); the README's table, from docs/results.json (`readme.py`).
 
     python -m kibitz.bench.docs            write the pages
     python -m kibitz.bench.docs --check    exit with 1 if a page is not what would be written
@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from kibitz.bench import api, verdicts
+from kibitz.bench import api, readme, verdicts
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 API = PAGE.with_name("api.md")
@@ -41,19 +41,19 @@ json.dump(texts, sys.stdout)
 """
 HEAD = """# The command line
 
-This page is made from `kibitz --help` by `python -m kibitz.bench.docs`. Tests hold it against the program, and run its
-examples.
+This page is generated from `kibitz --help` by `python -m kibitz.bench.docs`. Tests compare it with the program and run
+its examples.
 
-- Games and solvers are named by *specs*: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
+- *Specs* name games and solvers, with parameters: `leduc`, `'leduc(players=3)'`, `'dcfr(alpha=1.5)'`.
 - `--json` prints one JSON object on stdout and nothing else.
-- Long work shows its progress and the time left on stderr. Where that is a file or a pipe, it is a plain line after 5
-  seconds and then at growing distances; `KIBITZ_PROGRESS=SECONDS` says when the first comes, 0 for none. With `--json`
-  or `--quiet` there is none.
-- Work is shared among all cores that the process has; `KIBITZ_CORES=N` leaves the others to somebody else.
-- Tables are as wide as the terminal, or `COLUMNS`; 80 characters in a file. A table that is wider comes in pieces.
+- Long runs print their progress and the remaining time on stderr. In a file or a pipe this is a plain line after 5
+  seconds, and then further lines at growing intervals. `KIBITZ_PROGRESS=SECONDS` sets the time of the first line; 0
+  turns progress off, as do `--json` and `--quiet`.
+- kibitz uses all cores that the process may use. `KIBITZ_CORES=N` limits it to N cores.
+- Tables are as wide as the terminal, or as `COLUMNS` says; 80 characters in a file. Wider tables are split.
 - Exit codes: 0 for success; 2 for an error that you can correct, with one sentence on stderr; 130 after Ctrl-C; 70 for
   an internal error (`KIBITZ_DEBUG=1 kibitz ...` prints the traceback).
-- `kibitz --install-completion` makes the Tab key complete commands, options, and the names of games, solvers and
+- `kibitz --install-completion` sets up the Tab key for commands, options, and the names of games, solvers and
   abstractions, in bash, zsh, fish and PowerShell. It takes effect in a new terminal.
 """
 
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m kibitz.bench.docs [--check]", file=sys.stderr)
         return 2
     code = 0
-    for path, text in ((PAGE, page()), (API, api.page()), *verdicts.pages(PAGE.parent)):
+    for path, text in ((PAGE, page()), (API, api.page()), (readme.PAGE, readme.page()), *verdicts.pages(PAGE.parent)):
         if arguments:
             same = path.is_file() and path.read_text(encoding="utf-8") == text
             print(f"{path} is up to date" if same else f"{path} is stale: run python -m kibitz.bench.docs")

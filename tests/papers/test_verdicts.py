@@ -341,6 +341,8 @@ def test_documents_are_checked_with_their_verdicts(monkeypatch, tmp_path, capsys
     monkeypatch.setattr(docs, "API", tmp_path / "api.md")
     monkeypatch.setattr(docs, "page", lambda: "")
     monkeypatch.setattr(docs.api, "page", lambda: "")
+    monkeypatch.setattr(docs.readme, "PAGE", tmp_path / "README")
+    monkeypatch.setattr(docs.readme, "page", lambda: "")
     page.write_text("## One\n\n### Claims\n\nold\n")
     data_of(page).parent.mkdir()
     data = {"page": "p.md", "papers": [{"claims": [measured("a", "paper", (3.0, 2.0)).data()], "summary": ""}]}

@@ -1,0 +1,70 @@
+"""The README's table of other programs: its figures come from docs/results.json, its facts from their own documents.
+
+`python -m kibitz.bench.docs` writes the table between two comments in README.md.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kibitz.bench.results import Result, read
+
+PAGE = Path(__file__).parents[2] / "README.md"
+RESULTS = PAGE.parent / "docs" / "results.json"
+BEGIN = "<!-- written by python -m kibitz.bench.docs -->\n"
+END = "<!-- end -->\n"
+BLOCK = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+# Each row: name and address, what the program has that kibitz does not (as its documents say), the key of its figures.
+PROGRAMS = [
+    ("[OpenSpiel](https://github.com/google-deepmind/open_spiel)",
+     "many more games; algorithms for reinforcement learning and planning", "OpenSpiel"),
+    ("[LiteEFG](https://github.com/liumy2010/LiteEFG)",
+     "update rules that you write in Python and that run in C++", "LiteEFG"),
+    ("[Gambit](https://www.gambit-project.org)",
+     "all equilibria of small games, quantal response equilibria, a graphical editor", "Gambit"),
+    ("[TexasSolver](https://github.com/bupticybee/TexasSolver), "
+     "[postflop-solver](https://github.com/b-inary/postflop-solver)",
+     "no-limit hold'em after the flop in a graphical program, with ranges and bet sizes that you enter", ""),
+    ("[HRC](https://www.holdemresources.net)",
+     "a commercial desktop program: play before the flop with up to ten players, multi-table ICM", ""),
+]  # fmt: skip
+
+
+def page() -> str:
+    """The README with its table made anew."""
+    text = PAGE.read_text(encoding="utf-8")
+    return BLOCK.sub(lambda _: BEGIN + table(read(RESULTS)) + END, text)
+
+
+def table(results: dict[str, Result]) -> str:
+    """One row for each program, and a line on how the figures were measured."""
+    main = max(results, key=lambda name: sum(row["ratio"] is not None for row in results[name]["rows"]))
+    lines = ["| program | what it has that kibitz lacks | speed of kibitz against it, one thread each |"]
+    lines.append("|---|---|---|")
+    for name, lacking, peer in PROGRAMS:
+        lines.append(f"| {name} | {lacking} | {_speed(results, main, peer) if peer else 'not measured here'} |")
+    note = f'Figures are from the section "{main}" of [the benchmark](docs/results.md); ranges cover all its machines.'
+    return "\n".join(lines) + f"\n\n{note}\n"
+
+
+def _speed(results: dict[str, Result], main: str, peer: str) -> str:
+    if peer == "Gambit":
+        row = _row(results[main], "lp", "leduc", peer)
+        if row["theirs"] is None:
+            return f"Leduc by linear programming: {row['ours']:.2f} s; Gambit was stopped after {row['note'][2:]}"
+        return f"Leduc by linear programming: **{row['ratio']:,.0f}x** faster"
+    rows = [row for result in results.values() for row in result["rows"] if row["peer"] == peer and row["ratio"]]
+    ratios = [row["ratio"] for row in rows if row["figure"] == "cfr+" and row["game"] != "kuhn"]
+    text = f"**{min(ratios):,.0f}x to {max(ratios):,.0f}x** the CFR+ iterations per second"
+    text += ", on games larger than Kuhn poker"
+    regret, best = (_row(results[main], figure, "leduc", peer) for figure in ("regret", "target"))
+    text += f". Leduc to NashConv 1e-4: **{regret['ratio']:,.0f}x** faster than its CFR+"
+    if "LP" in best["solver"]:
+        text += f", **{best['ratio']:,.0f}x** faster than its linear program"
+    small = _row(results[main], "nash_conv", "kuhn", peer)["ratio"]
+    return text + (f". NashConv of Kuhn poker: {peer} is {1 / small:.0f}x faster" if small < 1 else "")
+
+
+def _row(result: Result, figure: str, game: str, peer: str) -> Result:
+    return next(row for row in result["rows"] if (row["figure"], row["game"], row["peer"]) == (figure, game, peer))
