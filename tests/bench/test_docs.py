@@ -8,7 +8,7 @@ import pytest
 import kibitz
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/explanation").glob("*.md"))]
 
 
 def blocks(path: Path) -> list[str]:
@@ -89,13 +89,18 @@ def test_names_are_found_as_words():
     assert not in_quotes("br", "break 'abr' br") and not in_quotes("cfr", '"cfr+"')
 
 
-def test_the_readme_leads_to_every_document():
-    readme = (ROOT / "README.md").read_text()
-    linked = set(re.findall(r"\]\(([^)#:]+)\)", readme))
-    wanted = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
-    wanted |= {"LICENSE", "CHANGELOG.md", "CITATION.cff"}
-    assert wanted <= linked, wanted - linked
-    assert readme.count("![") == 1, "one picture"
+def test_the_readme_and_the_index_lead_to_every_document():
+    """Every page is reached by links from the README or from the first page of the site."""
+    reached: set[Path] = set()
+    ahead = [ROOT / "README.md", ROOT / "docs/index.md"]
+    while ahead:
+        path = ahead.pop()
+        if path not in reached and path.is_file():
+            reached.add(path)
+            ahead += [(path.parent / target).resolve() for target in links(path)] if path.suffix == ".md" else []
+    wanted = {*DOCUMENTS, *(ROOT / name for name in ("LICENSE", "CHANGELOG.md", "CITATION.cff"))}
+    assert wanted <= reached, wanted - reached
+    assert (ROOT / "README.md").read_text().count("![") == 1, "one picture"
 
 
 def test_version_and_licence_are_the_same_everywhere():
