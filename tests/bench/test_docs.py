@@ -8,7 +8,8 @@ import pytest
 import kibitz
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/explanation").glob("*.md"))]
+PAGES = [path for folder in ("docs", "docs/explanation") for path in sorted((ROOT / folder).glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *PAGES]
 
 
 def blocks(path: Path) -> list[str]:
