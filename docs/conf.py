@@ -38,11 +38,11 @@ _FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
 
 def pages() -> dict[Path, Path]:
     """The files outside docs/ that a page of the site includes, and that page."""
-    found = {ROOT / "README.md": DOCS / "index.md"}
+    including = {ROOT / "README.md": DOCS / "index.md"}
     for page in (DOCS / "packages").glob("*.md"):
         for target in _INCLUDE.findall(page.read_text(encoding="utf-8")):
-            found[Path(os.path.normpath(page.parent / target))] = page
-    return found
+            including[Path(os.path.normpath(page.parent / target))] = page
+    return including
 
 
 def relinked(text: str, source: Path, folder: Path) -> str:
