@@ -8,7 +8,8 @@ import pytest
 import kibitz
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [path for folder in ("docs", "docs/explanation") for path in sorted((ROOT / folder).glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *PAGES]
 
 
 def blocks(path: Path) -> list[str]:
@@ -89,13 +90,17 @@ def test_names_are_found_as_words():
     assert not in_quotes("br", "break 'abr' br") and not in_quotes("cfr", '"cfr+"')
 
 
-def test_the_readme_leads_to_every_document():
-    """Itself, or through the page of references, which has one line for each page of results."""
-    linked = {ROOT / target for target in links(ROOT / "README.md")}
-    assert ROOT / "docs/papers.md" in linked
-    linked |= {ROOT / "docs" / target for target in links(ROOT / "docs/papers.md")}
-    wanted = {*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in ("LICENSE", "CHANGELOG.md", "CITATION.cff"))}
-    assert wanted <= linked, wanted - linked
+def test_the_readme_and_the_index_lead_to_every_document():
+    """Every page is reached by links from the README or from the first page of the site."""
+    reached: set[Path] = set()
+    ahead = [ROOT / "README.md", ROOT / "docs/index.md"]
+    while ahead:
+        path = ahead.pop()
+        if path not in reached and path.is_file():
+            reached.add(path)
+            ahead += [(path.parent / target).resolve() for target in links(path)] if path.suffix == ".md" else []
+    wanted = {*DOCUMENTS, *(ROOT / name for name in ("LICENSE", "CHANGELOG.md", "CITATION.cff"))}
+    assert wanted <= reached, wanted - reached
     assert (ROOT / "README.md").read_text().count("![") == 1, "one picture"
 
 
