@@ -25,9 +25,9 @@ PROGRAMS = [
      "all equilibria of small games, quantal response equilibria, a graphical editor", "Gambit"),
     ("[TexasSolver](https://github.com/bupticybee/TexasSolver), "
      "[postflop-solver](https://github.com/b-inary/postflop-solver)",
-     "no-limit hold'em after the flop in a graphical program, with ranges and bet sizes that you enter", ""),
+     "no-limit hold'em after the flop, with ranges and bet sizes that you enter", ""),
     ("[HRC](https://www.holdemresources.net)",
-     "a commercial desktop program: play before the flop with up to ten players, multi-table ICM", ""),
+     "play before the flop with up to ten players, ICM of several tables (commercial)", ""),
 ]  # fmt: skip
 
 
@@ -44,7 +44,10 @@ def table(results: dict[str, Result]) -> str:
     lines.append("|---|---|---|")
     for name, lacking, peer in PROGRAMS:
         lines.append(f"| {name} | {lacking} | {_speed(results, main, peer) if peer else 'not measured here'} |")
-    note = f'Figures are from the section "{main}" of [the benchmark](docs/results.md); ranges cover all its machines.'
+    note = (
+        f"Seconds are of solving, without compiling and loading, on {main} ([the benchmark](docs/results.md)). Ranges "
+        "go from the lowest to the highest ratio over all machines there."
+    )
     return "\n".join(lines) + f"\n\n{note}\n"
 
 
@@ -55,15 +58,22 @@ def _speed(results: dict[str, Result], main: str, peer: str) -> str:
             return f"Leduc by linear programming: {row['ours']:.2f} s; Gambit was stopped after {row['note'][2:]}"
         return f"Leduc by linear programming: **{row['ratio']:,.0f}x** faster"
     rows = [row for result in results.values() for row in result["rows"] if row["peer"] == peer and row["ratio"]]
-    ratios = [row["ratio"] for row in rows if row["figure"] == "cfr+" and row["game"] != "kuhn"]
-    text = f"**{min(ratios):,.0f}x to {max(ratios):,.0f}x** the CFR+ iterations per second"
-    text += ", on games larger than Kuhn poker"
+    iterations = [row for row in rows if row["figure"] == "cfr+"]
+    ratios = [row["ratio"] for row in iterations if row["game"] != "kuhn"]
+    kuhn = [row["ratio"] for row in iterations if row["game"] == "kuhn"]
+    text = f"CFR+ iterations per second, against its C++: {_span(kuhn)} on Kuhn poker"
+    text += f", {_span(ratios)} on five larger games"
     regret, best = (_row(results[main], figure, "leduc", peer) for figure in ("regret", "target"))
-    text += f". Leduc to NashConv 1e-4: **{regret['ratio']:,.0f}x** faster than its CFR+"
+    text += f". Leduc to NashConv 1e-4 by CFR+: {regret['ours']:.2f} s against {regret['theirs']:.0f} s"
     if "LP" in best["solver"]:
-        text += f", **{best['ratio']:,.0f}x** faster than its linear program"
+        text += f". Its fastest way there is its linear program: {best['theirs']:.1f} s, **{best['ratio']:,.0f}x**"
     small = _row(results[main], "nash_conv", "kuhn", peer)["ratio"]
-    return text + (f". NashConv of Kuhn poker: {peer} is {1 / small:.0f}x faster" if small < 1 else "")
+    return text + (f". Computing NashConv on Kuhn poker: {peer} is {1 / small:.0f}x faster" if small < 1 else "")
+
+
+def _span(ratios: list[float]) -> str:
+    low, high = (f"{end(ratios):,.0f}x" for end in (min, max))
+    return f"**{low}**" if low == high else f"**{low} to {high}**"
 
 
 def _row(result: Result, figure: str, game: str, peer: str) -> Result:
