@@ -263,11 +263,14 @@ def strategy_of(source: Any, game: Any = None) -> Profile | Blueprint:
     """A profile or a blueprint: itself, or read from the path where it is saved."""
     from kibitz.core.store import kind_at
     from kibitz.forms.profile import Profile
-    from kibitz.solvers.saved_blueprints import load_blueprint
 
     if not isinstance(source, str | PathLike):
         return source  # type: ignore[no-any-return]
-    return load_blueprint(source, compact=True, game=game) if kind_at(source) == "blueprint" else Profile.load(source)
+    if kind_at(source) != "blueprint":
+        return Profile.load(source)
+    from kibitz.solvers.saved_blueprints import load_blueprint
+
+    return load_blueprint(source, compact=True, game=game)
 
 
 def evaluate(

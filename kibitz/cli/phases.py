@@ -19,7 +19,7 @@ from kibitz.cli.common import (
     rules_of,
     save_or_rescue,
 )
-from kibitz.cli.options import Device, number, option
+from kibitz.cli.options import Device, Iterations, Seconds, Solver, Until, number, option
 from kibitz.cli.watch import Watch
 
 if TYPE_CHECKING:
@@ -53,12 +53,10 @@ def phases(
             "behind phase I; less, and the phases overlap.",
         ),
     ] = None,
-    solver: Annotated[str, option("--solver", "SOLVER", "Of both phases.", complete.solvers)] = "dcfr+",
-    iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Of each phase. Default, without the others: 1,000.")
-    ] = None,
-    until: Annotated[float | None, number("--until", metavar="NASHCONV", help="Stop a phase at this NashConv.")] = None,
-    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop a phase after so long.")] = None,
+    solver: Solver = "dcfr+",
+    iterations: Iterations = None,
+    until: Until = None,
+    seconds: Seconds = None,
     device: Device = "cpu",
     out: Annotated[Path | None, option("--out", "DIR", "Save the profile of the whole game here.")] = None,
     json: Json = False,
@@ -67,7 +65,8 @@ def phases(
 
     Phase I is a game of the first rounds. At its end hands are rolled out, or they go on as statistics of a strategy's
     play say. Phase II is the game after phase I, which stays as it is. The result is a profile in buckets. Its NashConv
-    in the abstract game tells what was lost against solving all rounds at once.
+    in the abstract game tells what was lost against solving all rounds at once. Each phase stops by --iterations,
+    --until or --seconds; without them, after 1,000 iterations.
 
     \b
     Examples:

@@ -32,8 +32,10 @@ from kibitz.cli.common import (
 from kibitz.cli.options import (
     Device,
     Iterations,
+    Limit,
     ProfileOut,
     Quiet,
+    Seconds,
     Until,
     argument,
     checked,
@@ -82,18 +84,14 @@ def solve(
     ] = None,
     iterations: Iterations = None,
     until: Until = None,
-    seconds: Annotated[float | None, number("--seconds", "S", "Stop this many seconds from now.")] = None,
+    seconds: Seconds = None,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
         option("--abstraction", "NAME", "Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz "
                "abstract` for poker, JQ.K for leduc, or one of the game's own.", complete.abstractions),
     ] = None,
-    limit: Annotated[
-        str | None,
-        option("--limit", "INFOSETS", "Two-player poker: the finest percentile buckets that have at most so many "
-               "infosets, as 24M. Their sizes are printed first."),
-    ] = None,
+    limit: Limit = None,
     threads: Annotated[
         int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: all that help.")
     ] = None,

@@ -20,7 +20,7 @@ from kibitz.cli.common import (
     save_or_rescue,
     telling,
 )
-from kibitz.cli.options import Quiet, argument, checked, counted, number, option
+from kibitz.cli.options import Iterations, Limit, Quiet, Seconds, argument, checked, counted, number, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, SolverError
 
@@ -50,10 +50,8 @@ def train(
                  "be left out."),
     ] = None,
     out: Annotated[Path | None, option("--out", "DIR", "Save the blueprint here, such as leduc.blueprint.")] = None,
-    seconds: Annotated[
-        float | None, number("--seconds", "S", "Stop after so many seconds of training from now; compiling is extra.")
-    ] = None,
-    iterations: Annotated[int | None, number("--iterations", "N", "Stop after so many iterations, in all.")] = None,
+    seconds: Seconds = None,
+    iterations: Iterations = None,
     abstraction: Annotated[
         str | None,
         option("--abstraction", "NAME", "Which decisions share a row: null (each infoset has its own), or a name of "
@@ -80,11 +78,7 @@ def train(
         option("--seats", "SEATS", "Three-player limit poker, with --base: the seats that the base plays outside "
                "--part, such as 0 or 0,2, while the others learn there too. Default: all."),
     ] = None,
-    limit: Annotated[
-        str | None,
-        option("--limit", "N", "Three-player limit poker: choose the finest percentile buckets that have at most so "
-               "many infosets, such as 162M."),
-    ] = None,
+    limit: Limit = None,
     dynamic: Annotated[
         str | None,
         option("--dynamic", "PARTS", "Three-player limit poker, with --limit: dynamic experts, parts whose buckets are "
