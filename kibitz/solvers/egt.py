@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.solvers import Task
-from kibitz.solvers.prox import PROX, WEIGHTS, Prox, check, refuse
+from kibitz.solvers.lp import refuse
+from kibitz.solvers.prox import PROX, WEIGHTS, Prox, check
 
 Floats = NDArray[np.float64]
 STEPS = ("aggressive", "conservative")

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from kibitz.solvers import Task
 from kibitz.solvers.egt import mixed
-from kibitz.solvers.prox import PROX, WEIGHTS, Prox, check, refuse
+from kibitz.solvers.lp import refuse
+from kibitz.solvers.prox import PROX, WEIGHTS, Prox, check
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-13  # of the largest payoff
