@@ -197,9 +197,10 @@ def resumed(order: SolveOrder, path: Path, solver: str | None, seed: int | None)
     meta = checkpoint_meta(path)
     named = bool(request.game) or request.abstraction is not None  # an abstract game has fewer rows than the game
     columns = None if named else max(store.sizes(path, KIND).values(), default=0)
+    hint = f"the game, as `kibitz solve {quoted(meta['game'].strip())} --resume {shlex.quote(str(path))}`"
     request = replace(
         request,
-        game=request.game or recalled(meta["game"], path, _again(meta["game"], path)),
+        game=request.game or recalled(meta["game"], path, hint),
         solver=solver or meta["solver"],
         seed=checked("--seed", meta["seed"]) if seed is None else seed,
         run=replace(request.run, checkpoint=path, resume=True),
@@ -213,11 +214,6 @@ def resumed(order: SolveOrder, path: Path, solver: str | None, seed: int | None)
         else:
             request = replace(request, iterations=most, until=stop.get("until"), seconds=left)
     return replace(order, request=request, at=meta["iteration"], columns=columns)
-
-
-def _again(game: object, path: Path) -> str:
-    said = quoted(game.strip()) if isinstance(game, str) else "GAME"
-    return f"the game, as `kibitz solve {said} --resume {shlex.quote(str(path))}`"
 
 
 def _check(order: SolveOrder) -> None:

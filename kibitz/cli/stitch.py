@@ -241,7 +241,7 @@ def _figures(target: Target, strategy: Any) -> dict[str, Any]:
     """What is known of the strategies that are solved."""
     from kibitz.evaluate import report
 
-    figures: dict[str, Any] = {"infosets": strategy.rows} if hasattr(strategy, "machine") else {}
+    figures: dict[str, Any] = {"infosets": strategy.store.used} if hasattr(strategy, "machine") else {}
     if target.subject is not None:
         profiles = {"base": target.base, "stitched": strategy}
         figures = {name: report(target.subject, profile) for name, profile in profiles.items() if profile is not None}

@@ -142,6 +142,7 @@ def train(
     """
     from kibitz.core.resources import cores
     from kibitz.poker.blueprints.placed_rows import is_placed
+    from kibitz.solvers.new_blueprints import BlueprintRequest
 
     path = out or resume
     if path is None:
@@ -156,9 +157,12 @@ def train(
             "reading the game, and making buckets of hands if it has some (hold'em: two or three minutes, once)"
         )
         if resume is None:
-            how = {"part": part, "limit": None if limit is None else counted(limit), **_more(seats, dynamic)}
-            request = _request(abstraction, memory, full, seed, {"sampling": sampling or "external",
-                               "prune": -(prune or 0.0), **how})  # fmt: skip
+            request = BlueprintRequest(
+                bytes_of(memory or MEMORY), full or FULL, abstraction=abstraction, seed=seed or 0, part=part,
+                seats=None if seats is None else tuple(map(_seat, seats.split(","))),
+                dynamic=() if dynamic is None else tuple(map(str.strip, dynamic.split(","))),
+                limit=None if limit is None else counted(limit), sampling=sampling or "external", prune=-(prune or 0.0),
+            )  # fmt: skip
             with told_by(telling(watch)):
                 blueprint = _new(game, request, strength, base)
         else:
@@ -218,21 +222,6 @@ def _check(order: TrainOrder, resume: Path | None) -> None:
             f"--out {order.out} holds a blueprint already: train it further with `kibitz train{game} --resume "
             f"{shlex.quote(str(order.out))} --seconds 600`, or choose another path"
         )
-
-
-def _request(
-    abstraction: str | None, memory: str | None, full: str | None, seed: int | None, how: dict[str, Any]
-) -> BlueprintRequest:
-    from kibitz.solvers.new_blueprints import BlueprintRequest
-
-    size = bytes_of(memory or MEMORY)
-    return BlueprintRequest(size, full or FULL, abstraction=abstraction, seed=seed or 0, **how)
-
-
-def _more(seats: str | None, dynamic: str | None) -> dict[str, Any]:
-    """Lists that are typed with commas."""
-    chosen = None if seats is None else tuple(_seat(each) for each in seats.split(","))
-    return {"seats": chosen, "dynamic": () if dynamic is None else tuple(map(str.strip, dynamic.split(",")))}
 
 
 def _seat(text: str) -> int:
