@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import without_gradients
 from kibitz.forms.protocol import CfrForm
-from kibitz.solvers import Task
+from kibitz.solvers import Task, check
 
 if TYPE_CHECKING:
     from kibitz.forms.kernels.cfr import Rule
@@ -26,10 +26,8 @@ MOST_GAMMA = 30
 
 
 def _rule(updates: str, averaging: str, delay: int, **rule: float) -> Make:
-    if updates not in ("alternating", "simultaneous"):
-        raise SpecError(f"updates={updates}: choose alternating or simultaneous")
-    if averaging not in AVERAGING:
-        raise SpecError(f"averaging={averaging}: choose uniform, linear or quadratic")
+    check("updates", updates, ("alternating", "simultaneous"))
+    check("averaging", averaging, AVERAGING)
     if delay < 0:
         raise SpecError(f"delay={delay} must not be negative")
     settings = {

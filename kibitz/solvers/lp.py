@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import SolverError, SpecError
+from kibitz.core.errors import SolverError
 from kibitz.forms.choice import without_gradients
 from kibitz.forms.protocol import GradientForm
-from kibitz.solvers import Task
+from kibitz.solvers import Task, check
 
 Floats = NDArray[np.float64]
 SCALES = (1.0, 1e-6, 1e-9, 1e-12)  # shares of the largest payoff to divide by, tried in turn
@@ -35,8 +35,7 @@ PDLP_ITERATIONS = 2_000_000
 
 
 def lp(method: str = "auto") -> Callable[[Task, str], Lp]:
-    if method not in METHODS:
-        raise SpecError(f"method={method}: choose auto, simplex, ipm or pdlp")
+    check("method", method, METHODS)
     return lambda task, spec: Lp(task, spec, METHODS[method])
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import SpecError
 from kibitz.core.threads import Crew
 from kibitz.forms.treeplex import Treeplex
 from kibitz.solvers import Task
@@ -24,11 +23,6 @@ UNIFORM = np.zeros(0)
 INSIDE = 0.01  # of the uniform distribution in an entropy's centre: what has no share there would never get one
 SAFETY = 1.1  # times the norm that power iteration finds, which comes from below
 POWERS = 40
-
-
-def check(name: str, choice: str, choices: tuple[str, ...]) -> None:
-    if choice not in choices:
-        raise SpecError(f"{name}={choice}: choose {', '.join(choices[:-1])} or {choices[-1]}")
 
 
 class Prox:
