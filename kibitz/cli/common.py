@@ -109,8 +109,8 @@ def version(
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
-    typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    """One JSON object on stdout; paths are texts in it."""
+    typer.echo(json.dumps(data, indent=2, allow_nan=False, default=os.fspath))
 
 
 def print_data(data: dict[str, Any], as_json: bool, as_text: Callable[[dict[str, Any]], None]) -> None:

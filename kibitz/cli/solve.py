@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import tempfile
 from contextlib import suppress
@@ -392,15 +391,13 @@ def continuation(order: SolveOrder, tree: Tree | CompactForm) -> str | None:
 def as_data(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> dict[str, Any]:
     """How a solve went, as plain data."""
     from kibitz.core.resources import peak_memory
+    from kibitz.evaluate import nash_conv
 
     abstraction = order.request.abstraction
     last = result.history[-1] if result.history else None
-    known = last is not None and (lifted(order, tree) or not abstraction)
-    real = real_nash_conv(order, tree, result) if known else math.nan
-
-    def path(file: Path | None) -> str | None:
-        return None if file is None else str(file)
-
+    real = None if last is None or abstraction else last.nash_conv
+    if last is not None and lifted(order, tree):
+        real = nash_conv(tree, result)
     return {
         "game": tree.spec,
         "solver": result.meta["solver"],
@@ -408,15 +405,15 @@ def as_data(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> dict
         "iterations": result.meta["iterations"],
         "seconds": result.seconds,
         **({} if last is None else {"value": last.value, "best_response": last.best}),
-        **({"nash_conv": real, "exploitability": real / tree.players} if known else {}),
+        **({} if real is None else {"nash_conv": real, "exploitability": real / tree.players}),
         **({"abstraction": result.meta["abstraction"]} if abstraction else {}),
         **({"abstract_nash_conv": last.nash_conv} if abstraction and last is not None else {}),
         "peak_bytes": peak_memory(),
         "sha256": result.sha256,
-        "out": path(order.out),
-        "checkpoint": path(order.checkpoint),
-        "plot": path(order.plot),
-        "log": path(order.log),
+        "out": order.out,
+        "checkpoint": order.checkpoint,
+        "plot": order.plot,
+        "log": order.log,
         "interrupted": result.interrupted,
         "continue": continuation(order, tree) if result.interrupted else None,
     }
@@ -424,6 +421,7 @@ def as_data(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> dict
 
 def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
     from kibitz.core.resources import peak_memory
+    from kibitz.evaluate import nash_conv
     from kibitz.games.tree import Tree
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
 
@@ -441,7 +439,7 @@ def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
     elif abstraction:
         rows = [(f"{name} in the abstraction", text) for name, text in rows]
         if lifted(order, tree):
-            real = gap(real_nash_conv(order, tree, result))
+            real = gap(nash_conv(tree, result))
             rows.append(("NashConv in the game", f"{real} (best responses see the whole game)"))
         else:
             rows.append(("NashConv in the game", "not measured: the game is too large; the profile is one of buckets"))
@@ -467,13 +465,6 @@ def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
     else:
         typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}{named_again(tree.spec)}")
-
-
-def real_nash_conv(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> float:
-    """NashConv of the profile in the real game: with an abstraction, evaluations are of the abstract game."""
-    from kibitz.evaluate import nash_conv
-
-    return nash_conv(tree, result) if lifted(order, tree) else result.history[-1].nash_conv
 
 
 def lifted(order: SolveOrder, tree: Tree | CompactForm) -> bool:
