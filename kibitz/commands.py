@@ -400,8 +400,6 @@ def show(
     limit    infosets per player; default: all
     values   reach and expected values, as `kibitz.infoset_values` computes them, are shown too
     """
-    if seat is not None and not 0 <= seat < profile.seats:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
     strategy = []
     for player, numbers in chosen(profile, seat, infoset, filter).items():
         for i in numbers[: limit or None]:
@@ -415,6 +413,8 @@ def show(
 
 def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> Mapping[int, Sequence[int]]:
     """seat -> numbers of the infosets that are asked for."""
+    if seat is not None and not 0 <= seat < profile.seats:
+        raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
     infosets = profile.infosets
     seats = range(profile.seats) if seat is None else [seat]
     if infoset is not None:

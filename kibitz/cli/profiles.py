@@ -181,8 +181,6 @@ def show(
             most = SHOWN if limit is None and not json else limit or 0
             show_sampled(source, profile, seat, infoset, filter, most, json, watch)
             return
-    if seat is not None and not 0 <= seat < strategy.seats:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {strategy.seats - 1}")
     numbers = chosen(strategy, seat, infoset, filter)
     figures, why = _figures(strategy, profile, game, not json) if values else (None, "")
     most = limit or len(strategy.infosets.labels)

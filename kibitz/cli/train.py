@@ -173,16 +173,15 @@ def train(
                 raise SolverError(f"{resume} keeps what it was begun with: leave {names} out")
             blueprint = _resumed(resume, game, {"--abstraction": abstraction, "--full": full, "--seed": seed}, memory,
                                  base)  # fmt: skip
-        watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
-        if is_placed(blueprint) and shown:
+        first, placed = blueprint.iteration, shown and is_placed(blueprint)
+        if placed:
             watch.phase("")
             say(sizes(blueprint))
-            watch.phase("loading compiled code")
+        watch.phase("loading compiled code")
         blueprint.warm_up()
-        first = blueprint.iteration
-        if is_placed(blueprint) and shown and not first:
+        if placed and not first:
             say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
