@@ -114,7 +114,7 @@ Deals = Annotated[int | None, number("--deals", "N", "Sample so many deals inste
 Solver = Annotated[str, option("--solver", "SOLVER", "See `kibitz solvers`.", complete.solvers)]
 Iterations = Annotated[int | None, number("--iterations", "N", "Stop after this many iterations.")]
 Until = Annotated[float | None, number("--until", "NASHCONV", "Stop once NashConv is at most this.")]
-Seconds = Annotated[float | None, number("--seconds", "S", "Stop this many seconds from now; compiling is extra.")]
+Seconds = Annotated[float | None, number("--seconds", "S", "Stop after this many more seconds; compiling is extra.")]
 Limit = Annotated[
     str | None,
     option("--limit", "INFOSETS", "Poker: choose the finest percentile buckets with at most so many infosets, as 24M."),
