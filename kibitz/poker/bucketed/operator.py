@@ -58,10 +58,6 @@ class BucketOperator(BucketLayout):
         return BucketInfosets(self)
 
     @property
-    def points(self) -> int:
-        return int(self.infosets.seat_start[-1])
-
-    @property
     def entries(self) -> int:
         """Entries of the payoff matrix, were it written out: what the linear programme's time goes by."""
         return self.products
@@ -97,12 +93,8 @@ class BucketOperator(BucketLayout):
         lo, hi = self.seat_sequence[seat : seat + 2].tolist()
         return np.asarray(self.device.to_host(worth[lo:hi]), np.float64)
 
-    def measure(self, probabilities: Floats) -> Measure:
-        """Values and best responses, from probabilities by infoset column."""
-        return self.measure_weights(self.to_strategy(probabilities))
-
     def measure_weights(self, weights: Any, pure: Any = None) -> Measure:
-        """The same from weights by sequence, of any scale in each row; `pure` is filled with the best responses."""
+        """Values and best responses (which fill `pure`), from weights by sequence, of any scale in each row."""
         passes = self.passes
         strategy, plan = passes.zeros(), passes.zeros()
         sums = self.device.xp.asarray(weights)
@@ -136,13 +128,6 @@ class BucketOperator(BucketLayout):
             return best
 
         return choose
-
-    def value(self, probabilities: Floats) -> Floats:
-        """Expected utility of each seat."""
-        plan = self.plan(self.to_strategy(probabilities))
-        lo, hi = self.seat_sequence[:2]
-        first = float(plan[lo:hi] @ self.gradient(0, plan))
-        return np.array([first, -first])
 
     def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
         """(what a seat's best response gets, the probabilities with that response in its place)."""

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from kibitz.core.errors import GameError, SolverError
 from kibitz.core.resources import MARGIN, free_memory
 from kibitz.poker.exact.deal import Deal, deal, least_classes
+from kibitz.poker.exact.factored import FactoredForm
 from kibitz.poker.exact.table import MOST_LANES, Buckets, groups_of, segments_of, table_of
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.betting import BettingTree
@@ -33,11 +34,8 @@ BYTES_PER_SEQUENCE = 3 * 4 + 8 + 4 + 8 + 8
 MOST_CLASSES = 20_000_000  # that boards and hands are enumerated for
 
 
-class PokerLayout:
+class PokerLayout(FactoredForm):
     """Betting tree times cards. Sequences of seat 0 come first; each seat's empty one leads its own."""
-
-    zero_sum = True
-    seats = players = 2
 
     def __init__(
         self,
@@ -147,11 +145,6 @@ class PokerLayout:
                 if (row_up[seat, number][of_seat[number]] != before).any():
                     return None
         return row_up
-
-    @property
-    def columns(self) -> int:
-        """Infoset columns: one for each infoset and action."""
-        return self.sequences - 2
 
     @property
     def entries(self) -> int:
