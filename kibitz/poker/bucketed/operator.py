@@ -6,6 +6,7 @@ products, on a CPU or a GPU. What solvers ask is in double precision; CFR's numb
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -103,13 +104,17 @@ class BucketOperator(BucketLayout):
             passes.normalise(seat, sums, strategy)
             roots.append(passes.plan(seat, strategy, plan))
         del strategy
+        return self.measured(plan, roots, lambda seat: self._most(pure, seat))
+
+    def measured(self, plan: Any, roots: list[Any], respond: Callable[[int], Any]) -> Measure:
+        """Values of plans. respond: seat -> what it chooses at a node, as `Passes.ascend` asks."""
+        passes, worth = self.passes, self.passes.zeros()
         value, best = np.zeros(2), np.zeros(2)
-        worth = passes.zeros()
         for seat in (0, 1):
             lo, hi = self.seat_sequence[seat : seat + 2].tolist()
             passes.gradient(seat, plan, roots[1 - seat], worth)
             value[seat] = float(plan[lo:hi] @ worth[lo:hi])
-            best[seat] = passes.ascend(seat, worth, self._most(pure, seat))
+            best[seat] = passes.ascend(seat, worth, respond(seat))
         return Measure(value, best, max(0.0, float((best - value).sum())))
 
     def _most(self, pure: Any, seat: int) -> Any:

@@ -7,6 +7,7 @@ and its best responses need not look either: NashConv and values here are those 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -191,14 +192,18 @@ class PokerOperator(PokerLayout):
         strategy = plan if self.buckets is None else np.empty(self.sequences)
         self._normalise(weights, strategy)
         self._plan(strategy, plan)
+        chosen = np.zeros(0) if pure is None else pure
+        return self.measured(plan, lambda seat, worth: self._respond(seat, worth, chosen))
+
+    def measured(self, plan: Floats, respond: Callable[[int, Floats], float]) -> Measure:
+        """Values of plans. respond: (seat, its gradient, which is written over) -> the value of its best response."""
         value, best = np.zeros(2), np.zeros(2)
-        none = np.zeros(0)
         for seat in (0, 1):
             lo, hi = self.seat_sequence[seat : seat + 2]
             worth = np.zeros(int(hi))
             self._gradient(seat, plan, worth)
             value[seat] = plan[lo:hi] @ worth[lo:hi]
-            best[seat] = self._respond(seat, worth, none if pure is None else pure)
+            best[seat] = respond(seat, worth)
         return Measure(value, best, max(0.0, float((best - value).sum())))
 
     def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
