@@ -166,8 +166,7 @@ def _check_columns(game: Poker, columns: int) -> None:
     # An action leads to a node, and perhaps from there to one where cards are dealt: each has its column.
     tree = betting_tree(game.definition, 2 * columns + 2)
     deciding = tree.turn >= 0
-    widths = np.array([len(actions) for actions in tree.actions] or [0], np.int64)[tree.actions_of[deciding]]
-    actions = np.bincount(tree.round[deciding], widths, minlength=game.definition.rounds)
+    actions = np.bincount(tree.round[deciding], tree.widths[deciding], minlength=game.definition.rounds)
     least = sum(int(a) * c for a, c in zip(actions, least_classes(game.definition), strict=True))
     if least > columns:
         raise GameError(f"the game has at least {least:,} infoset columns, and the file holds {columns:,}")

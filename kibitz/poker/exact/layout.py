@@ -87,7 +87,7 @@ class PokerLayout(FactoredForm):
     def _refuse(self, classes: list[int], most_bytes: int, word: str) -> None:
         """A game that does not fit is refused before anything of its size is made."""
         actions = np.zeros(self.definition.rounds, np.int64)
-        np.add.at(actions, self.betting.round[self.betting.turn >= 0], self._widths[self.betting.turn >= 0])
+        np.add.at(actions, self.betting.round[self.betting.turn >= 0], self.betting.widths[self.betting.turn >= 0])
         sequences = sum(int(a) * c for a, c in zip(actions, classes, strict=True))
         needed = BYTES_PER_SEQUENCE * sequences
         needed += BYTES_PER_HAND * sum(classes)
@@ -98,11 +98,6 @@ class PokerLayout(FactoredForm):
                 f"{MOST_CLASSES:,} hands on boards are enumerated: take a smaller deck (numRanks, numSuits), fewer "
                 "rounds, or an abstraction"
             )
-
-    @cached_property
-    def _widths(self) -> Ints:
-        widths = np.array([len(names) for names in self.betting.actions] + [0], np.int64)
-        return widths[self.betting.actions_of]
 
     def _checked(self, buckets: Sequence[ArrayLike]) -> list[Ints]:
         """Buckets of a seat as arrays, if they are that."""
@@ -161,7 +156,7 @@ class PokerLayout(FactoredForm):
         """By round, for each hand: sequences of one seat and infosets of the other, as linear programmes count them."""
         turn, level = self.betting.turn, self.betting.round
         rounds = range(self.definition.rounds)
-        sequences = [int(self._widths[(level == r) & (turn == 1)].sum()) for r in rounds]
+        sequences = [int(self.betting.widths[(level == r) & (turn == 1)].sum()) for r in rounds]
         return sequences, [int(((level == r) & (turn == 0)).sum()) for r in rounds]
 
     @cached_property
