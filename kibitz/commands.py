@@ -263,11 +263,14 @@ def strategy_of(source: Any, game: Any = None) -> Profile | Blueprint:
     """A profile or a blueprint: itself, or read from the path where it is saved."""
     from kibitz.core.store import kind_at
     from kibitz.forms.profile import Profile
-    from kibitz.solvers.saved_blueprints import load_blueprint
 
     if not isinstance(source, str | PathLike):
         return source  # type: ignore[no-any-return]
-    return load_blueprint(source, compact=True, game=game) if kind_at(source) == "blueprint" else Profile.load(source)
+    if kind_at(source) != "blueprint":
+        return Profile.load(source)
+    from kibitz.solvers.saved_blueprints import load_blueprint
+
+    return load_blueprint(source, compact=True, game=game)
 
 
 def evaluate(
@@ -397,8 +400,6 @@ def show(
     limit    infosets per player; default: all
     values   reach and expected values, as `kibitz.infoset_values` computes them, are shown too
     """
-    if seat is not None and not 0 <= seat < profile.seats:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
     strategy = []
     for player, numbers in chosen(profile, seat, infoset, filter).items():
         for i in numbers[: limit or None]:
@@ -412,6 +413,8 @@ def show(
 
 def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> Mapping[int, Sequence[int]]:
     """seat -> numbers of the infosets that are asked for."""
+    if seat is not None and not 0 <= seat < profile.seats:
+        raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
     infosets = profile.infosets
     seats = range(profile.seats) if seat is None else [seat]
     if infoset is not None:

@@ -22,8 +22,9 @@ from kibitz.poker.acpc import states
 from kibitz.poker.acpc.client import Client, ClientTally
 from kibitz.poker.acpc.dealer import Dealer, DealerOutcome
 from kibitz.poker.acpc.log import MatchPlan
-from kibitz.poker.acpc.seats import poker_game, poker_machine
+from kibitz.poker.acpc.seats import poker_game
 from kibitz.poker.acpc.wire import connected
+from kibitz.solvers.machines import playable
 
 LEDUC = "poker(file=leduc)"
 HOST = "127.0.0.1"
@@ -39,7 +40,7 @@ def profiles() -> tuple[Any, Any]:
 @cache
 def machine_of(game: str) -> tuple[Any, Any]:
     rules = poker_game(game)
-    return rules, poker_machine(rules)
+    return rules, playable(rules)
 
 
 def in_process(game: str, players: tuple[Any, ...], plan: MatchPlan) -> Iterator[list[float]]:

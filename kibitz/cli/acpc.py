@@ -63,8 +63,9 @@ def acpc_client(
         watch.phase("reading the player")
         from kibitz.play.agents import agent, game_of
         from kibitz.poker.acpc.client import Client
-        from kibitz.poker.acpc.seats import poker_game, poker_machine
+        from kibitz.poker.acpc.seats import poker_game
         from kibitz.poker.acpc.wire import connected
+        from kibitz.solvers.machines import playable
 
         text = game if game is not None else game_of([profile])
         if text is None:
@@ -72,7 +73,7 @@ def acpc_client(
         rules = poker_game(text)
         if game is None:
             rules = getattr(rules, "whole", rules)  # a dealer does not know our action abstraction
-        machine = poker_machine(rules)
+        machine = playable(rules)
         mind = agent(profile, machine)
         player = Client(rules, machine, mind, seed, duplicate, note)
         watch.phase(f"connecting to {host}")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kibitz.forms.protocol import CompactForm
     from kibitz.games import Game
     from kibitz.games.tree import Tree
-    from kibitz.solvers.blueprint import Blueprint
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WIDE = 80  # characters of a terminal that has room for bars
@@ -110,8 +109,8 @@ def version(
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
-    typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    """One JSON object on stdout; paths are texts in it."""
+    typer.echo(json.dumps(data, indent=2, allow_nan=False, default=os.fspath))
 
 
 def print_data(data: dict[str, Any], as_json: bool, as_text: Callable[[dict[str, Any]], None]) -> None:
@@ -175,11 +174,6 @@ def has_bars(page: Console) -> bool:
 
 
 # Games
-
-
-def tree_of_text(text: str, watch: Watch) -> Tree:
-    """The tree of the game that a user named."""
-    return game_and_tree(text, watch)[1]
 
 
 def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[Game, Tree]:
@@ -268,19 +262,6 @@ def saved_game(spec: str, path: Path) -> str:
     from kibitz.games.trusted import recalled
 
     return recalled(spec, path, f"--game {quoted(spec)}")
-
-
-def read_strategy(path: Path, game: str | None) -> Profile | Blueprint:
-    """A saved profile or blueprint. game: as the user named it, for a blueprint of a game in a file."""
-    from kibitz.core.store import kind_at
-
-    if kind_at(path) == "blueprint":
-        from kibitz.solvers.saved_blueprints import load_blueprint
-
-        return load_blueprint(path, compact=True, game=game)
-    from kibitz.forms.profile import Profile
-
-    return Profile.load(path)
 
 
 def rules_of(text: str) -> Game:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, read_strategy, rules_of, saved_game
+from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, rules_of, saved_game
 from kibitz.cli.options import Plot, SavedGame, argument, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, GameError, SpecError
@@ -39,11 +39,12 @@ def crosstable(
       kibitz crosstable runs/*.profile --unit millibets --plot field.png
       kibitz crosstable fox.profile hen.profile --game fox.py:FoxAndHen --json
     """
+    from kibitz.commands import strategy_of
     from kibitz.report.plot import ENDINGS
 
     check_file(plot, "--plot", ENDINGS)
     strategies: dict[str, Any] = {
-        name: read_strategy(path, game) for name, path in zip(named(profiles), profiles, strict=True)
+        name: strategy_of(path, game) for name, path in zip(named(profiles), profiles, strict=True)
     }
     first = next(iter(strategies.values()))
     # The game of a blueprint was checked when it was read.

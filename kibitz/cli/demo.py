@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kibitz.cli.common import check_artefact, check_file, console, has_bars, print_pairs, tree_of_text
+from kibitz.cli.common import check_artefact, check_file, console, game_and_tree, has_bars, print_pairs
 from kibitz.cli.options import option
 from kibitz.cli.watch import Watch
 
@@ -43,7 +43,7 @@ def demo(out: Annotated[Path, option("--out", "DIR", "Directory of the plot and 
     state, began = RunState(), time.perf_counter()
     with Watch() as watch:
         compiled("cfr+", watch)
-        tree = tree_of_text("leduc", watch)
+        _, tree = game_and_tree("leduc", watch)
         ready = time.perf_counter() - began
         watch.solving("solving leduc by cfr+", state)
         profile = carry_out(SolveRequest(tree, "cfr+", until=NASH_CONV), state)

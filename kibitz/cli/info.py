@@ -76,13 +76,13 @@ def info(
 
 
 def _print_counts(data: dict[str, Any]) -> None:
-    from kibitz.report.text import plain
+    from kibitz.report.text import by_round, plain
 
     def text(count: int | list[int] | None) -> str:
         if count is None:
             return "too many to count"
         if isinstance(count, list):
-            return " / ".join(f"{each:,}" for each in count) + " by round"
+            return f"{by_round(count)} by round"
         return f"{count:,}" + (f", about {count:.3g}" if count > 1e9 else "")
 
     commands = ", ".join(f"kibitz {command}" for command in data["commands"])
@@ -99,7 +99,7 @@ def _print_counts(data: dict[str, Any]) -> None:
 def _info_abstract(game: str, abstraction: str, device: str, json: bool) -> None:
     """The size of an abstract poker game, and the cost of its weights and of an iteration; nothing is computed."""
     from kibitz.commands import abstract_info
-    from kibitz.report.text import duration, plain, size
+    from kibitz.report.text import by_round, duration, plain, size
 
     rules = rules_of(game)
     with Watch(not json) as watch:
@@ -114,7 +114,7 @@ def _info_abstract(game: str, abstraction: str, device: str, json: bool) -> None
     rows = [
         ("game", plain(data["game"])),
         ("abstraction", data["abstraction"]),
-        ("buckets", " / ".join(f"{count:,}" for count in data["buckets"]) + " by round"),
+        ("buckets", f"{by_round(data['buckets'])} by round"),
         ("infosets", f"{data['infosets']:,} in the abstract game"),
         ("sequences", f"{data['sequences']:,}"),
         ("payoffs", f"up to {data['payoff']:g} chips"),

@@ -114,7 +114,11 @@ Deals = Annotated[int | None, number("--deals", "N", "Sample so many deals inste
 Solver = Annotated[str, option("--solver", "SOLVER", "See `kibitz solvers`.", complete.solvers)]
 Iterations = Annotated[int | None, number("--iterations", "N", "Stop after this many iterations.")]
 Until = Annotated[float | None, number("--until", "NASHCONV", "Stop once NashConv is at most this.")]
-Seconds = Annotated[float | None, number("--seconds", "S", "Stop after this many seconds.")]
+Seconds = Annotated[float | None, number("--seconds", "S", "Stop after this many more seconds; compiling is extra.")]
+Limit = Annotated[
+    str | None,
+    option("--limit", "INFOSETS", "Poker: choose the finest percentile buckets with at most so many infosets, as 24M."),
+]
 ProfileOut = Annotated[Path | None, option("--out", "DIR", "Save the profile here, such as leduc.profile.")]
 Plot = Annotated[Path | None, option("--plot", "FILE", "Draw a picture of it: .png, .svg or .pdf.")]
 Quiet = Annotated[bool, flag("--quiet", "Print nothing but errors.")]

@@ -15,15 +15,17 @@ from kibitz.cli.common import (
     check_artefact,
     console,
     named_again,
-    print_json,
+    print_data,
     rules_of,
     save_or_rescue,
 )
-from kibitz.cli.options import Device, number, option
+from kibitz.cli.options import Device, Iterations, Seconds, Solver, Until, number, option
 from kibitz.cli.watch import Watch
 
 if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
+
+FACTS = ("solver", "iterations", "phase_nash_conv", "phase_value")  # of each phase
 
 
 def phases(
@@ -53,12 +55,10 @@ def phases(
             "behind phase I; less, and the phases overlap.",
         ),
     ] = None,
-    solver: Annotated[str, option("--solver", "SOLVER", "Of both phases.", complete.solvers)] = "dcfr+",
-    iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Of each phase. Default, without the others: 1,000.")
-    ] = None,
-    until: Annotated[float | None, number("--until", metavar="NASHCONV", help="Stop a phase at this NashConv.")] = None,
-    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop a phase after so long.")] = None,
+    solver: Solver = "dcfr+",
+    iterations: Iterations = None,
+    until: Until = None,
+    seconds: Seconds = None,
     device: Device = "cpu",
     out: Annotated[Path | None, option("--out", "DIR", "Save the profile of the whole game here.")] = None,
     json: Json = False,
@@ -67,7 +67,8 @@ def phases(
 
     Phase I is a game of the first rounds. At its end hands are rolled out, or they go on as statistics of a strategy's
     play say. Phase II is the game after phase I, which stays as it is. The result is a profile in buckets. Its NashConv
-    in the abstract game tells what was lost against solving all rounds at once.
+    in the abstract game tells what was lost against solving all rounds at once. Each phase stops by --iterations,
+    --until or --seconds; without them, after 1,000 iterations.
 
     \b
     Examples:
@@ -88,13 +89,10 @@ def phases(
     meta = profiles[0].meta
     data = {
         "game": meta["game"], "abstraction": meta["abstraction"], "rounds": rounds, "leaves": meta["leaves"],
-        "begin": begin, "phases": [_facts(each) for each in profiles], "abstract_nash_conv": gap,
-        "sha256": profiles[-1].sha256, "out": None if out is None else str(out),
+        "begin": begin, "phases": [{name: x.meta[name] for name in FACTS if name in x.meta} for x in profiles],
+        "abstract_nash_conv": gap, "sha256": profiles[-1].sha256, "out": out,
     }  # fmt: skip
-    if json:
-        print_json(data)
-    else:
-        _print(data, out)
+    print_data(data, json, _print)
 
 
 def _gap(game: Any, abstraction: str, profile: Profile, device: str) -> float:
@@ -107,12 +105,7 @@ def _gap(game: Any, abstraction: str, profile: Profile, device: str) -> float:
     return float(form.measure(profile.probabilities).nash_conv)
 
 
-def _facts(profile: Profile) -> dict[str, Any]:
-    names = ("solver", "iterations", "phase_nash_conv", "phase_value")
-    return {name: profile.meta[name] for name in names if name in profile.meta}
-
-
-def _print(data: dict[str, Any], out: Path | None) -> None:
+def _print(data: dict[str, Any]) -> None:
     from kibitz.report.text import gap, pairs, plain
 
     page = console()
@@ -126,7 +119,7 @@ def _print(data: dict[str, Any], out: Path | None) -> None:
     ]  # fmt: skip
     rows.append(("NashConv of the whole", f"{gap(data['abstract_nash_conv'])} in the abstract game"))
     page.print(pairs(rows))
-    if out is None:
+    if data["out"] is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:
-        typer.echo(f"Read it: kibitz show {shlex.quote(str(out))}{named_again(data['game'])}")
+        typer.echo(f"Read it: kibitz show {shlex.quote(str(data['out']))}{named_again(data['game'])}")

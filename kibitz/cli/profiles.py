@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kibitz.cli.common import Json, ProfilePath, console, has_bars, print_json, print_pairs, print_table, profile_form
+from kibitz.cli.common import (
+    Json,
+    ProfilePath,
+    console,
+    has_bars,
+    print_json,
+    print_pairs,
+    print_table,
+    profile_form,
+    saved_game,
+    telling,
+)
 from kibitz.cli.options import Device, SavedGame, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, KibitzError, SolverError
@@ -52,26 +63,29 @@ def evaluate(
       kibitz evaluate always-call --game holdem.limit.2p --whole
     """
     if whole:
-        from kibitz.cli.evaluate_whole import evaluate_whole
-
-        evaluate_whole(profile, game, device, json, value)
+        _evaluate_whole(profile, game, device, json, value)
         return
-    from kibitz.cli.sampled import evaluate_sampled, exactly, is_blueprint
+    from kibitz.cli.sampled import evaluate_sampled
+    from kibitz.commands import strategy_of
     from kibitz.forms.profile import Profile
 
     with Watch(not json) as watch:
+        watch.phase(f"reading {profile}")
+        source = strategy_of(profile, game)
         form: Any
-        if is_blueprint(profile):
-            blueprint, laid_out = exactly(profile, game, watch)
-            if isinstance(laid_out, str):
-                evaluate_sampled(blueprint, profile, seconds, local, json, watch, laid_out)
+        if isinstance(source, Profile):
+            strategy, form = source, profile_form(source, profile, game, watch, device)
+        else:
+            from kibitz.evaluate.blueprints import laid_out
+
+            watch.phase(f"building the game {source.machine.spec}")
+            try:
+                form, strategy = laid_out(source)
+            except GameError as error:
+                evaluate_sampled(source, profile, seconds, local, json, watch, str(error))
                 return
             if local is not None:
                 raise SolverError("this game is measured exactly: leave --local out")
-            form, strategy = laid_out
-        else:
-            strategy = Profile.load(profile)
-            form = profile_form(strategy, profile, game, watch, device)
         watch.phase("measuring")
         from kibitz.evaluate import report
 
@@ -94,6 +108,29 @@ def evaluate(
     if not data["perfect_recall"]:
         rows.append(("note", "best responses have perfect recall and a player has not, so NashConv is an upper bound"))
     print_pairs(rows)
+
+
+def _evaluate_whole(path: Path, game: str | None, device: str, json: bool, value: bool) -> None:
+    """Best responses over all boards, and on demand the value. A run that was stopped continues after its last flop."""
+    from kibitz.commands import evaluate_whole
+    from kibitz.core.store import said_at
+    from kibitz.report.text import signed
+
+    said = said_at(path)
+    if game is None and said is not None and said[0] == "profile":
+        game = saved_game(str(said[1].get("game", "")), path)
+    with Watch(not json) as watch:
+        measured = evaluate_whole(path, game, value, device, telling(watch, "flops: {done:,} of {pieces:,}"))
+        data = {"profile": str(path), **measured}
+    if json:
+        print_json(data)
+        return
+    print_pairs([
+        *([("value", f"{signed(data['value'][0])} chips for player 0")] if value else []),
+        *((f"best response, player {k}", f"{signed(each)} chips") for k, each in enumerate(data["best_response"])),
+        ("exploitability", f"{data['exploitability']:.6g} chips, {data['exploitability_mbb']:,.3f} mbb/h: exact, over "
+                           "all boards of the game"),
+    ])  # fmt: skip
 
 
 def show(
@@ -123,23 +160,27 @@ def show(
       kibitz show kuhn.profile --infoset Q: --json
       kibitz show fox.profile --game fox.py:FoxAndHen
     """
-    from kibitz.cli.sampled import as_profile, is_blueprint, show_sampled
-    from kibitz.commands import chosen
+    from kibitz.cli.sampled import show_sampled
+    from kibitz.commands import chosen, strategy_of
     from kibitz.commands import show as as_data
     from kibitz.forms.profile import Profile
+    from kibitz.games.size import MOST_LAID, fits
 
-    if is_blueprint(profile):
-        with Watch(not json) as watch:
-            blueprint, laid_out = as_profile(profile, game, watch)
-            if laid_out is None:
-                most = SHOWN if limit is None and not json else limit or 0
-                show_sampled(blueprint, profile, seat, infoset, filter, most, json, watch)
-                return
-        strategy, game = laid_out, game or blueprint.machine.spec
-    else:
-        strategy = Profile.load(profile)
-    if seat is not None and not 0 <= seat < strategy.seats:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {strategy.seats - 1}")
+    with Watch(not json) as watch:
+        watch.phase(f"reading {profile}")
+        source = strategy_of(profile, game)
+        if isinstance(source, Profile):
+            strategy = source
+        elif fits(source.game, MOST_LAID):
+            from kibitz.games.tree import tree_of
+            from kibitz.solvers.blueprint import blueprint_profile
+
+            watch.phase(f"building the game {source.machine.spec}")
+            strategy, game = blueprint_profile(source, tree_of(source.game)), game or source.machine.spec
+        else:
+            most = SHOWN if limit is None and not json else limit or 0
+            show_sampled(source, profile, seat, infoset, filter, most, json, watch)
+            return
     numbers = chosen(strategy, seat, infoset, filter)
     figures, why = _figures(strategy, profile, game, not json) if values else (None, "")
     most = limit or len(strategy.infosets.labels)

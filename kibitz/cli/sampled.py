@@ -11,53 +11,7 @@ from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.evaluate.sampled import Decision, Sample
-    from kibitz.forms.profile import Profile
-    from kibitz.forms.protocol import Form
     from kibitz.solvers.blueprint import Blueprint
-
-
-
-def is_blueprint(path: Path) -> bool:
-    from kibitz.core.store import kind_at
-
-    return kind_at(path) == "blueprint"
-
-
-def as_profile(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, Profile | None]:
-    """A saved blueprint, and what it plays in each infoset if its game can be laid out."""
-    from kibitz.games.size import MOST_LAID, fits
-    from kibitz.games.tree import tree_of
-    from kibitz.solvers.blueprint import blueprint_profile
-    from kibitz.solvers.saved_blueprints import load_blueprint
-
-    watch.phase(f"reading {path}")
-    blueprint = load_blueprint(path, compact=True, game=game)
-    if not fits(blueprint.game, MOST_LAID):
-        return blueprint, None
-    watch.phase(f"building the game {blueprint.machine.spec}")
-    return blueprint, blueprint_profile(blueprint, tree_of(blueprint.game))
-
-
-def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tuple[Form, Profile] | str]:
-    """A saved blueprint, and what it plays on a form of its game; in words why, if there is none that fits."""
-    from kibitz.evaluate.blueprints import laid_out
-    from kibitz.solvers.saved_blueprints import load_blueprint
-
-    watch.phase(f"reading {path}")
-    blueprint = load_blueprint(path, compact=True, game=game)
-    watch.phase(f"building the game {blueprint.machine.spec}")
-    try:
-        return blueprint, laid_out(blueprint)
-    except GameError as error:
-        return blueprint, str(error)
-
-
-def sample_of(blueprint: Blueprint, path: Path, watch: Watch, deals: int = 2_000) -> Sample:
-    from kibitz.evaluate.sampled import self_play
-    from kibitz.play.agents import blueprint_agent
-
-    watch.phase(f"playing {deals:,} deals against itself")
-    return self_play(blueprint.machine, blueprint_agent(blueprint, blueprint.machine, str(path)), deals)
 
 
 def evaluate_sampled(
@@ -102,9 +56,15 @@ def show_sampled(
     watch: Watch,
 ) -> None:  # fmt: skip
     """The decisions that self-play comes to most often."""
+    from kibitz.commands import SELF_PLAY
+    from kibitz.evaluate.sampled import self_play
+    from kibitz.play.agents import blueprint_agent
+
     if seat is not None and not 0 <= seat < blueprint.machine.players:
         raise GameError(f"there is no seat {seat}: seats are 0 to {blueprint.machine.players - 1}")
-    sample = sample_of(blueprint, path, watch)
+    watch.phase(f"playing {SELF_PLAY:,} deals against itself")
+    agent = blueprint_agent(blueprint, blueprint.machine, str(path))
+    sample = self_play(blueprint.machine, agent, SELF_PLAY)
     watch.phase("")
 
     def wanted(each: Decision) -> bool:

@@ -76,18 +76,15 @@ def facts(form: PokerForm, reading: str, threshold: int | list[int], watch: Watc
 
 
 def _print(data: dict[str, Any]) -> None:
-    from kibitz.report.text import duration, plain
-
-    def rounds(counts: list[int]) -> str:
-        return " / ".join(f"{count:,}" for count in counts)
+    from kibitz.report.text import by_round, duration, plain
 
     kept = "lossless" if data["lossless"] else "lossy: an equilibrium of the abstract game need not be one of the game"
     programme = data["programme"]
     rows = [
         ("game", plain(data["game"])),
-        ("reading", data["reading"] + (f", threshold {rounds(data['threshold'])}" if any(data["threshold"]) else "")),
+        ("reading", data["reading"] + (f", threshold {by_round(data['threshold'])}" if any(data["threshold"]) else "")),
         ("signal tree", f"{data['signals']:,} nodes"),
-        ("classes", f"{rounds(data['classes'])} by round ({kept})"),
+        ("classes", f"{by_round(data['classes'])} by round ({kept})"),
         ("linear programme", f"{programme['shrunk']:,} rows, {programme['whole']:,} without merging"),
         ("time", duration(data["seconds"])),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import tempfile
 from contextlib import suppress
@@ -32,8 +31,10 @@ from kibitz.cli.common import (
 from kibitz.cli.options import (
     Device,
     Iterations,
+    Limit,
     ProfileOut,
     Quiet,
+    Seconds,
     Until,
     argument,
     checked,
@@ -82,18 +83,14 @@ def solve(
     ] = None,
     iterations: Iterations = None,
     until: Until = None,
-    seconds: Annotated[float | None, number("--seconds", "S", "Stop this many seconds from now.")] = None,
+    seconds: Seconds = None,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
         option("--abstraction", "NAME", "Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz "
                "abstract` for poker, JQ.K for leduc, or one of the game's own.", complete.abstractions),
     ] = None,
-    limit: Annotated[
-        str | None,
-        option("--limit", "INFOSETS", "Two-player poker: the finest percentile buckets that have at most so many "
-               "infosets, as 24M. Their sizes are printed first."),
-    ] = None,
+    limit: Limit = None,
     threads: Annotated[
         int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: all that help.")
     ] = None,
@@ -199,9 +196,10 @@ def resumed(order: SolveOrder, path: Path, solver: str | None, seed: int | None)
     meta = checkpoint_meta(path)
     named = bool(request.game) or request.abstraction is not None  # an abstract game has fewer rows than the game
     columns = None if named else max(store.sizes(path, KIND).values(), default=0)
+    hint = f"the game, as `kibitz solve {quoted(meta['game'].strip())} --resume {shlex.quote(str(path))}`"
     request = replace(
         request,
-        game=request.game or recalled(meta["game"], path, _again(meta["game"], path)),
+        game=request.game or recalled(meta["game"], path, hint),
         solver=solver or meta["solver"],
         seed=checked("--seed", meta["seed"]) if seed is None else seed,
         run=replace(request.run, checkpoint=path, resume=True),
@@ -215,11 +213,6 @@ def resumed(order: SolveOrder, path: Path, solver: str | None, seed: int | None)
         else:
             request = replace(request, iterations=most, until=stop.get("until"), seconds=left)
     return replace(order, request=request, at=meta["iteration"], columns=columns)
-
-
-def _again(game: object, path: Path) -> str:
-    said = quoted(game.strip()) if isinstance(game, str) else "GAME"
-    return f"the game, as `kibitz solve {said} --resume {shlex.quote(str(path))}`"
 
 
 def _check(order: SolveOrder) -> None:
@@ -398,15 +391,13 @@ def continuation(order: SolveOrder, tree: Tree | CompactForm) -> str | None:
 def as_data(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> dict[str, Any]:
     """How a solve went, as plain data."""
     from kibitz.core.resources import peak_memory
+    from kibitz.evaluate import nash_conv
 
     abstraction = order.request.abstraction
     last = result.history[-1] if result.history else None
-    known = last is not None and (lifted(order, tree) or not abstraction)
-    real = real_nash_conv(order, tree, result) if known else math.nan
-
-    def path(file: Path | None) -> str | None:
-        return None if file is None else str(file)
-
+    real = None if last is None or abstraction else last.nash_conv
+    if last is not None and lifted(order, tree):
+        real = nash_conv(tree, result)
     return {
         "game": tree.spec,
         "solver": result.meta["solver"],
@@ -414,15 +405,15 @@ def as_data(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> dict
         "iterations": result.meta["iterations"],
         "seconds": result.seconds,
         **({} if last is None else {"value": last.value, "best_response": last.best}),
-        **({"nash_conv": real, "exploitability": real / tree.players} if known else {}),
+        **({} if real is None else {"nash_conv": real, "exploitability": real / tree.players}),
         **({"abstraction": result.meta["abstraction"]} if abstraction else {}),
         **({"abstract_nash_conv": last.nash_conv} if abstraction and last is not None else {}),
         "peak_bytes": peak_memory(),
         "sha256": result.sha256,
-        "out": path(order.out),
-        "checkpoint": path(order.checkpoint),
-        "plot": path(order.plot),
-        "log": path(order.log),
+        "out": order.out,
+        "checkpoint": order.checkpoint,
+        "plot": order.plot,
+        "log": order.log,
         "interrupted": result.interrupted,
         "continue": continuation(order, tree) if result.interrupted else None,
     }
@@ -430,6 +421,7 @@ def as_data(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> dict
 
 def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
     from kibitz.core.resources import peak_memory
+    from kibitz.evaluate import nash_conv
     from kibitz.games.tree import Tree
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
 
@@ -447,7 +439,7 @@ def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
     elif abstraction:
         rows = [(f"{name} in the abstraction", text) for name, text in rows]
         if lifted(order, tree):
-            real = gap(real_nash_conv(order, tree, result))
+            real = gap(nash_conv(tree, result))
             rows.append(("NashConv in the game", f"{real} (best responses see the whole game)"))
         else:
             rows.append(("NashConv in the game", "not measured: the game is too large; the profile is one of buckets"))
@@ -473,13 +465,6 @@ def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy; `kibitz show NAME.profile` then prints it.")
     else:
         typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}{named_again(tree.spec)}")
-
-
-def real_nash_conv(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> float:
-    """NashConv of the profile in the real game: with an abstraction, evaluations are of the abstract game."""
-    from kibitz.evaluate import nash_conv
-
-    return nash_conv(tree, result) if lifted(order, tree) else result.history[-1].nash_conv
 
 
 def lifted(order: SolveOrder, tree: Tree | CompactForm) -> bool:

@@ -18,14 +18,14 @@ from kibitz.cli.common import (
     Json,
     check_artefact,
     console,
+    game_and_tree,
     named_again,
     print_json,
     rules_of,
     save_or_rescue,
     told_by_line,
-    tree_of_text,
 )
-from kibitz.cli.options import counted, number, option
+from kibitz.cli.options import Iterations, Seconds, Seed, Solver, Until, counted, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, KibitzError, SolverError
 
@@ -63,10 +63,10 @@ def stitch(
         str | None,
         seen("--opponents", "Abstraction of free opponents in the part; with pcs inside or base. Default: --inside."),
     ] = None,
-    solver: Annotated[str, option("--solver", "SOLVER", "See `kibitz solvers`.", complete.solvers)] = "cfr+",
-    iterations: Annotated[int | None, number("--iterations", metavar="N", help="Iterations of each solve.")] = None,
-    until: Annotated[float | None, number("--until", metavar="NASHCONV", help="Stop each at this NashConv.")] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="Seed of --random and of solvers that sample.")] = 0,
+    solver: Solver = "cfr+",
+    iterations: Iterations = None,
+    until: Until = None,
+    seed: Seed = 0,
     random: Annotated[bool, typer.Option("--random", help="Start each solve from a random profile.")] = False,
     out: Annotated[Path | None, option("--out", "DIR", "Save the strategy here, such as stitched.profile.")] = None,
     work: Annotated[
@@ -85,15 +85,15 @@ def stitch(
             "place of --inside.",
         ),
     ] = None,
-    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Seconds of each solve.")] = None,
+    seconds: Seconds = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print sizes of computations and solve nothing.")] = False,
     json: Json = False,
 ) -> None:  # fmt: skip
     """Refine a base strategy: stitch on experts for parts of a game that is too large to solve whole.
 
     Static experts are solved one by one, with the base frozen outside their part. A dynamic expert strategy gives each
-    part an abstraction of its own and solves all parts together; --base is then the abstraction of the rest. Without
-    --iterations, --until or --seconds, each solve stops at a NashConv of 1e-5 or after 20,000 iterations.
+    part an abstraction of its own and solves all parts together; --base is then the abstraction of the rest. Each solve
+    stops by --iterations, --until or --seconds; without them, at a NashConv of 1e-5 or after 20,000 iterations.
 
     If --base is a blueprint of three-player limit poker (kibitz train holdem.limit.3p), experts are trained on sampled
     hands, for --seconds or --iterations each.
@@ -137,7 +137,7 @@ def stitch(
             plan, start = Stitching(kind, partition, inside=[base, inside]), None
         watch.phase(f"building the game {game}, its parts and its abstractions")
         with told_by_line(game):
-            target = target_of(rules_of(game), start, plan, how, lambda rules: tree_of_text(game, watch))
+            target = target_of(rules_of(game), start, plan, how, lambda rules: game_and_tree(game, watch)[1])
         if start is base:
             watch.phase(f"solving the base in {base}")
         data = _sizes(target, plan.kind, partition)
@@ -241,7 +241,7 @@ def _figures(target: Target, strategy: Any) -> dict[str, Any]:
     """What is known of the strategies that are solved."""
     from kibitz.evaluate import report
 
-    figures: dict[str, Any] = {"infosets": strategy.rows} if hasattr(strategy, "machine") else {}
+    figures: dict[str, Any] = {"infosets": strategy.store.used} if hasattr(strategy, "machine") else {}
     if target.subject is not None:
         profiles = {"base": target.base, "stitched": strategy}
         figures = {name: report(target.subject, profile) for name, profile in profiles.items() if profile is not None}

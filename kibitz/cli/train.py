@@ -20,7 +20,7 @@ from kibitz.cli.common import (
     save_or_rescue,
     telling,
 )
-from kibitz.cli.options import Quiet, argument, checked, counted, number, option
+from kibitz.cli.options import Iterations, Limit, Quiet, Seconds, argument, checked, counted, number, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, SolverError
 
@@ -50,10 +50,8 @@ def train(
                  "be left out."),
     ] = None,
     out: Annotated[Path | None, option("--out", "DIR", "Save the blueprint here, such as leduc.blueprint.")] = None,
-    seconds: Annotated[
-        float | None, number("--seconds", "S", "Stop after so many seconds of training from now; compiling is extra.")
-    ] = None,
-    iterations: Annotated[int | None, number("--iterations", "N", "Stop after so many iterations, in all.")] = None,
+    seconds: Seconds = None,
+    iterations: Iterations = None,
     abstraction: Annotated[
         str | None,
         option("--abstraction", "NAME", "Which decisions share a row: null (each infoset has its own), or a name of "
@@ -80,11 +78,7 @@ def train(
         option("--seats", "SEATS", "Three-player limit poker, with --base: the seats that the base plays outside "
                "--part, such as 0 or 0,2, while the others learn there too. Default: all."),
     ] = None,
-    limit: Annotated[
-        str | None,
-        option("--limit", "N", "Three-player limit poker: choose the finest percentile buckets that have at most so "
-               "many infosets, such as 162M."),
-    ] = None,
+    limit: Limit = None,
     dynamic: Annotated[
         str | None,
         option("--dynamic", "PARTS", "Three-player limit poker, with --limit: dynamic experts, parts whose buckets are "
@@ -148,6 +142,7 @@ def train(
     """
     from kibitz.core.resources import cores
     from kibitz.poker.blueprints.placed_rows import is_placed
+    from kibitz.solvers.new_blueprints import BlueprintRequest
 
     path = out or resume
     if path is None:
@@ -162,9 +157,12 @@ def train(
             "reading the game, and making buckets of hands if it has some (hold'em: two or three minutes, once)"
         )
         if resume is None:
-            how = {"part": part, "limit": None if limit is None else counted(limit), **_more(seats, dynamic)}
-            request = _request(abstraction, memory, full, seed, {"sampling": sampling or "external",
-                               "prune": -(prune or 0.0), **how})  # fmt: skip
+            request = BlueprintRequest(
+                bytes_of(memory or MEMORY), full or FULL, abstraction=abstraction, seed=seed or 0, part=part,
+                seats=None if seats is None else tuple(map(_seat, seats.split(","))),
+                dynamic=() if dynamic is None else tuple(map(str.strip, dynamic.split(","))),
+                limit=None if limit is None else counted(limit), sampling=sampling or "external", prune=-(prune or 0.0),
+            )  # fmt: skip
             with told_by(telling(watch)):
                 blueprint = _new(game, request, strength, base)
         else:
@@ -175,16 +173,15 @@ def train(
                 raise SolverError(f"{resume} keeps what it was begun with: leave {names} out")
             blueprint = _resumed(resume, game, {"--abstraction": abstraction, "--full": full, "--seed": seed}, memory,
                                  base)  # fmt: skip
-        watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
-        if is_placed(blueprint) and shown:
+        first, placed = blueprint.iteration, shown and is_placed(blueprint)
+        if placed:
             watch.phase("")
             say(sizes(blueprint))
-            watch.phase("loading compiled code")
+        watch.phase("loading compiled code")
         blueprint.warm_up()
-        first = blueprint.iteration
-        if is_placed(blueprint) and shown and not first:
+        if placed and not first:
             say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -224,21 +221,6 @@ def _check(order: TrainOrder, resume: Path | None) -> None:
             f"--out {order.out} holds a blueprint already: train it further with `kibitz train{game} --resume "
             f"{shlex.quote(str(order.out))} --seconds 600`, or choose another path"
         )
-
-
-def _request(
-    abstraction: str | None, memory: str | None, full: str | None, seed: int | None, how: dict[str, Any]
-) -> BlueprintRequest:
-    from kibitz.solvers.new_blueprints import BlueprintRequest
-
-    size = bytes_of(memory or MEMORY)
-    return BlueprintRequest(size, full or FULL, abstraction=abstraction, seed=seed or 0, **how)
-
-
-def _more(seats: str | None, dynamic: str | None) -> dict[str, Any]:
-    """Lists that are typed with commas."""
-    chosen = None if seats is None else tuple(_seat(each) for each in seats.split(","))
-    return {"seats": chosen, "dynamic": () if dynamic is None else tuple(map(str.strip, dynamic.split(",")))}
 
 
 def _seat(text: str) -> int:

@@ -150,9 +150,6 @@ class Watch:
         """(what to say, share of the time that is over if that can be told)."""
         if compiling():
             return f"compiling, at the first use only: {self._phase or self._text}", None
-        return self._work()
-
-    def _work(self) -> tuple[str, float | None]:
         from kibitz.report.text import duration
         from kibitz.report.text import gap as gap_text
 

@@ -27,7 +27,6 @@ A game may also have
     renderer()           how a table is shown to a person, where words and numbered actions are not what its players are
                          used to (kibitz.play.renderer)
     is_outcome(state, outcome)  at CHANCE, with `sample`: whether an outcome can come, for replays of transcripts
-    transcript_1(text)   the pieces of a transcript of version 1, played again (toepen)
     machine()            compiled rules for walks and matches (kibitz.games.machine)
     agents()             players of its own by name: {name: (factory, one line of help)} (kibitz.play.agents)
     most_actions         the most actions of a decision, for games that are walked in plain Python

@@ -308,8 +308,7 @@ def summary(claims: Sequence[Claim], more: str = "") -> str:
     own = [claim for claim in claims if not claim.of_the_paper]
     paper = [claim for claim in claims if claim.of_the_paper]
     parts = [f"Of {len(paper)} claims of the paper {_counted(paper)}."] if paper else []
-    parts += [f"Of {len(own)} of our own {_counted(own)}."] if paper and own else []
-    parts += [f"Of {len(own)} claims of our own {_counted(own)}."] if own and not paper else []
+    parts += [f"Of {len(own)} {'' if paper else 'claims '}of our own {_counted(own)}."] if own else []
     return " ".join([*parts, *([more] if more else [])])
 
 

@@ -198,10 +198,7 @@ def earnings(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str
     return result
 
 
-@shared
-def plain_layout(players: int) -> LeducLayout:
-    """What all starts of a process share."""
-    return layout(players)
+plain_layout = shared(layout)  # what all starts of a process share
 
 
 def one_start(players: int, until: float, iterations: int, weight: float, seed: int) -> dict[str, Any]:

@@ -18,6 +18,8 @@ import numpy as np
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.profile import Profile
+from kibitz.poker.bucketed.build import bucket_form
+from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching.experts import poker_of
@@ -59,6 +61,12 @@ def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
 def unit_of(game: str) -> float:
     """Figures to a chip."""
     return 1000.0 / max(poker_of(game).definition.blinds)
+
+
+def form_within(game: Any, buckets: str, device: str = "cpu") -> BucketForm:
+    """The abstract game of some buckets."""
+    rules = poker_of(game)
+    return bucket_form(rules, hand_buckets(rules.definition, buckets), device)
 
 
 def score_in(unit: float, score: Any) -> dict[str, float]:
@@ -161,12 +169,8 @@ def is_earned(one: str, other: str, files: Files, setting: HoldemSetting) -> boo
 
 def exploited_within(name: str, file: str, buckets: str, device: str, *setting_fields: Any) -> dict[str, Any]:
     """The exploitability of a strategy in its abstract game (NashConv / 2): of one view that never forgets."""
-    from kibitz.poker.bucketed.build import bucket_form
-
     setting = HoldemSetting(*setting_fields)
-    rules = poker_of(setting.game)
-    form = bucket_form(rules, hand_buckets(rules.definition, buckets), device)
-    measured = form.measure(setting.profile(file).probabilities)
+    measured = form_within(setting.game, buckets, device).measure(setting.profile(file).probabilities)
     return {"name": name, "exploitability": unit_of(setting.game) * float(measured.nash_conv) / 2, "device": device}
 
 

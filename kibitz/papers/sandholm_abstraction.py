@@ -27,6 +27,7 @@ from kibitz.poker.buckets.names import shrunk_buckets
 from kibitz.poker.buckets.signals import Cards
 from kibitz.poker.exact.form import poker_form
 from kibitz.report.figures import Curves, FigurePanel, Line, Picture, Sheet, Spread
+from kibitz.report.text import by_round
 from kibitz.solvers.run import solve_through
 
 GAME, SOLVER = "rhode_island", "dcfr+"
@@ -226,10 +227,6 @@ def gather(plan: PaperPlan, answers: Answers) -> BucketResults:
 # The page
 
 
-def label(buckets: Sequence[int]) -> str:
-    return " / ".join(f"{count:,}" for count in buckets)
-
-
 def page(plan: PaperPlan, r: BucketResults, claims: Sequence[Claim]) -> Page:
     return Page(
         about="Buckets by expectation (EB: probability of winning; EB²: its square) and potential-aware ones (PA) at "
@@ -273,7 +270,7 @@ def _payoff_sheet(r: BucketResults) -> Sheet:
         for (a, b), theirs in zip(PAIRS, PAYOFFS[g], strict=True):
             ours = Spread(tuple(MILLIBETS * x for x in r.payoff(at, a, b).values))
             cells += [ours.text_with_range(2), f"{theirs:.4f}"]
-        rows.append((label(GRANULARITIES[g]), *cells))
+        rows.append((by_round(GRANULARITIES[g]), *cells))
     head = [text for a, b in PAIRS for text in (f"{a} against {b}", "slides")]
     return Sheet(
         "Payoffs in the whole game, in thousandths of a small bet a hand", ("buckets", *head), rows,
@@ -289,8 +286,8 @@ def _exploitability_sheet(r: BucketResults) -> Sheet:
     for at, g in enumerate(r.granularities):
         cells = [r.exploitability(at, method).text_with_range(3) for method in METHODS]
         inside = max(each.inside for method in METHODS for each in r.solved(at, method))
-        rows.append((label(GRANULARITIES[g]), *cells, f"{inside / 2:.4f}"))
-    rows += [(f"{BEYOND[each.method]}: {label(each.buckets)}", "", "", f"{each.exploitability:.3f}",
+        rows.append((by_round(GRANULARITIES[g]), *cells, f"{inside / 2:.4f}"))
+    rows += [(f"{BEYOND[each.method]}: {by_round(each.buckets)}", "", "", f"{each.exploitability:.3f}",
               f"{each.inside / 2:.4f}") for each in r.beyond]  # fmt: skip
     return Sheet(
         "Exploitability in the whole game, in chips", ("buckets", *METHODS, "within, at most"), rows,
@@ -302,16 +299,16 @@ def _exploitability_sheet(r: BucketResults) -> Sheet:
 
 def _ceiling_sheet(r: BucketResults) -> Sheet:
     first = r.ceilings[0]
-    rows = [(each.method, label(each.buckets), ", ".join(each.against), "yes" if each.full else "no")
+    rows = [(each.method, by_round(each.buckets), ", ".join(each.against), "yes" if each.full else "no")
             for each in r.ceilings]  # fmt: skip
     return Sheet(
         "What each method tells apart at best",
         ("method", "buckets by round", "beside win-count classes", "lossless with a full budget"), rows,
-        f"Budgets are one short of the {label(first.classes)} lossless classes in the second and third round. Hands of "
-        "one parent with the same probability of winning are one point on the line, and no budget parts them; likewise "
-        f"hands with the same histogram. Win-count classes are {label(first.win_count)}: they tell wins from ties, "
-        "which a probability of winning adds up. Full budget: as many buckets as there are lossless classes in a "
-        "round; then every method takes these classes, and nothing is clustered.",
+        f"Budgets are one short of the {by_round(first.classes)} lossless classes in the second and third round. Hands "
+        "of one parent with the same probability of winning are one point on the line, and no budget parts them; "
+        f"likewise hands with the same histogram. Win-count classes are {by_round(first.win_count)}: they tell wins "
+        "from ties, which a probability of winning adds up. Full budget: as many buckets as there are lossless "
+        "classes in a round; then every method takes these classes, and nothing is clustered.",
     )
 
 
@@ -321,7 +318,7 @@ def _bucket_sheet(r: BucketResults) -> Sheet:
         each = r.solved(at, method)
         used = sorted({tuple(one.buckets) for one in each})
         build, iterations = (np.median([getattr(one, what) for one in each]) for what in ("build", "iterations"))
-        rows.append((f"{label(GRANULARITIES[g])}, {method}", "; ".join(label(one) for one in used), f"{build:.2f}",
+        rows.append((f"{by_round(GRANULARITIES[g])}, {method}", "; ".join(map(by_round, used)), f"{build:.2f}",
                      f"{iterations:,.0f}", Spread(tuple(one.value for one in each)).text(4)))  # fmt: skip
     return Sheet(
         "Buckets by round, and what they take",
@@ -358,7 +355,7 @@ def claims(r: BucketResults) -> list[Claim]:
     for at, g in enumerate(r.granularities):
         for (a, b), theirs in zip(PAIRS, PAYOFFS[g], strict=True):
             ours = r.payoff(at, a, b).values
-            where = f"at {label(GRANULARITIES[g])}"
+            where = f"at {by_round(GRANULARITIES[g])}"
             # A payoff below NashConv may come of where the solver stopped.
             gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
             if theirs == 0:
@@ -369,19 +366,19 @@ def claims(r: BucketResults) -> list[Claim]:
                 won = [Comparison(sign * x, ">", 0.0, gap) for x, gap in zip(ours, gaps, strict=True)]
                 result.append(Claim(f"{win}{WINS}{lose} {where}", SLIDES, won))
     last = len(r.starts) - 1
-    finest = label(GRANULARITIES[r.granularities[-1]])
+    finest = by_round(GRANULARITIES[r.granularities[-1]])
     result.append(Claim(f"PA is lossless at {finest}", SLIDES, [each.loses("<=") for each in r.solved(last, PA)]))
     for method in (EB, EB2):
         lost = [each.loses(">") for each in r.solved(last, method)]
         result.append(Claim(f"{method} is not lossless at {finest}", SLIDES, lost))
     for each in r.ceilings:
-        best = f"{label(each.buckets)} of {label(each.classes)} lossless classes"
+        best = f"{by_round(each.buckets)} of {by_round(each.classes)} lossless classes"
         source = SLIDES if each.method != PA else OURS
         short = Comparison(each.buckets[-1], "<", each.classes[-1])
         result.append(Claim(f"clusters of {each.method} are never lossless", source, [short], unit=FACT, detail=best))
     for at, g in enumerate(r.granularities):
         less, more = (EB, PA) if PAYOFFS[g][1] > 0 else (PA, EB)
-        text = f"{less} is less exploitable than {more} at {label(GRANULARITIES[g])}"
+        text = f"{less} is less exploitable than {more} at {by_round(GRANULARITIES[g])}"
         result.append(compare(text, OURS, r.exploitability(at, more), r.exploitability(at, less)))
     whole = next(each for each in r.beyond if each.method == "lossless")
     result.append(Claim("with a budget of all lossless classes nothing is lost", OURS, [whole.loses("<=")], unit=RUN))
@@ -393,13 +390,13 @@ def _summary(r: BucketResults, claims: Sequence[Claim]) -> str:
     stand = counts(signs)[HOLDS]
     last = len(r.starts) - 1
     figures = ", ".join(f"{method} {r.exploitability(last, method).mean:.3f}" for method in METHODS)
-    finest = label(GRANULARITIES[r.granularities[-1]])
+    finest = by_round(GRANULARITIES[r.granularities[-1]])
     kept = " and ".join(method for method in METHODS if all(each.lossless for each in r.solved(last, method)))
-    best = "; ".join(f"{each.method} {label(each.buckets)}" for each in r.ceilings)
+    best = "; ".join(f"{each.method} {by_round(each.buckets)}" for each in r.ceilings)
     return (
         f"Of the {len(signs)} signs of payoffs in the slides' table {stand} hold. Exploitability "
         f"at {finest} is {figures} chips: {kept or 'no method'} is lossless there. Clusters tell apart at best: "
-        f"{best}, of {label(r.ceilings[0].classes)} lossless classes."
+        f"{best}, of {by_round(r.ceilings[0].classes)} lossless classes."
     )
 
 

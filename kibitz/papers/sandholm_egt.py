@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from kibitz.core.errors import SolverError
 from kibitz.core.resources import cores, peak_memory
@@ -18,12 +17,11 @@ from kibitz.forms.choice import form_for
 from kibitz.games import game
 from kibitz.papers.claims import COMPARISON, FACT, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.holdem import form_within
 from kibitz.papers.runs import Answers, Run
 from kibitz.papers.sandholm_gs3 import CORES, GAME
 from kibitz.papers.sandholm_rhode_island import SLIDES, SolverTimes, run_solver
 from kibitz.poker.bucketed import programme as bucket_programme
-from kibitz.poker.bucketed.build import bucket_form
-from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.exact import programme as poker_programme
 from kibitz.poker.exact.form import poker_form
 from kibitz.report.figures import Curves, FigurePanel, Sheet
@@ -87,8 +85,7 @@ def _whole(name: str, spec: str) -> MemoryUse:
 
 
 def _within_buckets(name: str, spec: str, buckets: str) -> MemoryUse:
-    rules: Any = game(spec)
-    form = bucket_form(rules, hand_buckets(rules.definition, buckets))
+    form = form_within(spec, buckets)
     operator = sum(of.nbytes for of in (*form.host_weights.meets, *form.host_weights.wins))
     matrix = BYTES_PER_ENTRY * bucket_programme.payoff_entries(form)
     return MemoryUse(name, f"{spec} in {buckets}", form.programme_size[1], operator, matrix, 0)
@@ -120,8 +117,7 @@ def curve(label: str, solver: str, seconds: float, spec: str, buckets: str = "")
 
 def _within(solver: str, seconds: float, spec: str, buckets: str) -> SolverTimes:
     """The same for an abstract game of buckets, with the NashConv in the abstract game."""
-    rules: Any = game(spec)
-    form = bucket_form(rules, hand_buckets(rules.definition, buckets))
+    form = form_within(spec, buckets)
     history = solve_through(form, solver, until=UNTIL, seconds=seconds).history
     best = history[-1].best
     return SolverTimes(

@@ -27,6 +27,7 @@ from kibitz.poker.exact.deal import deal
 from kibitz.poker.exact.form import PokerForm, poker_form
 from kibitz.poker.exact.programme import payoff_entries
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
+from kibitz.report.text import by_round
 from kibitz.solvers import Task, make
 from kibitz.solvers.run import solve
 
@@ -294,10 +295,6 @@ def _alone_sheet(seats: list[SeatAlone]) -> Sheet:
     )  # fmt: skip
 
 
-def _by_round(classes: Any) -> str:
-    return " / ".join(f"{count:,}" for count in classes)
-
-
 def entries(form: PokerForm, shrunk: Shrunk) -> int:
     """Entries of the linear programme within classes that are not zero: payoffs, and both seats' constraints.
 
@@ -310,11 +307,11 @@ def entries(form: PokerForm, shrunk: Shrunk) -> int:
 def _classes_sheet(r: GameShrinkResults) -> Sheet:
     whole, suits, per_hand = r.whole.deals, r.whole.suits, r.whole.per_hand
     rows: list[tuple[str, ...]] = [
-        ("all hands and boards", _by_round(whole), f"{lp_size(whole, *per_hand):,}", "", "", f"{ROWS:,} rows"),
-        ("up to the names of suits", _by_round(suits), f"{lp_size(suits, *per_hand):,}", "", "", ""),
+        ("all hands and boards", by_round(whole), f"{lp_size(whole, *per_hand):,}", "", "", f"{ROWS:,} rows"),
+        ("up to the names of suits", by_round(suits), f"{lp_size(suits, *per_hand):,}", "", "", ""),
     ]
     paper = {"win-count": f"{SHRUNK_ROWS:,} rows, {NON_ZEROS:,} non-zeros, one second", "strict": ""}
-    rows += [(f"GameShrink, {reading}", _by_round(sizes.classes), f"{sizes.rows:,}", f"{sizes.non_zeros:,}",
+    rows += [(f"GameShrink, {reading}", by_round(sizes.classes), f"{sizes.rows:,}", f"{sizes.non_zeros:,}",
               f"{sizes.seconds:.1f}", paper[reading]) for reading, sizes in r.shrunk.items()]  # fmt: skip
     return Sheet(
         "Rhode Island hold'em: classes of hands by round, and the linear programme within them",
@@ -329,7 +326,7 @@ def _lossless_sheet(solutions: list[ClassSolution]) -> Sheet:
     for each in solutions:
         how = "exactly" if each.iterations == (1,) else f"{each.iterations[-1]:,}"
         true = "" if each.true is None else f"{each.true:.5f}"
-        rows.append((f"{SHORT[each.game]}, {each.reading}", _by_round(each.classes), how, f"{each.value:.5f}", true,
+        rows.append((f"{SHORT[each.game]}, {each.reading}", by_round(each.classes), how, f"{each.value:.5f}", true,
                      f"{each.inside[-1]:.5f}", f"{each.outside[-1]:.5f}"))  # fmt: skip
     return Sheet(
         "An equilibrium within the classes, played in the whole game",
@@ -346,7 +343,7 @@ def _lossy_sheet(solutions: list[ClassSolution]) -> Sheet:
     return Sheet(
         f"Lossy: {LOSSY}, the win-count reading with a threshold",
         ("", "classes", "value within", "gap within", "gap in the game"),
-        [(each.game, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
+        [(each.game, by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
          for each in solutions],
         f"Nodes are merged that match up to so many deals. The true value is {solutions[0].true:.4f}; "
         f"{solutions[0].iterations[-1]:,} iterations of {SOLVER} each.",

@@ -16,10 +16,8 @@ from kibitz.forms.choice import compact_form
 from kibitz.forms.profile import Profile
 from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison, measured
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.holdem import score_in, unit_of
+from kibitz.papers.holdem import form_within, score_in, unit_of
 from kibitz.papers.runs import Answers, Run
-from kibitz.poker.bucketed.build import bucket_form
-from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.endgames.phases import ROLLOUT, phase_one
 from kibitz.poker.endgames.refined import refined, with_all_hands
 from kibitz.poker.stitching.experts import poker_of
@@ -45,8 +43,7 @@ BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
 def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict[str, Profile]:
     """What is played before endgames: all rounds at once, or phase I of some rounds with something behind it."""
     rules = poker_of(game)
-    form = bucket_form(rules, hand_buckets(rules.definition, buckets))
-    whole = solve_through(form, "dcfr+", until=until)
+    whole = solve_through(form_within(rules, buckets), "dcfr+", until=until)
     profiles: dict[str, Profile] = {WHOLE: whole}
     for rounds in range(fewest, rules.definition.rounds):
         for leaves, continuation in ((ROLLOUT, ROLLOUT), (LEARNED, whole)):

@@ -23,6 +23,7 @@ from kibitz.poker.bucketed.device import Device, best_device
 from kibitz.poker.bucketed.weights import recipe_of
 from kibitz.poker.buckets.buckets import hand_buckets, is_kept
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
+from kibitz.report.text import by_round
 
 GAME = "poker(file=holdem.limit.2p)"
 SMALL_BET = 10
@@ -130,7 +131,7 @@ def page(plan: PaperPlan, models: list[SolvedModel], claims: Sequence[Claim]) ->
 def _sizes(models: list[SolvedModel]) -> Sheet:
     slides = ("GS3, the slides", "20 / 800 / 4,800 / 28,800", "", "", f"{SLIDES_BYTES / 1e9:g} GB", "", "")
     rows = [(
-        f"{model.abstraction}, {model.device}", " / ".join(f"{count:,}" for count in model.buckets),
+        f"{model.abstraction}, {model.device}", by_round(model.buckets),
         f"{model.infosets:,}", f"{model.operations / 1e12:.3g} T", f"{model.memory / 1e9:.1f} GB",
         _took(model.bucket_seconds, model.buckets_cached), _took(model.weight_seconds, model.weights_cached),
     ) for model in models]  # fmt: skip

@@ -13,9 +13,8 @@ from itertools import product
 from kibitz.forms.profile import Profile
 from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.holdem import form_within
 from kibitz.papers.runs import Answers, Run
-from kibitz.poker.bucketed.build import bucket_form
-from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.endgames.phases import ROLLOUT, phase_one, phase_two
 from kibitz.poker.stitching.experts import poker_of
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
@@ -51,7 +50,7 @@ class Phased:
 def phased(name: str, buckets: str, until: float) -> PhasedModel:
     """All ways: how many rounds phase I has, with what behind it, and where phase II begins."""
     rules = poker_of(name)
-    form = bucket_form(rules, hand_buckets(rules.definition, buckets))
+    form = form_within(rules, buckets)
     whole = solve_through(form, "dcfr+", until=until)
     ways: list[Phased] = []
     for rounds in range(1, rules.definition.rounds):

@@ -21,6 +21,7 @@ from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.exact.form import poker_form
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
+from kibitz.report.text import by_round
 
 SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
@@ -140,13 +141,12 @@ def page(plan: PaperPlan, results: Results, claims: Sequence[Claim]) -> Page:
 
 def _slides_sheet(whole: RhodeIslandSizes, best: SolverTimes) -> Sheet:
     plain, renamed = whole.programme
-    cards = " / ".join(f"{classes:,}" for classes in whole.classes)
     return Sheet(
         "Rhode Island hold'em: the slides' figures and ours", ("figure", "slides", "ours"),
         [("nodes of the game tree", f"{NODES / 1e9:g} billion", f"{whole.histories:,}"),
          ("linear programme of the whole game, rows", f"{ROWS:,}", f"{plain:,}"),
          ("after GameShrink, rows", f"{SHRUNK_ROWS:,}", "see the part gameshrink"),
-         ("classes of hands on boards, by round", "", cards),
+         ("classes of hands on boards, by round", "", by_round(whole.classes)),
          ("linear programme within these classes, rows", "", f"{renamed:,}"),
          ("time and memory", CPLEX, "below"),
          ("gap in the whole game, chips", "'exact Nash equilibrium'", f"{best.gap[-1]:.5f}"),

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from kibitz.commands import tournament as solve
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
-from kibitz.poker.tournaments import check, pushfold, solve, tournament
+from kibitz.poker.tournaments import pushfold, tournament
 from kibitz.poker.tournaments.equilibrium import ALGORITHMS, engine_of
 from kibitz.poker.tournaments.fictitious import JamFoldPlay
 from kibitz.poker.tournaments.hand import JamFoldHand
-from kibitz.poker.tournaments.saved import load, save
+from kibitz.poker.tournaments.saved import load
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 
 SLIDES, SINGLE = "slides", "published chart"
@@ -42,14 +43,10 @@ MIXED = 0.05  # a hand mixes if it is played more often than this, and less ofte
 
 def solved(algorithm: str, text: str, deals: int, folder: str, until: float) -> dict[str, Any]:
     """A tournament solved by one algorithm, and its check; a solution that was begun is resumed."""
-    rules = tournament(text)
     path = Path(folder) / f"{algorithm}.tournament"
-    start = load(path) if (path / "manifest.json").exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
-    solution = solve(rules, algorithm, until, deals=deals, start=start, on_step=lambda now, _: save(now, path))
-    save(solution, path)
-    proof = check(rules, solution.jams, deals)
-    level = rules.levels[-1]
+    solution, proof = solve(text, algorithm, until, out=path, deals=deals or None)
+    rules, level = solution.rules, solution.rules.levels[-1]
     off = np.abs(proof.values - rules.icm)[level.values]
     steps = [step for step in solution.steps if step.players == level.players]
     return {
@@ -95,9 +92,8 @@ def charts(deals: int) -> dict[str, Any]:
 
 def heads_up(until: float) -> dict[str, Any]:
     """The setting of Miltersen & Sorensen."""
-    rules = tournament(HEADS_UP)
-    solution = solve(rules, "pi-fp", until)
-    proof = check(rules, solution.jams)
+    solution, proof = solve(HEADS_UP, "pi-fp", until)
+    rules = solution.rules
     mixed = ((solution.jams[0] > MIXED) & (solution.jams[0] < 1 - MIXED)).sum(axis=-1)  # [states, nodes]
     own = proof.values.reshape(-1, 2)
     stacks = rules.levels[0].stacks

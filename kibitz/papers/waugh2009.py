@@ -86,10 +86,7 @@ def build(layout: GraftLayout, maker: Builder) -> dict[str, Profile]:
     return {name: built[name] for name in NAMES}
 
 
-@shared
-def plain_layout() -> GraftLayout:
-    """What all starts of a process share."""
-    return layout()
+plain_layout = shared(layout)  # what all starts of a process share
 
 
 def one_start(until: float, iterations: int, weight: float, seed: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@
       score    +1                 of player 0, the person
 
 All moves are there in order, those of chance too. `replayed` plays them again by the rules and writes the text anew:
-the same, byte for byte, if it was one. A game may still read transcripts of an older kind (`transcript_1`).
+the same, byte for byte, if it was one.
 """
 
 from __future__ import annotations
@@ -87,15 +87,9 @@ def replayed(text: str, game: Any = None, where: object = "the transcript") -> I
         said = text.splitlines()[0][:40] if text else "nothing"
         raise ArtefactError(f"{where} is not a transcript of kibitz: it begins with {said!r}, not with '{NAME}'")
     version, said = int(head[1]), head[2]
-    rules = rules_of(said, game, where)
-    if version == 1:
-        older = getattr(rules, "transcript_1", None)
-        if older is None:
-            raise ArtefactError(f"{where} has version 1, and {said:.80} never had transcripts of that version")
-        yield from older(text)
-        return
     if version != VERSION:
-        raise ArtefactError(f"{where} has version {version}; this kibitz reads versions 1 and {VERSION}")
+        raise ArtefactError(f"{where} is a transcript of version {version}; this kibitz reads version {VERSION} alone")
+    rules = rules_of(said, game, where)
     rest = REST.match(text, head.end())
     names = [line.split(" ", 2)[2] for line in rest[2].splitlines()] if rest else []
     if not rest or heading(said, int(rest[1]), names) != text[: rest.end()] or len(names) != rules.players:

@@ -35,20 +35,24 @@ def abstracted_form(form: CompactForm, source: Any, device: str = "cpu") -> Abst
     """The abstract game of a poker form in buckets."""
     if not isinstance(form, PokerForm):
         raise SolverError(f"{form.spec} in {form.abstraction} is not put into other buckets: give the game itself")
-    if is_bucket_name(source):
-        named = hand_buckets(form.definition, source)
-        if _better_within(form, named):
-            return _by_weights(form, named, device)
+    named = hand_buckets(form.definition, source) if is_bucket_name(source) else None
+    if named is not None and _better_within(form, named):  # by the joint weights of buckets
+        of_class = named.classes(form.cards)
+        return _abstracted(named.name, form, bucket_form(form.game, named, device), (of_class, of_class))
     if device != "cpu":
         raise SolverError(
             "device gpu is for poker in perfect-recall buckets, such as percentile(8), where matrix products "
             "of buckets are less work than all hands: leave it out"
         )
     name, buckets = poker_buckets(form, source)
-    small = form.bucketed(buckets)
+    return _abstracted(name, form, form.bucketed(buckets))
+
+
+def _abstracted(name: str, form: PokerForm, small: Any, classes: Any = None) -> Abstracted:
+    """An abstract game, and the way back to all hands. classes: as of `PokerForm.lift`."""
 
     def lift(probabilities: Floats) -> Floats:
-        return form.to_probabilities(form.lift(small, small.to_strategy(probabilities)))
+        return form.to_probabilities(form.lift(small, small.to_strategy(probabilities), classes))
 
     return Abstracted(name, small, small.points, lift)
 
@@ -60,18 +64,6 @@ def _better_within(form: PokerForm, buckets: HandBuckets) -> bool:
     layout = layout_of(form.game, buckets)
     products = SECONDS_A_PRODUCT * layout.products + SECONDS_A_SEQUENCE * layout.sequences
     return products < SECONDS_A_HAND * form.sequences
-
-
-def _by_weights(form: PokerForm, buckets: HandBuckets, device: str) -> Abstracted:
-    """The abstract game by the joint weights of its buckets, and the way back to all hands."""
-    small = bucket_form(form.game, buckets, device)
-    of_class = buckets.classes(form.cards)
-
-    def lift(probabilities: Floats) -> Floats:
-        weights = form.lift(small, small.to_strategy(probabilities), (of_class, of_class))
-        return form.to_probabilities(weights)
-
-    return Abstracted(buckets.name, small, small.points, lift)
 
 
 def within_buckets(

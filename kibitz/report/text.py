@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ def bar(p: float, width: int = BAR) -> str:
     eighths = round(max(0.0, min(1.0, p)) * width * 8)
     whole, rest = divmod(eighths, 8)
     return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def by_round(counts: Iterable[int]) -> str:
+    """Counts of the rounds of poker: 13 / 205 / 1,774."""
+    return " / ".join(f"{count:,}" for count in counts)
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> Table:

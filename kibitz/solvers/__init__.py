@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core import spec as specs
-from kibitz.core.errors import SolverError
+from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import form_for
 from kibitz.forms.protocol import Form, GradientForm, MovingRows
 from kibitz.games.tree import Tree
@@ -98,6 +98,13 @@ class Solver(Protocol):
     def step(self, count: int) -> None: ...
     def probabilities(self) -> NDArray[np.float64]: ...
     def restore(self) -> None: ...
+
+
+def check(name: str, choice: str, choices: Iterable[str]) -> None:
+    """Refuse a solver's parameter that is none of its choices."""
+    *others, last = choices
+    if choice not in (*others, last):
+        raise SpecError(f"{name}={choice}: choose {', '.join(others)} or {last}")
 
 
 def make(text: str, task: Task) -> Solver:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import without_gradients
 from kibitz.forms.protocol import CfrForm
-from kibitz.solvers import Task
+from kibitz.solvers import Task, check
 
 if TYPE_CHECKING:
     from kibitz.forms.kernels.cfr import Rule
@@ -26,21 +26,22 @@ MOST_GAMMA = 30
 
 
 def _rule(updates: str, averaging: str, delay: int, **rule: float) -> Make:
-    if updates not in ("alternating", "simultaneous"):
-        raise SpecError(f"updates={updates}: choose alternating or simultaneous")
-    if averaging not in AVERAGING:
-        raise SpecError(f"averaging={averaging}: choose uniform, linear or quadratic")
+    check("updates", updates, ("alternating", "simultaneous"))
+    check("averaging", averaging, AVERAGING)
     if delay < 0:
         raise SpecError(f"delay={delay} must not be negative")
     settings = {
         "alpha": math.inf, "beta": math.inf, "gamma": AVERAGING[averaging], "floor": -math.inf, "prediction": 0.0,
-        **rule, "delay": float(delay),
+        **rule, "delay": delay,
     }  # fmt: skip
+    gamma, numbers = settings["gamma"], {name: float(x) for name, x in settings.items()}
+    if not 0 <= gamma <= MOST_GAMMA:
+        raise SpecError(f"gamma={gamma} must be from 0 to {MOST_GAMMA}: beyond, weights of the average overflow")
 
     def make(task: Task, spec: str) -> Cfr:
         from kibitz.forms.kernels.cfr import Rule
 
-        return Cfr(task, spec, Rule(alternating=updates == "alternating", **settings))
+        return Cfr(task, spec, Rule(alternating=updates == "alternating", **numbers))
 
     return make
 
@@ -60,9 +61,7 @@ def lcfr(updates: str = "alternating", averaging: str = "linear", delay: int = 0
 def dcfr(
     alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, updates: str = "alternating", delay: int = 0
 ) -> Make:
-    if not 0 <= gamma <= MOST_GAMMA:
-        raise SpecError(f"gamma={gamma} must be from 0 to {MOST_GAMMA}: beyond, weights of the average overflow")
-    return _rule(updates, "uniform", delay, alpha=float(alpha), beta=float(beta), gamma=float(gamma))
+    return _rule(updates, "uniform", delay, alpha=alpha, beta=beta, gamma=gamma)
 
 
 def dcfr_plus(alpha: float = 1.5, gamma: float = 4.0, updates: str = "alternating", delay: int = 0) -> Make:
@@ -75,10 +74,7 @@ def pdcfr_plus(alpha: float = 2.3, gamma: float = 5.0, updates: str = "alternati
 
 def _discounted_plus(alpha: float, gamma: float, updates: str, delay: int, prediction: float) -> Make:
     """Departs from [Xu et al. 2024]: t^alpha / (t^alpha + 1) of regrets are kept, as in dcfr; there 1 is 1.5."""
-    if not 0 <= gamma <= MOST_GAMMA:
-        raise SpecError(f"gamma={gamma} must be from 0 to {MOST_GAMMA}: beyond, weights of the average overflow")
-    rule = {"alpha": float(alpha), "beta": float(alpha), "gamma": float(gamma), "floor": 0.0}
-    return _rule(updates, "uniform", delay, **rule, prediction=prediction)
+    return _rule(updates, "uniform", delay, alpha=alpha, beta=alpha, gamma=gamma, floor=0.0, prediction=prediction)
 
 
 def pcfr_plus(updates: str = "alternating", averaging: str = "quadratic", delay: int = 0) -> Make:

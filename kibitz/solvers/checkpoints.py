@@ -153,12 +153,15 @@ class SolverRun:
         if resume:
             last = self.restore(path, seed)
         else:
-            store.check_place(path)
-            if (path / "manifest.json").exists():
-                raise ArtefactError(
-                    f"{checkpoint} holds a run already: continue it with resume=True, or choose another path"
-                )
+            check_new(path, "run")
         return Keeper(self, path, last, every, message=self.state.message)
+
+
+def check_new(path: Path, kind: str) -> None:
+    """Refuse a place where a run or a strategy is saved already."""
+    store.check_place(path)
+    if (path / "manifest.json").exists():
+        raise ArtefactError(f"{path} holds a {kind} already: continue it with resume=True, or choose another path")
 
 
 def _task(solver: Solver) -> Task | None:

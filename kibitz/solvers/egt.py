@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.solvers import Task
-from kibitz.solvers.prox import PROX, WEIGHTS, Prox, check, refuse
+from kibitz.solvers import Task, check
+from kibitz.solvers.lp import refuse
+from kibitz.solvers.prox import PROX, WEIGHTS, Prox
 
 Floats = NDArray[np.float64]
 STEPS = ("aggressive", "conservative")

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import SolverError, SpecError
+from kibitz.core.errors import SolverError
 from kibitz.forms.choice import without_gradients
 from kibitz.forms.protocol import GradientForm
-from kibitz.solvers import Task
+from kibitz.solvers import Task, check
 
 Floats = NDArray[np.float64]
 SCALES = (1.0, 1e-6, 1e-9, 1e-12)  # shares of the largest payoff to divide by, tried in turn
@@ -35,25 +35,31 @@ PDLP_ITERATIONS = 2_000_000
 
 
 def lp(method: str = "auto") -> Callable[[Task, str], Lp]:
-    if method not in METHODS:
-        raise SpecError(f"method={method}: choose auto, simplex, ipm or pdlp")
+    check("method", method, METHODS)
     return lambda task, spec: Lp(task, spec, METHODS[method])
 
 
-def refusal(task: Task) -> str:
-    """Why the programme cannot be used for a task; empty if it can."""
+def refusal(task: Task, spec: str = "lp") -> str:
+    """Why a solver of saddle points, the programme or a smoothing one, cannot be used; empty if it can."""
     form = task.form
     if not isinstance(form, GradientForm):
         return without_gradients(form)
     if form.seats != 2:
-        return f"lp solves two-player games; this one has {form.seats} players: use cfr+ or mccfr"
+        return f"{spec} solves two-player games; this one has {form.seats} players: use cfr+ or mccfr"
     if not form.zero_sum:
-        return "lp solves zero-sum games; here payoffs do not sum to zero: use cfr+ or fp"
+        return f"{spec} solves zero-sum games; here payoffs do not sum to zero: use cfr+ or fp"
     if not form.perfect_recall:
-        return "lp needs perfect recall, which this game does not have: use cfr+"
+        return f"{spec} needs perfect recall, which this game does not have: use cfr+"
     if task.rows is not None:
-        return "lp solves the whole game: with an abstraction or frozen rows use cfr+"
+        return f"{spec} works on the whole game: with an abstraction or frozen rows use cfr+"
     return ""
+
+
+def refuse(task: Task, spec: str = "lp") -> None:
+    """Refuse what has no saddle point that the solver finds."""
+    reason = refusal(task, spec)
+    if reason:
+        raise SolverError(reason)
 
 
 class Lp:
@@ -62,9 +68,7 @@ class Lp:
     exact = True
 
     def __init__(self, task: Task, spec: str, method: str) -> None:
-        reason = refusal(task)
-        if reason:
-            raise SolverError(reason)
+        refuse(task)
         self.task, self.spec, self.method, self.iteration = task, spec, method, 0
         self.weights = np.zeros(task.form.sequences)
         self.value = float("nan")

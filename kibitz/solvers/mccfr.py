@@ -16,7 +16,7 @@ from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.rows import RowMap
 from kibitz.forms.sequence import normalise
 from kibitz.games.tree import Tree
-from kibitz.solvers import Task
+from kibitz.solvers import Task, check
 from kibitz.solvers.machines.trees import most_decisions, tree_game
 
 Floats = NDArray[np.float64]
@@ -26,10 +26,8 @@ PIECES = 8  # of a block for each thread: one whose core has a busy neighbour do
 
 
 def mccfr(sampling: str = "external", averaging: str = "uniform", explore: float = 0.6) -> Callable[[Task, str], Mccfr]:
-    if sampling not in MODES:
-        raise SpecError(f"sampling={sampling}: choose external, outcome or chance")
-    if averaging not in ("uniform", "linear"):
-        raise SpecError(f"averaging={averaging}: choose uniform or linear")
+    check("sampling", sampling, MODES)
+    check("averaging", averaging, ("uniform", "linear"))
     if not 0.0 < explore <= 1.0:
         raise SpecError(f"explore={explore} must be above 0 and at most 1")
     return lambda task, spec: Mccfr(task, spec, MODES[sampling], averaging == "linear", float(explore))

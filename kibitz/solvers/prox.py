@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import SolverError, SpecError
 from kibitz.core.threads import Crew
 from kibitz.forms.treeplex import Treeplex
 from kibitz.solvers import Task
@@ -24,24 +23,6 @@ UNIFORM = np.zeros(0)
 INSIDE = 0.01  # of the uniform distribution in an entropy's centre: what has no share there would never get one
 SAFETY = 1.1  # times the norm that power iteration finds, which comes from below
 POWERS = 40
-
-
-def check(name: str, choice: str, choices: tuple[str, ...]) -> None:
-    if choice not in choices:
-        raise SpecError(f"{name}={choice}: choose {', '.join(choices[:-1])} or {choices[-1]}")
-
-
-def refuse(task: Task, spec: str) -> None:
-    """Refuse what has no saddle point that smoothing finds."""
-    form = task.gradients
-    if form.seats != 2:
-        raise SolverError(f"{spec} solves two-player games; this one has {form.seats} players: use cfr+ or mccfr")
-    if not form.zero_sum:
-        raise SolverError(f"{spec} solves zero-sum games; here payoffs do not sum to zero: use cfr+ or fp")
-    if not form.perfect_recall:
-        raise SolverError(f"{spec} needs perfect recall, which this game does not have: use cfr+")
-    if task.rows is not None:
-        raise SolverError(f"{spec} works on the whole game: with an abstraction or frozen rows use cfr+")
 
 
 class Prox:

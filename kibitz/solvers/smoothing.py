@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.solvers import Task
+from kibitz.solvers import Task, check
 from kibitz.solvers.egt import mixed
-from kibitz.solvers.prox import PROX, WEIGHTS, Prox, check, refuse
+from kibitz.solvers.lp import refuse
+from kibitz.solvers.prox import PROX, WEIGHTS, Prox
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-13  # of the largest payoff

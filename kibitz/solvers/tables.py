@@ -141,10 +141,7 @@ class HashedRows(Store):
         if compact and sparse:
             return cls(packed(key, value), full)
         check_memory(capacity * row_bytes(actions))
-        if size < capacity or (sparse and place is None):
-            if place is not None:  # a table that did not grow, of an earlier version
-                order = np.argsort(key)
-                key, value = key[order], value[order]
+        if place is None and (size < capacity or sparse):
             return cls(laid(key, value, size, capacity, full == "evict", counts), full, capacity)
         table = table_of(capacity, actions)
         at = slice(0, capacity) if place is None else place

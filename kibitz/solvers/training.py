@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kibitz.core.errors import ArtefactError, Interrupted, SolverError
+from kibitz.core.errors import Interrupted, SolverError
 from kibitz.core.loop import interruptible
 from kibitz.core.resources import cores
-from kibitz.core.store import check_place
 from kibitz.solvers import RunOptions
 from kibitz.solvers.blueprint import Blueprint, Progress
-from kibitz.solvers.checkpoints import Keeper
+from kibitz.solvers.checkpoints import Keeper, check_new
 from kibitz.solvers.machines import machine_of
 from kibitz.solvers.new_blueprints import BlueprintOptions, BlueprintRequest, new_blueprint
 from kibitz.solvers.progress import RunState, shown, warn
@@ -73,9 +72,7 @@ def train(
         request = BlueprintRequest(**fields, abstraction=abstraction, seed=seed, part=part)
         blueprint = new_blueprint(machine, request, onto)
     if out is not None and not run.resume:
-        check_place(out)
-        if (out / "manifest.json").exists():
-            raise ArtefactError(f"{out} holds a strategy already: continue it with resume=True, or choose another path")
+        check_new(out, "strategy")
     blueprint.warm_up()
     keeper = keeper_of(blueprint, out, run.resume, run.every)
     stop = {name: float(x) for name, x in (("iterations", iterations), ("seconds", seconds)) if x is not None}

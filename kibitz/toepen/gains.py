@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.evaluate.match import match
+from kibitz.evaluate.match import Agent, match
 from kibitz.evaluate.score import Score, scored
 from kibitz.games.views import View
 from kibitz.toepen.agents import ToepenPlayer
@@ -68,14 +68,11 @@ class Leaned:
     deals: int
 
 
-class _Recorder:
+class _Recorder(Agent):
     """Plays like a blueprint, and lets another learn from the hands."""
 
     def __init__(self, base: ToepenPlayer, learner: Exploit) -> None:
         self.name, self._base, self._learner = base.name, base, learner
-
-    def begin(self, seat: int) -> None:
-        pass
 
     def act(self, view: View) -> list[float]:
         return self._base.act(view)

@@ -111,16 +111,12 @@ class ToepenMachine(Machine):
         return int(advised(self.game, seat, *self._known(seat, infoset)))
 
     def keys_at(self, view: RowKeys, infosets: Any) -> Words:
-        from kibitz.toepen.arrays import arrays_of
-        from kibitz.toepen.kernels.lay import keys_at
+        from kibitz.toepen.arrays import arrays_of, keys_of_states
 
         arrays = arrays_of(self.rules)
         if arrays is None or not np.array_equal(arrays["seat_start"], infosets.seat_start):
             raise SolverError(f"the infosets are not those of {self.spec}")
-        states = arrays["labels"].examples  # in the order of the tree
-        row_keys = np.zeros(len(states), np.uint64)
-        keys_at(states, self.game, view.keys, row_keys)
-        return row_keys
+        return keys_of_states(self.rules, arrays["labels"].examples, view.name, view.keys.bucket)
 
 
 class ToepenHand(Hand):

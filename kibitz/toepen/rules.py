@@ -318,12 +318,6 @@ class Toepen(BuiltIn):
         """How a table of Toepen is shown to a person."""
         return plugin_of(self).renderer(self)
 
-    def transcript_1(self, text: str) -> Iterator[str]:
-        """A transcript of version 1, played again."""
-        from kibitz.toepen.old_transcripts import replayed
-
-        return replayed(self, text)
-
     def buckets(self) -> Mapping[str, Buckets]:
         """Abstractions by name: see kibitz.toepen.keys. A symmetric game has none: its infosets are merged."""
         from kibitz.toepen.keys import buckets

@@ -82,6 +82,11 @@ class SolvedEndgame:
             result[hand] = weight
         return result
 
+    def carried(self, seat: int, public: Sequence[str], hands: NDArray[Any], shown: int) -> Floats:
+        """The weight of each of some hands that a seat may hold now, after it played `shown` in all."""
+        weight, since = self.reaches(seat, public), shown & ~self.root.shown[seat]
+        return np.array([weight.get(hand | since, 0.0) for hand in hands.tolist()])
+
 
 class ToepenSearch(Search):
     """search(PATH, seconds=1, from=3, iterations=0, floor=0.02, threads=1, again=false).
@@ -140,9 +145,7 @@ class ToepenSearch(Search):
         """How likely a seat that plays like this one holds each of some hands now, after it played `shown`."""
         if self.root(history) is None:
             return self.blueprint.likelihoods(seat, history, hands | np.uint64(shown))
-        solved = self.at(history)
-        weight, since = solved.reaches(seat, history), shown & ~solved.root.shown[seat]
-        return np.array([weight.get(hand | since, 0.0) for hand in hands.tolist()])
+        return self.at(history).carried(seat, history, hands, shown)
 
     def ranges(
         self, root: EndgameRoot, endgame: ToepenEndgame, seat: int, counts: Floats = NO_COUNTS, prior: float = 0.0
@@ -156,7 +159,8 @@ class ToepenSearch(Search):
         if before is None:
             ranges = np.stack([self.ranges(root, endgame, seat) for seat in range(2)])
         else:
-            ranges = np.stack([_carried(before, root, endgame, seat) for seat in range(2)])
+            carried = (before.carried(seat, root.history, endgame.hands, root.shown[seat]) for seat in range(2))
+            ranges = np.stack(list(carried))
         possible = allowed(self.blueprint, root, endgame, 0), allowed(self.blueprint, root, endgame, 1)
         solution = endgame.solve(
             ranges[0], ranges[1], floor=self.floor, possible=possible, threads=self.threads, **self.limit
@@ -213,12 +217,6 @@ def joined(rows: EndgameRows, one: Floats, two: Floats) -> Floats:
         at = (column + a * stride)[actions > a]
         result[at] = two[at]
     return result
-
-
-def _carried(before: SolvedEndgame, root: EndgameRoot, endgame: ToepenEndgame, seat: int) -> Floats:
-    """The range at a later root, if a solution was played since an earlier one."""
-    weight, played = before.reaches(seat, root.history), root.shown[seat] & ~before.root.shown[seat]
-    return np.array([weight.get(hand | played, 0.0) for hand in endgame.hands.tolist()])
 
 
 # What search gains

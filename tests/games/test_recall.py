@@ -226,8 +226,8 @@ def test_a_checkpoint_with_a_seed_that_no_run_has(tmp_path: Path, failure: Fail)
 
 
 def test_a_transcript_runs_no_code(bait: Path, failure: Fail) -> None:
-    for version, players in ((1, "opponent rule"), (2, "player 0 you\nplayer 1 rule")):
-        (bait / "talk.txt").write_text(f"kibitz transcript {version}\ngame evil.py:X\nseed 1\n{players}\n")
-        assert "opened only if you name it" in failure("play", "--replay", bait / "talk.txt")
-    (bait / "talk.txt").write_text("kibitz transcript 1\ngame kuhn\nseed 1\nopponent rule\n")
-    assert "kuhn never had transcripts of that version" in failure("play", "--replay", bait / "talk.txt")
+    talk = bait / "talk.txt"
+    talk.write_text("kibitz transcript 2\ngame evil.py:X\nseed 1\nplayer 0 you\nplayer 1 rule\n")
+    assert "opened only if you name it" in failure("play", "--replay", talk)
+    talk.write_text("kibitz transcript 1\ngame evil.py:X\nseed 1\nopponent rule\n")
+    assert "is a transcript of version 1" in failure("play", "--replay", talk)

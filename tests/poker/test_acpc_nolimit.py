@@ -14,9 +14,10 @@ from kibitz.cli import app
 from kibitz.play.agents import agent
 from kibitz.poker.acpc.client import Client
 from kibitz.poker.acpc.dealer import Dealer, DealerOutcome
-from kibitz.poker.acpc.seats import poker_game, poker_machine
+from kibitz.poker.acpc.seats import poker_game
 from kibitz.poker.acpc.wire import connected
 from kibitz.poker.nolimit.translation import Translated
+from kibitz.solvers.machines import playable
 from kibitz.solvers.new_blueprints import BlueprintOptions
 
 
@@ -56,7 +57,7 @@ def test_two_strategies_of_fewer_bets_over_the_wire(
 def test_against_one_who_bets_any_size(saved: tuple[str, str, str], tmp_path: Path) -> None:
     game, path, _ = saved
     rules = poker_game(game)
-    machine = poker_machine(rules)
+    machine = playable(rules)
     mine = agent(path, machine)
     assert isinstance(mine, Translated)
     log = tmp_path / "match.log"

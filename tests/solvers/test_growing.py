@@ -98,18 +98,6 @@ def test_threads_share_a_table_that_grows(monkeypatch: pytest.MonkeyPatch) -> No
     assert weight[0] == pytest.approx(weight[1], rel=0.2)
 
 
-def test_a_table_of_an_earlier_version_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables had their full size from the start, and rows were saved with their places."""
-    made = trained(monkeypatch, 1 << 30, TOEPEN, iterations=100)
-    made.save(tmp_path / "old")
-    assert any(file.name.startswith("place") for file in (tmp_path / "old").iterdir())
-    monkeypatch.setattr(tables, "FIRST_ROWS", SMALLEST)
-    held = load_blueprint(tmp_path / "old")
-    assert tables.grows(held.table) and learned(held) == learned(made)
-    held.train(iterations=200)
-    assert learned(held) == learned(trained(monkeypatch, SMALLEST, TOEPEN, iterations=200))
-
-
 @pytest.mark.parametrize("harm", ["order", "zero", "weight", "short", "crowd"])
 def test_damaged_rows_are_refused(harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kibitz.core import store

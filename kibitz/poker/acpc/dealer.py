@@ -32,9 +32,10 @@ from kibitz.games.views import view_of
 from kibitz.play.agents import agent as agent_of
 from kibitz.play.fallback import Silence, silence_of
 from kibitz.poker.acpc.log import Log, MatchPlan, Record, begun, check_new, resumed, seed_of
-from kibitz.poker.acpc.seats import Door, Local, Remote, poker_game, poker_machine, welcome
+from kibitz.poker.acpc.seats import Door, Local, Remote, poker_game, welcome
 from kibitz.poker.acpc.states import LoggedHand, ProtocolError, logged_hand, match_state, parse_names, written_played
 from kibitz.poker.acpc.wire import listening
+from kibitz.solvers.machines import playable
 
 HOST = "127.0.0.1"
 TIMEOUT, WAIT, LATE = 10.0, 300.0, 5  # seconds for an answer, seconds for all to come, answers that may be late
@@ -109,7 +110,7 @@ class Dealer:
         if seed is None:
             seed = seed_of(self.log) if self.resume and self.log is not None else secrets.randbits(63)
         self.plan = MatchPlan(spec, self.hands, seed, names, self.duplicate)
-        self.machine = poker_machine(self.rules) if machine is None else machine
+        self.machine = playable(self.rules) if machine is None else machine
         self._local = {
             name: Local(name, agent_of(source, self.machine), self.note) for name, source in self.agents.items()
         }

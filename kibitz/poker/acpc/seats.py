@@ -18,13 +18,11 @@ from typing import Any, cast
 from kibitz.core.errors import KibitzError
 from kibitz.evaluate.match import Agent, checked, chosen
 from kibitz.games import game as make_game
-from kibitz.games.machine import Machine
 from kibitz.games.views import View, view_of
 from kibitz.play.fallback import call_of, fold_of
 from kibitz.poker.acpc.states import VERSION, MatchState, ProtocolError, parse_action, written
 from kibitz.poker.acpc.wire import Closed, Connection, Late
 from kibitz.poker.rules.rules import Poker
-from kibitz.solvers.machines import playable
 
 MOST_PENDING = 8  # connections to one port that have not shaken hands
 MOST_CONNECTIONS = 64  # to one port in all: more are refused
@@ -53,11 +51,6 @@ def poker_game(source: Any) -> Poker:
             "rhode_island, holdem.limit.2p or a FILE.game"
         )
     return cast(Poker, rules)
-
-
-def poker_machine(rules: Poker) -> Machine:
-    """What deals and what agents play on; without limit, where no machine holds the betting, the rules themselves."""
-    return playable(rules)
 
 
 class Once:

@@ -82,13 +82,6 @@ def parse(rules: Poker, line: str) -> MatchState:
     return MatchState(seat, number, _by_round(betting), hole, board)
 
 
-def parse_reply(rules: Poker, line: str) -> tuple[MatchState, str]:
-    """(the state that a client answers to, its action), of a line MATCHSTATE:...:action."""
-    sent, _, said = line.rpartition(":")
-    state = parse(rules, sent)
-    return state, parse_action(rules, state_of(rules, state), said, state.position)
-
-
 def parse_action(rules: Poker, state: Any, said: str, seat: int) -> str:
     """The action that a client's letters mean for a seat, if it may do that."""
     if rules.turn(state) != seat:
@@ -150,10 +143,6 @@ def line_of(data: bytes) -> str:
 def written(state: MatchState) -> str:
     """The line that says it."""
     return f"MATCHSTATE:{state.position}:{state.hand}:{_letters(state.betting)}:{_dealt(state.hole, state.board)}"
-
-
-def written_reply(state: MatchState, action: str) -> str:
-    return f"{written(state)}:{LETTERS.get(action, action)}"
 
 
 def written_played(hand: LoggedHand) -> str:

@@ -87,10 +87,9 @@ class PlacedRows(Store):
         return out
 
     def played(self, greedy: bool = False) -> PlacedRows:
-        return self if not self.trainable else self.in_bytes(self.shares(greedy))
-
-    def in_bytes(self, shares: NDArray[np.uint8]) -> PlacedRows:
-        return PlacedRows(self.layout, _bytes(shares), self.machine, self.sampling, self.prune)
+        if not self.trainable:
+            return self
+        return PlacedRows(self.layout, _bytes(self.shares(greedy)), self.machine, self.sampling, self.prune)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         table = self.table

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
-from kibitz.forms.programme import constraints_of
-from kibitz.forms.treeplex import Treeplex, treeplex_of_points
+from kibitz.forms.treeplex import Points
 from kibitz.poker.bucketed import programme
 from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.operator import BucketOperator
 from kibitz.poker.bucketed.rows import BucketRows
-from kibitz.poker.exact import parts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,8 +25,6 @@ class BucketForm(BucketOperator):
     # of dcfr+ on Rhode Island hold'em, one thread of an x86_64 Xeon at 2.5 GHz, shared rows / joint weights:
     # percentile(3) 61 / 3.2, percentile(8) 96 / 14, percentile(15) 105 / 52.
 
-    look_every = 20  # an evaluation takes as long as several iterations
-    best_cfr = "dcfr+"
     rehearsal = "kuhn"  # CFR has no compiled code here; other solvers have theirs
 
     def __repr__(self) -> str:
@@ -49,10 +45,8 @@ class BucketForm(BucketOperator):
             sum(g.lanes for g in self.groups if g.level == r for node in g.nodes if node.seat == 0) for r in rounds
         ]
 
-    def treeplex(self, seat: int) -> Treeplex:
-        """The seat's points as plain arrays."""
-        points = programme.points_of(self, seat)
-        return treeplex_of_points(points, *self.seat_sequence[seat : seat + 2].tolist())
+    def points_of(self, seat: int) -> Points:
+        return programme.points_of(self, seat)
 
     # What solvers are made of.
 
@@ -61,11 +55,6 @@ class BucketForm(BucketOperator):
         if rows is not None and not isinstance(rows, BucketRows):
             raise SolverError("a bucket form has no row maps: freeze its rows, or take other buckets")
         return BucketCfrState(self, start, rows=rows)
-
-    def constraints(self, seat: int) -> tuple[Any, Floats]:
-        """E and e of a seat in the linear programme."""
-        points = programme.points_of(self, seat)
-        return constraints_of(points, *self.seat_sequence[seat : seat + 2].tolist())
 
     def payoff_matrix(self) -> Any:
         """The payoffs to seat 0, own sequences by the other's: all that the form avoids, for small ones."""
@@ -77,10 +66,6 @@ class BucketForm(BucketOperator):
         """The form with some infosets frozen at a base."""
         return BucketRows(self, moves, base)
 
-    def parts_by_actions(self, lists: list[list[set[str]]]) -> Ints:
-        """[I] part j + 1 where the players' actions begin with list j, each step of which is a set of actions."""
-        return parts.by_actions(self, lists)
-
     def parts_by_private(self) -> tuple[list[str], Ints, Ints]:
         """(the buckets of the first round, [I] which of them, [I] betting round from 1)."""
         nodes, bucket = self.infosets.order()
@@ -88,10 +73,6 @@ class BucketForm(BucketOperator):
         for at in range(len(self.parents) - 1, 0, -1):
             bucket = np.where(level >= at, self.parents[at][np.minimum(bucket, len(self.parents[at]) - 1)], bucket)
         return [f"bucket {k}" for k in range(int(self.rows[0]))], bucket, level + 1
-
-    def check_parts(self, name: str, names: tuple[str, ...], part: Ints) -> None:
-        """Refuse parts of which one of a seat leads into another."""
-        parts.check(self, [programme.points_of(self, seat) for seat in (0, 1)], name, names, part)
 
     # For a person.
 

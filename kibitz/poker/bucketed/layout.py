@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.poker.exact.factored import FactoredForm
 from kibitz.poker.exact.table import groups_of, nodes_of, segments_of
 from kibitz.poker.rules import acpc
 
@@ -71,11 +72,10 @@ class Group:
     links: tuple[Link, ...]
 
 
-class BucketLayout:
+class BucketLayout(FactoredForm):
     """Betting tree times buckets. Sequences of seat 0 come first; each seat's empty one leads its own."""
 
-    zero_sum = perfect_recall = in_buckets = True
-    seats = players = 2
+    perfect_recall = in_buckets = True
 
     def __init__(self, game: Poker, name: str, digest: str, parents: Sequence[Ints]) -> None:
         """name, digest: of the buckets; parents: by round, the bucket before each, those of a parent together."""
@@ -219,11 +219,6 @@ class BucketLayout:
         return columns
 
     # The payoff operator, in double precision.
-
-    @property
-    def columns(self) -> int:
-        """Infoset columns: one for each infoset and action."""
-        return self.sequences - 2
 
     @cached_property
     def products(self) -> int:

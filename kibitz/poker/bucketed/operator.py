@@ -6,6 +6,7 @@ products, on a CPU or a GPU. What solvers ask is in double precision; CFR's numb
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -58,10 +59,6 @@ class BucketOperator(BucketLayout):
         return BucketInfosets(self)
 
     @property
-    def points(self) -> int:
-        return int(self.infosets.seat_start[-1])
-
-    @property
     def entries(self) -> int:
         """Entries of the payoff matrix, were it written out: what the linear programme's time goes by."""
         return self.products
@@ -97,12 +94,8 @@ class BucketOperator(BucketLayout):
         lo, hi = self.seat_sequence[seat : seat + 2].tolist()
         return np.asarray(self.device.to_host(worth[lo:hi]), np.float64)
 
-    def measure(self, probabilities: Floats) -> Measure:
-        """Values and best responses, from probabilities by infoset column."""
-        return self.measure_weights(self.to_strategy(probabilities))
-
     def measure_weights(self, weights: Any, pure: Any = None) -> Measure:
-        """The same from weights by sequence, of any scale in each row; `pure` is filled with the best responses."""
+        """Values and best responses (which fill `pure`), from weights by sequence, of any scale in each row."""
         passes = self.passes
         strategy, plan = passes.zeros(), passes.zeros()
         sums = self.device.xp.asarray(weights)
@@ -111,13 +104,17 @@ class BucketOperator(BucketLayout):
             passes.normalise(seat, sums, strategy)
             roots.append(passes.plan(seat, strategy, plan))
         del strategy
+        return self.measured(plan, roots, lambda seat: self._most(pure, seat))
+
+    def measured(self, plan: Any, roots: list[Any], respond: Callable[[int], Any]) -> Measure:
+        """Values of plans. respond: seat -> what it chooses at a node, as `Passes.ascend` asks."""
+        passes, worth = self.passes, self.passes.zeros()
         value, best = np.zeros(2), np.zeros(2)
-        worth = passes.zeros()
         for seat in (0, 1):
             lo, hi = self.seat_sequence[seat : seat + 2].tolist()
             passes.gradient(seat, plan, roots[1 - seat], worth)
             value[seat] = float(plan[lo:hi] @ worth[lo:hi])
-            best[seat] = passes.ascend(seat, worth, self._most(pure, seat))
+            best[seat] = passes.ascend(seat, worth, respond(seat))
         return Measure(value, best, max(0.0, float((best - value).sum())))
 
     def _most(self, pure: Any, seat: int) -> Any:
@@ -136,13 +133,6 @@ class BucketOperator(BucketLayout):
             return best
 
         return choose
-
-    def value(self, probabilities: Floats) -> Floats:
-        """Expected utility of each seat."""
-        plan = self.plan(self.to_strategy(probabilities))
-        lo, hi = self.seat_sequence[:2]
-        first = float(plan[lo:hi] @ self.gradient(0, plan))
-        return np.array([first, -first])
 
     def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
         """(what a seat's best response gets, the probabilities with that response in its place)."""

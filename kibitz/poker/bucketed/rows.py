@@ -55,16 +55,10 @@ class BucketRows(MaskedRows):
 
     def measure(self, weights: Any) -> Measure:
         """Values and best responses in the game in which frozen rows are chance: only trainable infosets respond."""
-        form, passes = self.form, self.form.passes
-        strategy, plan, worth = self._filled(weights), passes.zeros(), passes.zeros()
+        passes = self.form.passes
+        strategy, plan = self._filled(weights), passes.zeros()
         roots = [passes.plan(seat, strategy, plan) for seat in (0, 1)]
-        value, best = np.zeros(2), np.zeros(2)
-        for seat in (0, 1):
-            lo, hi = form.seat_sequence[seat : seat + 2].tolist()
-            passes.gradient(seat, plan, roots[1 - seat], worth)
-            value[seat] = float(plan[lo:hi] @ worth[lo:hi])
-            best[seat] = passes.ascend(seat, worth, self._respond(seat))
-        return Measure(value, best, max(0.0, float((best - value).sum())))
+        return self.form.measured(plan, roots, self._respond)
 
     def _respond(self, seat: int) -> Any:
         frozen, played = self.on_device

@@ -29,6 +29,7 @@ from kibitz.poker.buckets.expectation import expectation_rounds
 from kibitz.poker.buckets.hand_buckets import KIND, HandBuckets, RoundBuckets
 from kibitz.poker.buckets.percentile import percentile_rounds
 from kibitz.poker.buckets.potential import DISTANCES, MOST, Clustering, Stages, potential_rounds
+from kibitz.poker.rules.rules import strength
 
 BYTES_TO_SORT = 34  # a hand on a board: key, value, weight, metric, parent, bucket
 MEMORY_SHARE = 0.8
@@ -86,8 +87,6 @@ def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None =
     path = _cache(key)
     buckets = _from_cache(path, str(spec))
     if buckets is None:
-        from kibitz.poker.rules.rules import strength
-
         hands = strengths_of(*game, strength)
         keep = _entries(hands) >= KEPT
         stages = Stages(path.with_name(f"{path.name}.part") if keep else None, str(spec))

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.poker.rules.rules import strength as poker_strength
 
 Ints = NDArray[np.int64]
 Signal = Hashable
@@ -202,13 +203,6 @@ class Walked:
             if (seat, tuple(view)) not in numbers:
                 raise GameError(f"seat {seat} can not have seen {tuple(view)!r} by round {round} of this game")
         return np.array([numbers[seat, tuple(view)] for seat, view in seen], np.int64)
-
-
-def poker_strength(cards: ArrayLike) -> Ints:
-    """The values of hands of 1, 2, 3 or 5 to 7 cards in poker; larger is better."""
-    from kibitz.poker.rules.rules import strength
-
-    return strength(cards)
 
 
 @dataclass(frozen=True)

@@ -85,12 +85,11 @@ class PokerSubgames:
         left, boards, most = d.ranks * d.suits - sum(d.board[: self.level + 1]), 1, 0
         node = next(k for k in range(len(tree)) if tree.round[k] == self.level and tree.turn[k] >= 0)
         below = betting_below(tree, node)
-        widths = np.array([len(names) for names in below.actions] + [0])[below.actions_of]
         for level in range(self.level, d.rounds):
             if level > self.level:
                 boards *= comb(left, d.board[level])
                 left -= d.board[level]
-            most += boards * comb(left, d.hole) * int(widths[below.round == level - self.level].sum())
+            most += boards * comb(left, d.hole) * int(below.widths[below.round == level - self.level].sum())
         if most > MOST_SEQUENCES:
             raise SpecError(
                 f"search: from={self.level + 1} has endgames of about {most:,} sequences, and {MOST_SEQUENCES:,} are "

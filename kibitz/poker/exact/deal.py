@@ -23,6 +23,7 @@ from kibitz.cards.boards import renamings
 from kibitz.core.errors import GameError
 from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.cards import cards_of, text_of
+from kibitz.poker.rules.rules import strength as poker_strength
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -134,8 +135,6 @@ def deal(definition: Definition, alike: bool = True) -> Deal:
 
     alike: whether hands that are alike in the last round are one class too (`_alike`).
     """
-    from kibitz.poker.rules.rules import strength
-
     if definition.hole not in (1, 2):
         raise GameError(f"hands of {definition.hole} cards are not handled here: only of 1 or 2")
     deck = deck_of(definition)
@@ -157,14 +156,12 @@ def deal(definition: Definition, alike: bool = True) -> Deal:
             boards = [(board, group, at, 1) for at, (board, group, _, _) in enumerate(boards)]
         last = number == definition.rounds - 1
         rounds.append(_round(deck, boards, total, rename, definition, rounds[-1] if rounds else None,
-                             strength if last else None, alike))  # fmt: skip
+                             poker_strength if last else None, alike))  # fmt: skip
     return Deal(definition, tuple(rounds), _chances(definition, len(deck), definition.board[0]))
 
 
 def deal_on(definition: Definition, board: Sequence[int]) -> Deal:
     """The same when the first round's board lies there. Suits have their names, and each hand is a class of its own."""
-    from kibitz.poker.rules.rules import strength
-
     deck, one = deck_of(definition), np.zeros(1, np.int64)
     names = renamings(definition.suits)[:1]
     boards, total = [(tuple(int(card) for card in board), one, 0, 1)], [1]
@@ -179,7 +176,7 @@ def deal_on(definition: Definition, board: Sequence[int]) -> Deal:
             total = [1] * len(boards)
         last = number == definition.rounds - 1
         rounds.append(_round(deck, boards, total, names, definition, rounds[-1] if rounds else None,
-                             strength if last else None, False, len(board)))  # fmt: skip
+                             poker_strength if last else None, False, len(board)))  # fmt: skip
     return Deal(definition, tuple(rounds), _chances(definition, len(deck) - len(board), 0))
 
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import needs_tree
-from kibitz.forms.programme import constraints_of
 from kibitz.forms.protocol import InfosetValues
-from kibitz.forms.treeplex import Treeplex, treeplex_of_points
-from kibitz.poker.exact import parts, programme, values
+from kibitz.forms.treeplex import Points, Treeplex
+from kibitz.poker.exact import programme, values
 from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.deal import least_classes
 from kibitz.poker.exact.decisions import Decisions
@@ -32,8 +31,6 @@ Ints = NDArray[np.int64]
 class PokerForm(PokerOperator):
     """A two-player poker game for solvers: see `kibitz.forms.protocol` for what they ask."""
 
-    look_every = 20  # an evaluation takes as long as several iterations
-    best_cfr = "dcfr+"  # it needed the fewest iterations on Rhode Island hold'em (`kibitz paper sandholm`)
     rehearsal = "poker(file=kuhn)"
     abstraction = ""
 
@@ -73,13 +70,11 @@ class PokerForm(PokerOperator):
         return PokerCfrState(self, start, rows=rows)
 
     def treeplex(self, seat: int) -> Treeplex:
-        """The points of a seat, row by row."""
         self._remember()
-        return treeplex_of_points(Decisions(self, seat).points(), *self.seat_sequence[seat : seat + 2].tolist())
+        return super().treeplex(seat)
 
-    def constraints(self, seat: int) -> tuple[Any, Floats]:
-        """E and e of a seat in the linear programme."""
-        return constraints_of(Decisions(self, seat).points(), *self.seat_sequence[seat : seat + 2].tolist())
+    def points_of(self, seat: int) -> Points:
+        return Decisions(self, seat).points()
 
     def payoff_matrix(self) -> Any:
         """The payoffs to seat 0, own sequences by the other's: all that the form avoids, for small games."""
@@ -91,17 +86,20 @@ class PokerForm(PokerOperator):
         """The form with some infosets frozen at a base."""
         return PokerRows(self, moves, base)
 
-    def parts_by_actions(self, lists: list[list[set[str]]]) -> Ints:
-        """[I] part j + 1 where the players' actions begin with list j, each step of which is a set of actions."""
-        return parts.by_actions(self, lists)
-
     def parts_by_private(self) -> tuple[list[str], Ints, Ints]:
         """(what seats can hold, [I] which of it, [I] betting round from 1)."""
-        return parts.by_private(self)
-
-    def check_parts(self, name: str, names: tuple[str, ...], part: Ints) -> None:
-        """Refuse parts of which one of a seat leads into another."""
-        parts.check(self, [Decisions(self, seat).points() for seat in (0, 1)], name, names, part)
+        nodes, classes = self.infosets.order()
+        level = self.betting.round[nodes].astype(np.int64)
+        texts = [self.cards.text(0, int(self.cards.rounds[0].board_of_class[c]), hand)
+                for c, hand in enumerate(self.cards.rounds[0].hand)]  # fmt: skip
+        names, of_first = np.unique([self.game.private(f"{cards}:")[0] for cards in texts], return_inverse=True)
+        of_class = [of_first.astype(np.int64)]
+        for cards in self.cards.rounds[1:]:
+            of_class.append(of_class[-1][cards.up])
+        what = np.empty(len(nodes), np.int64)
+        for at, of in enumerate(of_class):
+            what[level == at] = of[classes[level == at]]
+        return [str(name) for name in names], what, level + 1
 
     # For a person.
 
@@ -168,8 +166,7 @@ def _check_columns(game: Poker, columns: int) -> None:
     # An action leads to a node, and perhaps from there to one where cards are dealt: each has its column.
     tree = betting_tree(game.definition, 2 * columns + 2)
     deciding = tree.turn >= 0
-    widths = np.array([len(actions) for actions in tree.actions] or [0], np.int64)[tree.actions_of[deciding]]
-    actions = np.bincount(tree.round[deciding], widths, minlength=game.definition.rounds)
+    actions = np.bincount(tree.round[deciding], tree.widths[deciding], minlength=game.definition.rounds)
     least = sum(int(a) * c for a, c in zip(actions, least_classes(game.definition), strict=True))
     if least > columns:
         raise GameError(f"the game has at least {least:,} infoset columns, and the file holds {columns:,}")

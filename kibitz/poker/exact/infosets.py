@@ -28,8 +28,9 @@ class PokerInfosets(Infosets):
     _nodes: list[list[list[int]]]  # seat, segment -> the seat's nodes of the betting tree
     _start: Ints  # [2 * segments + 1]  first infoset of a seat's segment
 
-    def __init__(self, form: PokerLayout) -> None:
-        nodes = [[_deciding(form, segment, seat) for segment in range(len(form.segments.node))] for seat in (0, 1)]
+    def __init__(self, form: Any) -> None:
+        turn = form.betting.turn
+        nodes = [[of[turn[of] == seat].tolist() for of in form.segments.node] for seat in (0, 1)]
         counts = np.array([[len(deciding) for deciding in of_seat] for of_seat in nodes], np.int64)
         sizes = (counts * form.rows_by_seat[:, form.levels]).ravel()
         start = np.concatenate(([0], np.cumsum(sizes)))
@@ -68,9 +69,8 @@ class PokerInfosets(Infosets):
 
     def same(self, other: ProfileInfosets) -> bool:
         """Are these the infosets of one game, in one form?"""
-        if not isinstance(other, PokerInfosets):
-            return False
-        return self is other or self._form.tree_digest == other._form.tree_digest
+        digest = self._form.tree_digest
+        return self is other or (isinstance(other, PokerInfosets) and digest == other._form.tree_digest)
 
     def same_shape(self, other: ProfileInfosets) -> bool:
         """Do probabilities of the one fit the other? The digest says all of a shape but how many there are."""
@@ -114,14 +114,14 @@ class PokerInfosets(Infosets):
         return sizes
 
     def order(self) -> tuple[Ints, Ints]:
-        """(betting node, class of hands) of every infoset in order; without buckets."""
-        form, classes = self._form, []
-        for of_seat in self._nodes:
+        """(betting node, class of hands or bucket) of every infoset in order."""
+        rows = []
+        for seat, of_seat in enumerate(self._nodes):
             for segment, nodes in enumerate(of_seat):
-                starts = form.cards.rounds[int(form.levels[segment])].board_class
+                starts = np.cumsum([0, *self._block_rows(seat, int(self._form.levels[segment]))])
                 blocks = [np.tile(np.arange(a, b), len(nodes)) for a, b in pairwise(starts.tolist())]
-                classes.append(np.concatenate([np.zeros(0, np.int64), *blocks]))
-        return self._spread(lambda node: node), np.concatenate(classes)
+                rows.append(np.concatenate([np.zeros(0, np.int64), *blocks]))
+        return self._spread(lambda node: node), np.concatenate(rows)
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
@@ -227,10 +227,6 @@ class PokerInfosets(Infosets):
     def _by_text(self) -> dict[str, int]:
         deciding = np.flatnonzero(self._form.betting.turn >= 0)
         return {self._form.betting.text[node]: int(node) for node in deciding}
-
-
-def _deciding(form: PokerLayout, segment: int, seat: int) -> list[int]:
-    return [int(node) for node in form.segments.node[segment] if form.betting.turn[node] == seat]
 
 
 class _Labels(Sequence[str]):

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from kibitz.core.errors import GameError, SolverError
 from kibitz.core.resources import MARGIN, free_memory
 from kibitz.poker.exact.deal import Deal, deal, least_classes
+from kibitz.poker.exact.factored import FactoredForm
 from kibitz.poker.exact.table import MOST_LANES, Buckets, groups_of, segments_of, table_of
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.betting import BettingTree
@@ -33,11 +34,8 @@ BYTES_PER_SEQUENCE = 3 * 4 + 8 + 4 + 8 + 8
 MOST_CLASSES = 20_000_000  # that boards and hands are enumerated for
 
 
-class PokerLayout:
+class PokerLayout(FactoredForm):
     """Betting tree times cards. Sequences of seat 0 come first; each seat's empty one leads its own."""
-
-    zero_sum = True
-    seats = players = 2
 
     def __init__(
         self,
@@ -89,7 +87,7 @@ class PokerLayout:
     def _refuse(self, classes: list[int], most_bytes: int, word: str) -> None:
         """A game that does not fit is refused before anything of its size is made."""
         actions = np.zeros(self.definition.rounds, np.int64)
-        np.add.at(actions, self.betting.round[self.betting.turn >= 0], self._widths[self.betting.turn >= 0])
+        np.add.at(actions, self.betting.round[self.betting.turn >= 0], self.betting.widths[self.betting.turn >= 0])
         sequences = sum(int(a) * c for a, c in zip(actions, classes, strict=True))
         needed = BYTES_PER_SEQUENCE * sequences
         needed += BYTES_PER_HAND * sum(classes)
@@ -100,11 +98,6 @@ class PokerLayout:
                 f"{MOST_CLASSES:,} hands on boards are enumerated: take a smaller deck (numRanks, numSuits), fewer "
                 "rounds, or an abstraction"
             )
-
-    @cached_property
-    def _widths(self) -> Ints:
-        widths = np.array([len(names) for names in self.betting.actions] + [0], np.int64)
-        return widths[self.betting.actions_of]
 
     def _checked(self, buckets: Sequence[ArrayLike]) -> list[Ints]:
         """Buckets of a seat as arrays, if they are that."""
@@ -149,11 +142,6 @@ class PokerLayout:
         return row_up
 
     @property
-    def columns(self) -> int:
-        """Infoset columns: one for each infoset and action."""
-        return self.sequences - 2
-
-    @property
     def entries(self) -> int:
         """Work of an iteration, in the measure of SequenceForm: more or less three per sequence."""
         return 3 * self.sequences
@@ -168,7 +156,7 @@ class PokerLayout:
         """By round, for each hand: sequences of one seat and infosets of the other, as linear programmes count them."""
         turn, level = self.betting.turn, self.betting.round
         rounds = range(self.definition.rounds)
-        sequences = [int(self._widths[(level == r) & (turn == 1)].sum()) for r in rounds]
+        sequences = [int(self.betting.widths[(level == r) & (turn == 1)].sum()) for r in rounds]
         return sequences, [int(((level == r) & (turn == 0)).sum()) for r in rounds]
 
     @cached_property

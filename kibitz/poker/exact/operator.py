@@ -7,6 +7,7 @@ and its best responses need not look either: NashConv and values here are those 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -32,10 +33,6 @@ class PokerOperator(PokerLayout):
     @cached_property
     def infosets(self) -> PokerInfosets:
         return PokerInfosets(self)
-
-    @property
-    def points(self) -> int:
-        return int(self.infosets.seat_start[-1])
 
     def uniform(self) -> Floats:
         """Uniform probabilities by infoset column."""
@@ -185,12 +182,8 @@ class PokerOperator(PokerLayout):
         places: NDArray[np.int64] = int(self.table.group_root[group]) + np.arange(classes) * lanes + lane
         return places
 
-    def measure(self, probabilities: Floats) -> Measure:
-        """Values and best responses, from probabilities by infoset column."""
-        return self.measure_weights(self.to_strategy(probabilities))
-
     def measure_weights(self, weights: NDArray[Any], pure: Floats | None = None) -> Measure:
-        """The same from weights by sequence, of any scale in each row; `pure` is filled with the best responses."""
+        """Values and best responses (which fill `pure`), from weights by sequence, of any scale in each row."""
         if self.buckets is None and pure is None:
             most = np.array([self.looked(seat, weights) for seat in (0, 1)])
             first = self.looked(0, weights, True)
@@ -199,22 +192,19 @@ class PokerOperator(PokerLayout):
         strategy = plan if self.buckets is None else np.empty(self.sequences)
         self._normalise(weights, strategy)
         self._plan(strategy, plan)
+        chosen = np.zeros(0) if pure is None else pure
+        return self.measured(plan, lambda seat, worth: self._respond(seat, worth, chosen))
+
+    def measured(self, plan: Floats, respond: Callable[[int, Floats], float]) -> Measure:
+        """Values of plans. respond: (seat, its gradient, which is written over) -> the value of its best response."""
         value, best = np.zeros(2), np.zeros(2)
-        none = np.zeros(0)
         for seat in (0, 1):
             lo, hi = self.seat_sequence[seat : seat + 2]
             worth = np.zeros(int(hi))
             self._gradient(seat, plan, worth)
             value[seat] = plan[lo:hi] @ worth[lo:hi]
-            best[seat] = self._respond(seat, worth, none if pure is None else pure)
+            best[seat] = respond(seat, worth)
         return Measure(value, best, max(0.0, float((best - value).sum())))
-
-    def value(self, probabilities: Floats) -> Floats:
-        """Expected utility of each seat."""
-        plan = self.plan(self.to_strategy(probabilities))
-        lo, hi = self.seat_sequence[:2]
-        first = float(plan[lo:hi] @ self.gradient(0, plan))
-        return np.array([first, -first])
 
     def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
         """(what a seat's best response gets, the probabilities with that response in its place)."""

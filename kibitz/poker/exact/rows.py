@@ -82,16 +82,8 @@ class PokerRows(MaskedRows):
 
     def measure(self, weights: NDArray[Any]) -> Measure:
         """Values and best responses in the game in which frozen rows are chance: only trainable infosets respond."""
-        form, strategy = self.form, self.filled(weights)
-        plan = form.plan(strategy)
-        value, best = np.zeros(2), np.zeros(2)
-        for seat in (0, 1):
-            lo, hi = form.seat_sequence[seat : seat + 2]
-            worth = np.zeros(form.sequences)
-            form._gradient(seat, plan, worth)
-            value[seat] = plan[lo:hi] @ worth[lo:hi]
-            best[seat] = self._respond(seat, worth)
-        return Measure(value, best, max(0.0, float((best - value).sum())))
+        measure: Measure = self.form.measured(self.form.plan(self.filled(weights)), self._respond)
+        return measure
 
     def _respond(self, seat: int, worth: Floats) -> float:
         """The most that a seat gets with its trainable infosets. `worth`, a gradient, is written over."""

@@ -92,25 +92,15 @@ class Definition:
         return self.hole + sum(self.board)
 
 
-# Key in a file -> (field, what its numbers are counted by).
-_KEYS = {
-    "numplayers": ("players", "one"),
-    "numrounds": ("rounds", "one"),
-    "stack": ("stacks", "seat"),
-    "blind": ("blinds", "seat"),
-    "raisesize": ("raise_size", "round"),
-    "firstplayer": ("first_player", "round"),
-    "maxraises": ("max_raises", "round"),
-    "numsuits": ("suits", "one"),
-    "numranks": ("ranks", "one"),
-    "numholecards": ("hole", "one"),
-    "numboardcards": ("board", "round"),
-    "betsizes": ("bets", "size"),
-}
-_SPELLED = ("numPlayers", "numRounds", "stack", "blind", "raiseSize", "firstPlayer", "maxRaises", "numSuits",
-            "numRanks", "numHoleCards", "numBoardCards", "betSizes")  # fmt: skip
+# Key in a file -> field.
+_SPELLED = {
+    "numPlayers": "players", "numRounds": "rounds", "stack": "stacks", "blind": "blinds", "raiseSize": "raise_size",
+    "firstPlayer": "first_player", "maxRaises": "max_raises", "numSuits": "suits", "numRanks": "ranks",
+    "numHoleCards": "hole", "numBoardCards": "board", "betSizes": "bets",
+}  # fmt: skip
+_KEYS = {key.lower(): field for key, field in _SPELLED.items()}
 _SPELLING = {key.lower(): key for key in _SPELLED}
-_KEY_OF = {field: key for key, (field, _) in _KEYS.items()}
+_KEY_OF = {field: key for key, field in _SPELLED.items()}
 
 
 def shipped() -> list[str]:
@@ -197,26 +187,26 @@ def parse(text: str, where: str | Path = "") -> Definition:
             for word in words[1:]:
                 if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= MOST_CHIPS):
                     raise fail(number, f"{_SPELLING[key]}: {word[:40]!r} is not a number from 0 to {MOST_CHIPS:,}")
-            fields[_KEYS[key][0]] = tuple(int(word) for word in words[1:])
+            fields[_KEYS[key]] = tuple(int(word) for word in words[1:])
     if not begun or not ended:
         raise fail(max(number, 1), f"the text ends without {'END GAMEDEF' if begun else 'GAMEDEF'}")
     if betting is None:
         raise fail(number, "neither limit nor nolimit is given")
 
-    lines = {_KEYS[key][0]: line for key, line in line_of.items()}
+    lines = {_KEYS[key]: line for key, line in line_of.items()}
     needed = ["players", "rounds", "blinds", "suits", "ranks", "hole", "board", "raise_size" if betting else "stacks"]
     for field in needed:
         if field not in fields:
-            why = f"{_SPELLING[_KEY_OF[field]]} is missing"
+            why = f"{_KEY_OF[field]} is missing"
             raise fail(number, why + (": without limit, bets end with the stacks" if field == "stacks" else ""))
     single: dict[str, int] = {}
     for field in ("players", "rounds", "suits", "ranks", "hole"):
         if len(fields[field]) != 1:
-            raise fail(lines[field], f"{_SPELLING[_KEY_OF[field]]} is one number, not {len(fields[field])}")
+            raise fail(lines[field], f"{_KEY_OF[field]} is one number, not {len(fields[field])}")
         single[field] = fields.pop(field)[0]
         low, high = _RANGES[field]
         if not low <= single[field] <= high:  # before anything is made of that many parts
-            raise fail(lines[field], f"{_SPELLING[_KEY_OF[field]]} should be {low} to {high}, not {single[field]}")
+            raise fail(lines[field], f"{_KEY_OF[field]} should be {low} to {high}, not {single[field]}")
     rounds = single["rounds"]
     first = fields.get("first_player", (1,) * rounds)
     if 0 in first:
@@ -255,7 +245,7 @@ def _fault(game: Definition) -> tuple[str, str] | None:
     """(field, what is wrong with it) of a definition; None if nothing is."""
 
     def outside(field: str, low: int, high: int) -> tuple[str, str] | None:
-        key = _SPELLING[_KEY_OF[field]]
+        key = _KEY_OF[field]
         value = getattr(game, field)
         values: Sequence[int] = (value,) if isinstance(value, int) else value
         for each in values:
@@ -280,7 +270,7 @@ def _fault(game: Definition) -> tuple[str, str] | None:
         return wrong
     for field, count, per in counted:
         if len(getattr(game, field)) != count:
-            key, there = _SPELLING[_KEY_OF[field]], len(getattr(game, field))
+            key, there = _KEY_OF[field], len(getattr(game, field))
             return field, f"{key} needs a number for each {per}, {count} in all; there {_are(there)}"
     for seat in game.first_player:
         if not 0 <= seat < game.players:
@@ -350,7 +340,7 @@ def write(definition: Definition) -> str:
     lines = ["GAMEDEF", "limit" if game.limit else "nolimit"]
 
     def line(field: str, values: Sequence[int]) -> None:
-        lines.append(f"{_SPELLING[_KEY_OF[field]]} = {' '.join(map(str, values))}")
+        lines.append(f"{_KEY_OF[field]} = {' '.join(map(str, values))}")
 
     line("players", [game.players])
     line("rounds", [game.rounds])
@@ -368,5 +358,5 @@ def write(definition: Definition) -> str:
     line("hole", [game.hole])
     line("board", game.board)
     if game.bets:
-        lines.append(f"{_SPELLING[_KEY_OF['bets']]} = {' '.join(map(size_text, game.bets))}")
+        lines.append(f"{_KEY_OF['bets']} = {' '.join(map(size_text, game.bets))}")
     return "\n".join([*lines, "END GAMEDEF", ""])

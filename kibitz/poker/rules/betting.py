@@ -208,6 +208,11 @@ class BettingTree:
         return len(self.parent)
 
     @cached_property
+    def widths(self) -> NDArray[np.int64]:
+        """[B]  how many actions are offered; 0 where nobody acts."""
+        return np.array([*map(len, self.actions), 0], np.int64)[self.actions_of]
+
+    @cached_property
     def text(self) -> list[str]:
         """The betting so far, in the competition's letters: "crc/r", "r300c/"; "/" where a round's cards came."""
         spelled = [[letters(action) for action in offer] for offer in self.actions]

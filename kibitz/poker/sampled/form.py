@@ -23,7 +23,6 @@ from kibitz.poker.sampled.infosets import ViewInfosets
 from kibitz.poker.sampled.layout import ViewLayout, view_of
 
 Floats = NDArray[np.float64]
-BYTES = 2 * 4  # of a column while it is solved: regret and average, in single precision
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
-from kibitz.forms.protocol import ProfileInfosets
 from kibitz.poker.bucketed.infosets import BucketInfosets
 from kibitz.poker.exact.infosets import _Labels
 from kibitz.poker.rules import acpc
@@ -34,9 +33,6 @@ class ViewInfosets(BucketInfosets):
             _form=form, _start=start, labels=_Labels(self), actions=list(form.betting.actions),
             seat_start=start[[0, first, -1]].astype(np.int32),
         )  # fmt: skip
-
-    def same(self, other: ProfileInfosets) -> bool:
-        return isinstance(other, ViewInfosets) and self._form.tree_digest == other._form.tree_digest
 
     def order(self) -> tuple[Ints, Ints]:
         """(betting node, bucket) of every infoset in order."""

@@ -78,8 +78,7 @@ class ViewLayout:
         self.levels = self.segments.levels
         counts = np.array([view.counts for view in self.views], np.int64)
         self.rows = np.where(self.deciding, counts[self.of_node, np.minimum(self.betting.round, rounds - 1)], 0)
-        offers = np.array([len(names) for names in self.betting.actions], np.int64)
-        self.count = np.where(self.deciding, offers[self.betting.actions_of], 0)  # [B]  actions
+        self.count = self.betting.widths  # [B]  actions
         self.order = np.concatenate(  # deciding nodes as their infosets lie: by seat and segment
             [nodes[self.betting.turn[nodes] == seat] for seat in (0, 1) for nodes in self.segments.node]
         )

@@ -21,7 +21,7 @@ from kibitz.forms.choice import compact_form, needs_tree
 from kibitz.forms.profile import Profile
 from kibitz.games import game as make_game
 from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name
-from kibitz.poker.exact.parts import nodes_by_actions
+from kibitz.poker.exact.factored import nodes_by_actions
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import Frozen, ViewForm
