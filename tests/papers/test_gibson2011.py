@@ -89,12 +89,13 @@ def assert_robust(r, claims):
     """The claims of shared experience: they held from every start that anybody tried."""
     for base in COARSE:
         for better in (DYNAMIC, EACH):
-            assert claims[f"2p {base}: {better} earns more than {BASE}"].count == len(r.earns[base][BASE].values)
-            assert all(claims[f"2p {base}: {better} is less exploitable than {BASE}"].truths)
-    assert all(claims[f"2p JQ-K: {PREFLOP} earns more than {BASE}"].truths)
-    assert all(claims[f"2p JQ-K: {PREFLOP} is less exploitable than {BASE}"].truths)
+            claim = claims[f"2 players, {base}: {better} earns more than {BASE}"]
+            assert claim.count == len(r.earns[base][BASE].values)
+            assert all(claims[f"2 players, {base}: {better} is less exploitable than {BASE}"].truths)
+    assert all(claims[f"2 players, JQ-K: {PREFLOP} earns more than {BASE}"].truths)
+    assert all(claims[f"2 players, JQ-K: {PREFLOP} is less exploitable than {BASE}"].truths)
     for worse in (ALL, PREFLOP):
-        assert all(claims[f"2p JQ-K: {DYNAMIC} is less exploitable than {worse}"].truths)
+        assert all(claims[f"2 players, JQ-K: {DYNAMIC} is less exploitable than {worse}"].truths)
 
 
 @pytest.mark.slow
@@ -130,7 +131,7 @@ def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
     for base in COARSE:  # and at every weight
         for better in (DYNAMIC, EACH):
             for what in ("earns more", "is less exploitable"):
-                told = found[f"2p {base}: {better} {what} than {BASE}"].verdict_text
+                told = found[f"2 players, {base}: {better} {what} than {BASE}"].verdict_text
                 assert told.startswith("holds at every weight: true in 3 of 3")
     for base in COARSE:  # three players: no theory, but by far
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
@@ -145,15 +146,15 @@ def test_every_claim_is_counted(rough, sampled):
     found = list(gibson2011.claims((rough, three, sampled)))
     assert len({claim.text for claim in found}) == len(found)
     for claim in found:
-        assert len(claim.truths) == (2 if claim.text.startswith("2p") else 1)
-    (claim,) = [claim for claim in found if claim.text == f"3p J-QK: {DYNAMIC} earns more than {BASE}"]
+        assert len(claim.truths) == (2 if claim.text.startswith("2 players") else 1)
+    (claim,) = [claim for claim in found if claim.text == f"3 players, J-QK: {DYNAMIC} earns more than {BASE}"]
     assert claim.truths == (drawn["J-QK"][DYNAMIC] > drawn["J-QK"][BASE],)
-    text = f"2p JQ-K: {PREFLOP} earns more than {ALL}"
+    text = f"2 players, JQ-K: {PREFLOP} earns more than {ALL}"
     claim = next(claim for claim in found if claim.text == text)
     pairs = zip(two.earns["JQ-K"][PREFLOP].values, two.earns["JQ-K"][ALL].values, strict=True)
     assert claim.truths == tuple(a > b for a, b in pairs) and claim.source == gibson2011.SOURCE
     for claim in found:
-        paper = claim.text.startswith("2p") and not claim.source.endswith("(future work)")
+        paper = claim.text.startswith("2 players") and not claim.source.endswith("(future work)")
         weights = [f"{weight:g}" for weight in (FEW if paper else [WEIGHT])]
         assert list(claim.tried) == weights and claim.tried[f"{WEIGHT:g}"] == claim.truths
     claim = next(claim for claim in found if claim.text == text)
@@ -395,7 +396,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     html = (place / "report.html").read_text()
     assert html.count("data:image/png;base64,") == 3 and "src='http" not in html and "holds at every weight" in html
     markdown = (place / "report.md").read_text()
-    assert "![" in markdown and "seeds 0 to 2" in markdown and "Departs from the paper:" in markdown
+    assert "![" in markdown and "seeds 0 to 2" in markdown and "Differences from the paper:" in markdown
     assert "| + Static \\|S\\|=2 | 2589 |" in markdown
     for name in ("exploitability", "earnings", "crosstable"):
         assert (place / f"{name}.png").stat().st_size > 10_000
@@ -405,7 +406,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     data = json.loads((place / "report.json").read_text())
     assert "Tables and pictures are at 0.1, one of 4 weights" in markdown and "No weight reproduces all 10" in markdown
     assert "| claim | weight 0 | weight 0.01 | weight 0.1 | verdict | source |" in markdown
-    assert "| 3p J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in the one run made |" in markdown
+    assert "| 3 players, J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in one run |" in markdown
     assert data["figures"]["two_players_by_weight"].keys() == {"0", "0.01", "0.1"}
     assert data["weight_of_tables"] == WEIGHT
     told = data["figures"]["chance_sampled"]
@@ -442,4 +443,4 @@ def test_the_whole_table():
     two = type("two", (), {"earns": {b: {BASE: Spread((0.0,) * 16)} for b in COARSE}})
     assert_robust(two, claims)
     for base in COARSE:
-        assert claims[f"3p {base}: {DYNAMIC} earns more than {BASE}"].count >= 14
+        assert claims[f"3 players, {base}: {DYNAMIC} earns more than {BASE}"].count >= 14

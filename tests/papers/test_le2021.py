@@ -249,7 +249,7 @@ def test_verdicts():
     assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
     assert found.data()["variants"] == {mode: list(held) for mode, held in both.items()}
     exact = Claim("b", "Sec. 1", (False,), {REAL: (False,)}, detail="it is 5", unit=FACT, leading=True)
-    assert exact.verdict_text == "fails, nothing is random: it is 5"
+    assert exact.verdict_text == "fails (exact): it is 5"
     assert exact.cell((False,)) == "false" and exact.stands is False
 
 
