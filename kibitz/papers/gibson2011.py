@@ -232,7 +232,7 @@ def page(plan: PaperPlan, results: AllResults, claims: Sequence[Claim]) -> Page:
             f"other weight it keeps playing its initialisation there, because the regret from such a reach never "
             f"outweighs it. So the figures of {ALL} depend on the initialisation more than any others, "
             "and jump between weight 0 and the next weight. Three-player games would take too long at every "
-            f"weight, so their claims are tested only at weight {WEIGHT:g}. Rows with \"no regret at the start\" use "
+            f"weight, so their claims are tested only at weight {WEIGHT:g}. Rows with \"no initial regret\" use "
             "the same bases and experts "
             "of weight 0: they show how much S=N experts depend on the weight.",
             by_sampling.method_note(sampled),

@@ -256,7 +256,7 @@ def readings_note(s: SampledResults, paper: Published) -> str:
     return (
         f"Choices that the paper does not specify were tested in runs of {s.shorter:,} iterations over "
         f"{len(next(iter(plain.values())).values)} seeds. Figures vary between seeds by up to "
-        f"{noise:.1f} milli-antes (standard deviation). Against {AS_THE_PAPER} ({counts[AS_THE_PAPER]} of "
+        f"{noise:.1f} milli-antes (standard deviation). Compared with {AS_THE_PAPER} ({counts[AS_THE_PAPER]} of "
         f"{len(paper)} near the paper's) the figure that changes most is: {'; '.join(parts)}. From there to "
         f"{s.iterations:,} iterations {drift[0]} {drift[1]} moves most, by {farthest[drift]:.1f}."
     )
@@ -284,7 +284,8 @@ def _lessons_told(s: SampledResults, paper: Published) -> str:
         what: [e.lessons for e in s.taught if e.figures[ALL, what].low <= paper[ALL, what] <= e.figures[ALL, what].high]
         for what in (EXPLOIT, EARNS)
     }
-    says = [f"its {what} after {' or '.join(map(str, of)) if of else 'none of these'}" for what, of in fits.items()]
+    says = [f"its {what.replace(EARNS, 'earnings')} after "
+            f"{' or '.join(map(str, of)) if of else 'none of these'}" for what, of in fits.items()]
     both = "for both together" if set(fits[EXPLOIT]) & set(fits[EARNS]) else "never for both together"
     return (
         f" With fewer iterations that reach the expert it would be {after} of them, on average over {LESSON_SEEDS} "

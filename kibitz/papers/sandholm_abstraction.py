@@ -365,7 +365,7 @@ def claims(r: BucketResults) -> list[Claim]:
             gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
             if theirs == 0:
                 even = [Comparison(abs(x), "<=", gap) for x, gap in zip(ours, gaps, strict=True)]
-                result.append(Claim(f"{a} and {b} are even {where}, to within the gap", SLIDES, even))
+                result.append(Claim(f"{a} and {b} tie {where}, within NashConv", SLIDES, even))
             else:
                 win, lose, sign = (a, b, 1.0) if theirs > 0 else (b, a, -1.0)
                 won = [Comparison(sign * x, ">", 0.0, gap) for x, gap in zip(ours, gaps, strict=True)]

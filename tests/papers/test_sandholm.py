@@ -228,5 +228,5 @@ def test_phases_are_tried_in_all_ways(tmp_path) -> None:
     by = {(way["rounds"], way["begin"], way["leaves"]): way["gap"] for way in model["ways"]}
     assert len(by) == 9 and by[2, 2, "rollout"] < by[2, 3, "rollout"] < by[1, 2, "rollout"]
     claims = {claim.text: claim for claim in outcome.claims}
-    assert len(claims["phases that overlap are better than phases that do not"].truths) == 3
+    assert len(claims["overlapping phases are better than phases that do not overlap"].truths) == 3
     assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "phases.png"}
