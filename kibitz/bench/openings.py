@@ -73,6 +73,7 @@ def opening_of(data: Mapping[str, Any]) -> Opening:
 
 
 OVERLAP = "The 95% intervals overlap."
+ZERO = "The 95% interval of the match contains zero."
 WEIGHT = "The result depends on the weight of the random initialisation."
 NOT_UNIQUE = "Abstract equilibria are not unique, and the paper used another solver (chance-sampled CFR)."
 CCR = (
@@ -149,13 +150,14 @@ OPENINGS: dict[str, Opening] = {
         "limit hold'em",
         (
             Reason(r"^Static\.S=N earns more than", HOLDS, "S=N experts have finer buckets than Base in their part.",
-                   "One run; 4,000 iterations of public chance sampling.",
+                   "One run; mbb/h; 4,000 iterations of public chance sampling.",
                    "Static S=N earns more than Base and than S={i}"),
             Reason(r"^Static\.S=\{i\} earns no more", HOLDS,
                    "Likely: an S={i} expert has to solve the whole game for the opponent, and was trained too little.",
                    "One run.", "Static S={i} earns no more than Base"),
-            Reason(r"^Dynamic earns more than Base", UNDECIDED, OVERLAP, "One run.", "Dynamic earns more than Base"),
-            Reason(r"^the finest strategy beats Static\.S=N", UNDECIDED, OVERLAP, "One run.",
+            Reason(r"^Dynamic earns more than Base", UNDECIDED, OVERLAP, "One run; mbb/h.",
+                   "Dynamic earns more than Base"),
+            Reason(r"^the finest strategy beats Static\.S=N", UNDECIDED, ZERO, "One run; mbb/h.",
                    "The finest single strategy beats Static S=N"),
             Reason(r"^the finest strategy beats", HOLDS, "It was solved with more information sets than any other."),
             Reason(r"exploitable", FAILS,
@@ -169,16 +171,16 @@ OPENINGS: dict[str, Opening] = {
         "Strategy stitching in three-player limit hold'em",
         "Table 2 of Gibson & Szafron (2011) is recomputed for three players, trained for about an hour in all. Static "
         "experts with S=N win more than Base, Dynamic and S={i}, as in the paper; the ranking of the larger strategies "
-        "does not come out.",
+        "is not reproduced.",
         "three-player limit hold'em",
         (
             Reason(r"^Static\.S=N (earns more than (Base|Dynamic|Static\.S=\{i\})|wins money)", HOLDS,
                    "S={i} experts have to learn what free opponents do in the whole game; S=N experts learn faster.",
                    "One run; the second size of experts that was tried.",
                    "Static S=N wins money, and earns more than Base, Dynamic and S={i}"),
-            Reason(r"^Base, Dynamic and Static", FAILS, f"Base wins too. {MINUTES}", "One run.",
+            Reason(r"^Base, Dynamic and Static", FAILS, f"Base wins too. {MINUTES}", "One run; mbb/h.",
                    "Base, Dynamic and S={i} do not win money"),
-            Reason(r"ACPC", FAILS, MINUTES, "One run; the strategies are modelled on the paper's description.",
+            Reason(r"ACPC", FAILS, MINUTES, "One run; mbb/h. The strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
         ),
     ),
@@ -188,7 +190,8 @@ OPENINGS: dict[str, Opening] = {
         "2,000 iterations per computation the grafted strategy loses to every single strategy.",
         "limit hold'em",
         (
-            Reason(r"^the grafted strategy beats", FAILS, SHORT, "One run; 2,000 iterations of public chance sampling.",
+            Reason(r"^the grafted strategy beats", FAILS, SHORT,
+                   "One run; mb/h; 2,000 iterations of public chance sampling.",
                    "The grafted strategy beats every single strategy"),
             Reason(r"^20x7 beats 14", HOLDS, "Likely: imperfect recall leaves more buckets per round at the same size.",
                    "One run.", "20x7 beats 14"),
@@ -202,10 +205,10 @@ OPENINGS: dict[str, Opening] = {
         "limit hold'em, 16 cards",
         (
             Reason(r"^the grafted strategy beats (20x8|14|12)", HOLDS, "Grafts are finer than the base in their part.",
-                   "One run; exact over all boards.", "The grafted strategy beats its base, 14 and 12"),
+                   "One run; mb/h, exact over all boards.", "The grafted strategy beats its base, 14 and 12"),
             Reason(r"^the grafted strategy beats (20x7|even)", FAILS,
                    "Grafts need more iterations than single strategies; the course of training shows it for the base.",
-                   "One run; exact over all boards.", "The grafted strategy beats 20x7 and 20x32"),
+                   "One run; mb/h, exact over all boards.", "The grafted strategy beats 20x7 and 20x32"),
             Reason(r"^20x7 beats 14", HOLDS, "Likely: imperfect recall leaves more buckets per round at the same size.",
                    "One run.", "20x7 beats 14"),
             Reason(r"^on a small deck the grafted strategy beats its base", HOLDS,

@@ -320,13 +320,16 @@ def verdicts_of(claims: Sequence[Claim]) -> dict[str, dict[str, int]]:
 
 
 def summary(claims: Sequence[Claim], more: str = "") -> str:
-    """Of 6 claims of the paper 4 hold, 1 fails and 1 is undecided. more: sentences after that."""
+    """Of the paper's 6 claims, 4 hold, 1 fails and 1 is undecided. more: sentences after that."""
     own = [claim for claim in claims if not claim.of_the_paper]
     paper = [claim for claim in claims if claim.of_the_paper]
-    parts = [f"Of {len(paper)} claims of the paper {_counted(paper)}."] if paper else []
-    parts += [f"Of {len(own)} of our own {_counted(own)}."] if paper and own else []
-    parts += [f"Of {len(own)} claims of our own {_counted(own)}."] if own and not paper else []
+    parts = [f"Of the paper's {_many(paper)}, {_counted(paper)}."] if paper else []
+    parts += [f"Of our own {_many(own)}, {_counted(own)}."] if own else []
     return " ".join([*parts, *([more] if more else [])])
+
+
+def _many(claims: Sequence[Claim]) -> str:
+    return f"{len(claims)} claim{'s' * (len(claims) != 1)}"
 
 
 def _counted(claims: Sequence[Claim]) -> str:

@@ -119,7 +119,7 @@ def claims(r: ThreePlayerResults) -> Iterator[Claim]:
     yield from (more(ALL, other, SOURCE) for other in (BASE, DYNAMIC, EACH))
     yield measured(f"{ALL} wins money", SOURCE, r.earns(ALL))
     poor = {name: r.earns(name) for name in (BASE, DYNAMIC, EACH)}
-    yield Claim(f"{BASE}, {DYNAMIC} and {EACH} do not", SOURCE,
+    yield Claim(f"{BASE}, {DYNAMIC} and {EACH} do not win money", SOURCE,
                 [tuple(Comparison(mean, "<=", 0.0, error) for mean, error in poor.values())], unit=RUN,
                 detail=", ".join(f"{name} {mean:.2f} ± {error:.2f}" for name, (mean, error) in poor.items()),
                 )  # fmt: skip

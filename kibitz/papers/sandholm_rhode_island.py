@@ -146,10 +146,10 @@ def _slides_sheet(whole: RhodeIslandSizes, best: SolverTimes) -> Sheet:
         "Rhode Island hold'em: figures of the slides and ours", ("figure", "slides", "ours"),
         [("nodes of the game tree", f"{NODES / 1e9:g} billion", f"{whole.histories:,}"),
          ("linear program of the unabstracted game, rows", f"{ROWS:,}", f"{plain:,}"),
-         ("after GameShrink, rows", f"{SHRUNK_ROWS:,}", "see the part gameshrink"),
+         ("after GameShrink, rows", f"{SHRUNK_ROWS:,}", "see the classes of GameShrink"),
          ("classes of hands on boards, by round", "", cards),
          ("linear program with these classes, rows", "", f"{renamed:,}"),
-         ("time and memory", CPLEX, "below"),
+         ("time and memory", CPLEX, "see results.md"),
          ("NashConv in the unabstracted game, chips", "'exact Nash equilibrium'", f"{best.gap[-1]:.5f}"),
          ("value for the first player, chips", "", f"{best.interval[0]:.5f} to {best.interval[1]:.5f}"),],
         f"Ours by {best.solver}, {best.iteration[-1]:,} iterations. The slides do not say how nodes are counted; ours "

@@ -185,9 +185,9 @@ def test_claims_of_all_kinds():
     assert within("a", "b", 0.1, 0.05, (7, 61.0)).verdict == "holds"
     three = [Claim("x", "paper", (side,)) for side in (True, False, None)]
     assert counts(three) == {"holds": 1, "fails": 1, "undecided": 1}
-    assert summary(three) == "Of 3 claims of the paper 1 holds, 1 fails and 1 is undecided."
+    assert summary(three) == "Of the paper's 3 claims, 1 holds, 1 fails and 1 is undecided."
     assert summary([replace(three[0], source=OURS)], "So.") == (
-        "Of 1 claims of our own 1 holds, 0 fail and 0 are undecided. So."
+        "Of our own 1 claim, 1 holds, 0 fail and 0 are undecided. So."
     )
     one = Comparison(1.0, ">", 0.0, float("inf"))  # a single deal has no interval
     assert one.true is None and claim_of(Claim("a", "b", (one,)).data()).cases == (one,)
@@ -230,13 +230,13 @@ def test_verdicts_follow_from_the_page_s_own_figures(page):
             assert row[0].removeprefix("| ").replace("\0", "|") == claim["claim"]
             assert row[-2].replace("\0", "|") == claim["verdict_text"] and claim["verdict_text"].startswith(verdict)
             assert row[-1].removesuffix(" |") == claim["source"]
-        for whose, said in (("paper", "of the paper"), ("ours", "of our own")):
+        for whose, said in (("paper", "the paper's"), ("ours", "our own")):
             own = [claim for claim in paper["claims"] if (claim["source"] == OURS or "(future" in claim["source"])
                    == (whose == "ours")]  # fmt: skip
             tally = Counter(map(slow_verdict, own))
             assert paper["verdicts"][whose] == {name: tally[name] for name in ("holds", "fails", "undecided")}
             if own:
-                told = re.search(rf"Of (\d+)(?: claims)? {said} (\d+) holds?, (\d+) fails? and (\d+) (is|are) un", text)
+                told = re.search(rf"Of {said} (\d+) claims?, (\d+) holds?, (\d+) fails? and (\d+) (is|are) un", text)
                 assert [int(n) for n in told.groups()[:4]] == [len(own), *paper["verdicts"][whose].values()]
 
 
@@ -347,7 +347,7 @@ def test_a_page_is_judged_again():
     made = judged_again(data)
     text = page_text(made)
     assert text.startswith("# T; T\n\n1 run, seed 0. d, p, 2 cores")
-    assert "## Claims and verdicts: p\n\nOf 1 claims of the paper 0 hold, 0 fail and 1 is undecided." in text
+    assert "## Claims and verdicts: p\n\nOf the paper's 1 claim, 0 hold, 0 fail and 1 is undecided." in text
     assert "More.\n\nMeasured earlier.\n\n| claim |" in text and "Differences from the paper:\n\n- Other.\n" in text
     assert "| b \\| c | 2 of 2 | holds in all 2 random initialisations | not in the paper |" in text
     assert text.count("## Appendix: claims that are not in the paper") == 1
