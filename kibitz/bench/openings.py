@@ -42,7 +42,7 @@ def together(claims: Sequence[Claim]) -> str:
     if len(claims) == 1:
         return claims[0].measured_text
     if len(claims) <= 3 and all(claim.detail for claim in claims):
-        return "; ".join(claim.detail for claim in claims)
+        return "; ".join(dict.fromkeys(claim.detail for claim in claims))
     groups = [truths for claim in claims for truths in claim.tried.values()]
     counts, sizes, units = [sum(each is True for each in truths) for truths in groups], {*map(len, groups)}, {
         claim.unit for claim in claims}  # fmt: skip
@@ -169,7 +169,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "stitching_three": Opening(
         "Strategy stitching in three-player limit hold'em",
-        "Table 2 of Gibson & Szafron (2011) is recomputed for three players, trained for about an hour in all. Static "
+        "Table 2 of Gibson & Szafron (2011) is recomputed for three players, trained for less than an hour in all. Static "
         "experts with S=N win more than Base, Dynamic and S={i}, as in the paper; the ranking of the larger strategies "
         "is not reproduced.",
         "three-player limit hold'em",
@@ -356,9 +356,9 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_tournaments": Opening(
         "Jam-or-fold poker tournaments",
-        "The three-player tournament of Ganzfried & Sandholm (2008, 2009) and the heads-up charts of Miltersen & "
-        "Sørensen (2007) are recomputed with all cards counted. All four algorithms end far below the published "
-        "epsilon; only the claim that at most one hand mixes fails.",
+        "The three-player tournament of Ganzfried & Sandholm (2008, 2009), the heads-up tournament of Miltersen & "
+        "Sørensen (2007) and published single-hand charts are recomputed with all cards counted. All algorithms end "
+        "below the published epsilon; only the claim that at most one hand per state mixes fails.",
         "jam-or-fold hold'em",
         (
             Reason(r"no player gains more", HOLDS, "Every state is solved until the best deviation is small.",

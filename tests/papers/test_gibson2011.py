@@ -190,7 +190,7 @@ def test_the_sheet_of_weights(rough):
     assert sheet.head == ("strategy", "weight 0", "weight 0.1", "paper")
     assert sheet.rows == [
         ("a", "2.0 ± 1.4", "2.0 ± 0.0", "2.50"), ("b", "5.0 ± 0.0", "7.0 ± 0.0", ""),
-        ("the paper's figures in the range of the starts", "1 of 1", "0 of 1", ""),
+        ("the paper's figures in the range of the initialisations", "1 of 1", "0 of 1", ""),
     ]  # fmt: skip
     assert weight_sheet("x", found, 1).head == ("strategy", "weight 0", "weight 0.1")
     text = gibson2011.reproduced(rough)
@@ -259,7 +259,7 @@ def test_pieces_of_the_paper_s_method(answers):
     plan, found = answers
     pieces = {run.name: run.pieces for run in leduc.runs(plan)}
     assert pieces[SAMPLED] == [(base, 20_000, AS_THE_PAPER, seed) for seed in range(2) for base in BASES]
-    assert pieces[f"{SAMPLED}, seats in turn"][0] == ("null", 400, "seats in turn", 0)
+    assert pieces[f"{SAMPLED}, alternating updates"][0] == ("null", 400, "alternating updates", 0)
     assert all(piece["games"] == 14 for piece in found[SAMPLED])
     first, other = found[SAMPLED][0]["strategies"], found[SAMPLED][3]["strategies"]
     assert first[BASE] != other[BASE] and first[BASE] != first[DYNAMIC]  # each game has random numbers of its own
@@ -359,7 +359,7 @@ def test_which_figures_come_out():
 
 def test_the_sentence_says_whether_figures_come_out(sampled, rough):
     paper = gibson2011_sampled.published(gibson2011.PAPER[2])
-    for good, said in ((0, "do not come out"), (5, "come out in part"), (10, "all come out")):
+    for good, said in ((0, "does not give"), (5, "gives some of"), (10, "gives all of")):
         figures = {key: 1000.0 * (k >= good) + figure for k, (key, figure) in enumerate(paper.items())}
         earns = {name: Spread((figures[name, EARNS],)) for name in PAPER_ROWS}
         exploit = {name: Spread((figures[name, EXPLOIT],)) for name in PAPER_ROWS}
@@ -389,7 +389,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--starts", "3", "--markdown", "all.md")
     assert (code, err) == (0, "")
     for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "weight 0.01", "holds at every weight",
-                 "What the weight of a start does", "Table 1 by the paper's own method", "seats in turn",
+                 "What the weight of a start does", "Table 1 by the paper's own method", "alternating updates",
                  "What Static S=N All owes to each of its experts", "runs/papers/gibson2011/report.html"):  # fmt: skip
         assert text in out, text
     place = tmp_path / "runs/papers/gibson2011"
