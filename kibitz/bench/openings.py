@@ -169,9 +169,9 @@ OPENINGS: dict[str, Opening] = {
     ),
     "stitching_three": Opening(
         "Strategy stitching in three-player limit hold'em",
-        "Table 2 of Gibson & Szafron (2011) is recomputed for three players, after less than an hour of training. Static "
-        "experts with S=N win more than Base, Dynamic and S={i}, as in the paper; the ranking of the larger strategies "
-        "is not reproduced.",
+        "Table 2 of Gibson & Szafron (2011) is recomputed for three players, after less than an hour of training. "
+        "Static experts with S=N win more than Base, Dynamic and S={i}, as in the paper; the ranking of the larger "
+        "strategies is not reproduced.",
         "three-player limit hold'em",
         (
             Reason(r"^Static\.S=N (earns more than (Base|Dynamic|Static\.S=\{i\})|wins money)", HOLDS,

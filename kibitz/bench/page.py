@@ -39,7 +39,7 @@ def page_text(data: Data) -> str:
     lines = [f"# {opening.heading}", ""]
     lines += [opening.summary, ""] if opening.summary else []
     lines += _main_claims(opening, papers)
-    lines += [made(data), ""]
+    lines += [origin(data), ""]
     lines += [line for text in (" ".join(remarks(data)),) if text for line in (text, "")]
     several = len(papers) > 1
     for paper in papers:
@@ -56,7 +56,7 @@ def _main_claims(opening: Opening, papers: Sequence[Data]) -> list[str]:
     return [*table(("claim", "measured", "verdict", "why", "limits"), rows, right=False), ""]
 
 
-def made(data: Data) -> str:
+def origin(data: Data) -> str:
     """The command, the machine, versions, seeds and time."""
     on, first = data["machine"], data["papers"][0]
     seeds, unit = first["seeds"], first.get("unit", "run")

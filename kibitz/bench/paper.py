@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.page import made, page_text
+from kibitz.bench.page import origin, page_text
 from kibitz.bench.verdicts import HEAD, command_of, data_of, machine, text_of, tried
 from kibitz.core import store
 from kibitz.papers.claims import Claim
@@ -127,7 +127,7 @@ def html(outcome: PaperReport, on: dict[str, str], pictures: Sequence[Path]) -> 
     )
     departs = "".join(f"<li>{escape.escape(text)}</li>" for text in outcome.departs)
     parts.append(f"<h2>{escape.escape(outcome.limits)}</h2><ul>{departs}")
-    parts.append(f"</ul><p class='note'>{escape.escape(made(page_data([outcome], on, {})))}</p>")
+    parts.append(f"</ul><p class='note'>{escape.escape(origin(page_data([outcome], on, {})))}</p>")
     title = escape.escape(outcome.title)
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
