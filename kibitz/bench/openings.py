@@ -89,8 +89,8 @@ OPENINGS: dict[str, Opening] = {
     "stitching": Opening(
         "Strategy stitching and grafting in Leduc hold'em",
         "Table 1 of Gibson & Szafron (2011) and Tables 1 and 2 of Waugh, Bard & Bowling (2009) are recomputed over 16 "
-        "random initialisations. Most claims hold; those about static experts with S=N depend on how the solver is "
-        "initialised.",
+        "random initialisations. Most claims hold, though few of the paper's figures are reproduced exactly; claims "
+        "about static experts with S=N depend on how the solver is initialised.",
         "Leduc",
         (
             Reason(r"^2 players, JQ-K: (Dynamic|Static S=\{i\}|Static S=N Pre-flop) earns more than Base", HOLDS,

@@ -216,8 +216,9 @@ def verdict(s: SampledResults, paper: Published, starts: Mapping[float, LeducRes
     seeds = "one seed" if s.seeds == 1 else f"{s.seeds} seeds"
     return (
         f"The paper's own method {come} its figures for two players: {SAMPLED} for {s.iterations:,} iterations "
-        f"from a uniform initialisation ({seeds}) brings {len(close)} of {figures} within {NEAR:g} milli-antes of the "
-        f"paper's{named}; the means over random initialisations bring {of_starts}, by the weight of the initialisation."
+        f"from a uniform initialisation ({seeds}) gives {len(close)} of {figures} figures within {NEAR:g} "
+        "milli-antes of the "
+        f"paper's{named}; the means over random initialisations give {of_starts}, by the weight of the initialisation."
     )
 
 

@@ -365,7 +365,7 @@ def test_the_sentence_says_whether_figures_come_out(sampled, rough):
         exploit = {name: Spread((figures[name, EXPLOIT],)) for name in PAPER_ROWS}
         made = replace(sampled.results, earns={"JQ-K": earns}, exploit={"JQ-K": exploit})
         text = gibson2011_sampled.verdict(replace(sampled, results=made), paper, rough)
-        assert said in text and f"brings {good} of 10" in text and "one seed" in text
+        assert said in text and f"gives {good} of 10 figures" in text and "one seed" in text
 
 
 # The command
