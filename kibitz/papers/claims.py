@@ -186,7 +186,9 @@ class Claim:
             where = f", at every {self.across}" if min(counts) == max(counts) else f", by {self.across}"
             return f"true in {true} of {self._many(of)}" + where * (len(self.tried) > 1)
         parts = [f"true in {self.cell(truths)}" + f" ({name})" * bool(name) for name, truths in self.tried.items()]
-        return "; ".join(parts) if len(parts) > 1 else f"true in {self.count} of {self._many(len(self.truths))}"
+        neither = sum(each is None for each in self.truths)
+        also = f", undecided in {neither}" if neither else ""
+        return "; ".join(parts) if len(parts) > 1 else f"true in {self.count} of {self._many(len(self.truths))}{also}"
 
     @property
     def _agree(self) -> bool:
