@@ -274,7 +274,7 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
     assert "This is a quick look" in text and "Claims and verdicts" in text
     for figure in figures:  # each with its paragraph
         after = text.partition(f"]({figure})")[2].strip()
-        assert after.startswith("Of the thesis' conclusions from Fig. 4.") and "correct game" in after.split("\n")[0]
+        assert after.startswith("Conclusions of the thesis from Fig. 4.") and "real rules" in after.split("\n")[0]
     data = json.loads((place / "report.json").read_text())
     assert data["figures"]["counts"]["3/3/3"]["null"]["thesis mode"] == [472_554, 893_784]
     assert {"real rules", "thesis mode"} == data["figures"]["abstractions"].keys()

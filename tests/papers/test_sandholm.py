@@ -103,9 +103,9 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
     assert lossy["outside"][-1] > 2 * lossy["inside"][-1]
     assert figures["lossy"][0]["classes"] > figures["lossy"][-1]["classes"]
     claims = {claim.text: claim.count for claim in outcome.claims}
-    text = "an equilibrium within the classes is one of the whole game (win-count, which has the published size)"
-    assert claims[text] == 0
-    assert claims["an equilibrium within strict classes is one of the whole game"] == 1
+    text = "an equilibrium of the abstract game is one of the unabstracted game"
+    assert claims[f"{text} (win-count, which has the published size)"] == 0
+    assert claims["an equilibrium with strict classes is one of the unabstracted game"] == 1
     files = write(outcome, tmp_path)
     assert {path.name for path in files} >= {"report.md", "report.html", "report.json", "gameshrink.png"}
     assert "not lossless" in outcome.summary
@@ -161,7 +161,7 @@ def test_the_part_abstraction(monkeypatch, tmp_path):
     assert whole["win-count"]["outside"] > 2 * whole["win-count"]["inside"]
     claims = {claim.text: claim for claim in outcome.claims}
     assert claims["PA is lossless at 3 / 14 / 59"].count == 0
-    assert claims["with a budget of all lossless classes nothing is lost"].count == 1
+    assert claims["with as many buckets as lossless classes, every method is lossless"].count == 1
     files = {path.name for path in write(outcome, tmp_path)}
     assert files >= {"report.md", "abstraction-exploitability.png", "abstraction-payoffs.png"}
 
