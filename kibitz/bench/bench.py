@@ -275,6 +275,8 @@ def bench(
     every = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
         results.write(json_path, every)
+    if only is None:
+        show(results.goals(result))
     if markdown_path is not None:
         store.write_text(markdown_path, results.markdown(every))
     return every[results.section(result)]

@@ -76,12 +76,12 @@ def poker_markdown(figure: dict[str, Any]) -> list[str]:
     one, two = (bandwidth / copy for bandwidth, copy in zip(figure["bandwidth"], figure["copy"], strict=True))
     return section(
         "Rhode Island hold'em",
-        f"`{figure['game']}`, the whole game: {figure['histories']:,} histories, {figure['sequences']:,} sequences "
-        f"up to the names of suits. An iteration of {figure['solver']}: {1e3 * figure['one']:.0f} ms on one thread, "
+        f"`{figure['game']}` without abstraction: {figure['histories']:,} histories, {figure['sequences']:,} sequences "
+        f"up to suit isomorphism. An iteration of {figure['solver']}: {1e3 * figure['one']:.0f} ms on one thread, "
         f"{1e3 * figure['two']:.0f} ms on two ({figure['ratio']:.2f}x). It moves at least "
-        f"{figure['bytes'] / 1e6:.0f} MB, {one:.0%} of what copying moves in that time on one core, {two:.0%} on two.",
-        f"NashConv by exact best responses in the whole game, on two threads: {reached}. The value for the "
-        f"first seat is {low:.5f} to {high:.5f} chips. Peak memory {figure['peak_gb']:.2f} GB.",
+        f"{figure['bytes'] / 1e6:.0f} MB: {one:.0%} of the memory bandwidth of a copy on one core, {two:.0%} on two.",
+        f"NashConv by exact best responses, on two threads: {reached}. The value for the "
+        f"first player is {low:.5f} to {high:.5f} chips. Peak memory {figure['peak_gb']:.2f} GB.",
     )
 
 
@@ -170,16 +170,16 @@ def holdem_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
 def holdem_markdown(figure: dict[str, Any]) -> list[str]:
     peer, each = figure["peer"], figure["decisions"]
     blocks = [
-        f"`{figure['game']}` within {figure['buckets']}: {figure['infosets']:,} infosets. An iteration samples a board "
-        f"and teaches all hands on it, {each:,} decisions of a hand: {1e3 / figure['one']:.0f} ms on one thread, "
+        f"`{figure['game']}` with {figure['buckets']}: {figure['infosets']:,} infosets. An iteration samples a board "
+        f"and updates all hands on it, {each:,} decisions: {1e3 / figure['one']:.0f} ms on one thread, "
         f"{1e3 / figure['two']:.0f} ms on two ({figure['two'] / figure['one']:.2f}x), "
-        f"{figure['one'] * each / 1e6:.0f} million decisions a second on one."
+        f"{figure['one'] * each / 1e6:.0f} million decisions per second on one."
     ]
     if peer:
         blocks.append(
-            f"{peer['name']} on universal_poker, the same betting without buckets: {peer['rate']:,.0f} iterations a "
+            f"{peer['name']} on universal_poker, the same betting without buckets: {peer['rate']:,.0f} iterations per "
             f"second of {peer['decisions']:.0f} decisions, {peer['rate'] * peer['decisions'] / 1e3:,.0f} thousand "
-            f"decisions a second on one thread. Ratio: {figure['ratio']:,.0f}."
+            f"decisions per second on one thread. Ratio: {figure['ratio']:,.0f}."
         )
     return section("Limit hold'em by public chance sampling", *blocks)
 
@@ -241,10 +241,11 @@ def three_markdown(figure: dict[str, Any]) -> list[str]:
         for threads, rate in rates.items()
     )
     return section(
-        "Limit hold'em for three",
-        f"`{figure['game']}` within {figure['buckets']}: {figure['infosets']:,} infosets, {figure['columns']:,} "
-        f"columns, {figure['bytes'] / 1e9:.1f} GB of regrets and averages. Decisions a second of external sampling: "
-        f"{said}. A match of three, six seatings a deal: {figure['hands_a_minute'] / 1e6:.1f} million hands a minute.",
+        "Three-player limit hold'em",
+        f"`{figure['game']}` with {figure['buckets']}: {figure['infosets']:,} infosets, {figure['columns']:,} "
+        f"columns, {figure['bytes'] / 1e9:.1f} GB of regrets and averages. Decisions per second of external sampling: "
+        f"{said}. A match of three players, six seatings per deal: {figure['hands_a_minute'] / 1e6:.1f} million "
+        "hands per minute.",
     )
 
 
@@ -291,15 +292,15 @@ def endgames_figure(quick: bool) -> dict[str, Any]:
 def endgames_markdown(figure: dict[str, Any]) -> list[str]:
     rows = [
         f"| {what} | {each['sequences']:,} | {each['count']} | {each['iterations']:.0f} | {1e3 * each['made']:.0f} | "
-        f"{1e3 * each['median']:.0f} | {1e3 * each['most']:.0f} | {1e3 * each['goal']:.0f} |"
+        f"{1e3 * each['median']:.0f} | {1e3 * each['most']:.0f} |"
         for what, each in figure.items()
     ]
     return section(
-        "Endgames at the table",
-        f"Limit hold'em with all hands, until NashConv is {100 * ENDGAME_GAP:g}% of the pot, evaluations included; "
-        "random boards and ranges, milliseconds:",
-        ["| from | sequences | endgames | iterations | to set up | median | most | goal |",
-         "|---|---:|---:|---:|---:|---:|---:|---:|", *rows],
+        "Endgame solving",
+        f"Limit hold'em with all hands, until NashConv is {100 * ENDGAME_GAP:g}% of the pot, including best-response "
+        "evaluation; random boards and ranges, in milliseconds:",
+        ["| from | sequences | endgames | iterations | set-up | median | maximum |",
+         "|---|---:|---:|---:|---:|---:|---:|", *rows],
     )  # fmt: skip
 
 
@@ -358,7 +359,7 @@ def jam_markdown(figure: dict[str, Any]) -> list[str]:
         said.append(f"{players} players {chart['seconds']:.2f} s ({how}, {chart['rounds']} rounds, epsilon "
                     f"{chart['epsilon']:.1e} of prizes 50/30/20)")  # fmt: skip
     text = (
-        f"All charts of a hand, after set-up: {'; '.join(said)}. A board of the table of three hands takes "
+        f"All charts of a hand, after set-up: {'; '.join(said)}. One board of the three-hand table takes "
         f"{1000 * figure['board']:.1f} ms of a core, all 134,459 some {figure['board'] * 134_459 / 60:.0f} minutes."
     )
     if figure["sweeps"]:

@@ -118,10 +118,10 @@ def serve_markdown(figure: dict[str, Any]) -> list[str]:
         for what, each in figure["asked"].items()
     ]
     return section(
-        "The page",
+        "The web interface",
         f"`kibitz serve` with {figure['tables']} tables at once for {figure['seconds']:.0f} s (Leduc, Rhode Island, "
-        f"limit hold'em for two and three, Toepen; a person thinks up to {THOUGHT:g} s): {figure['hands']:,} hands, "
-        f"{figure['requests']:,} requests, {figure['errors']} errors. Milliseconds until the whole answer is there, "
+        f"two- and three-player limit hold'em, Toepen; think time up to {THOUGHT:g} s): {figure['hands']:,} hands, "
+        f"{figure['requests']:,} requests, {figure['errors']} errors. Milliseconds until the complete response, "
         "with server and clients on this machine:",
-        ["| request | count | p50 | p95 | p99 | most |", "|---|---:|---:|---:|---:|---:|", *rows],
+        ["| request | count | p50 | p95 | p99 | maximum |", "|---|---:|---:|---:|---:|---:|", *rows],
     )

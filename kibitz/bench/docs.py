@@ -1,5 +1,6 @@
-"""docs/cli.md, made from what the command says of itself, and docs/api.md, from docstrings (`api.py`); the verdicts of
-pages, from the data beside them (`verdicts.py`); the README's table, from docs/results.json (`readme.py`).
+"""Generated documents: docs/cli.md from the help of the commands, docs/api.md from docstrings (`api.py`), pages of
+results from the data beside them (`page.py`), docs/results/index.md from the data of all (`index.py`), and the README's
+table from docs/results.json (`readme.py`).
 
     python -m kibitz.bench.docs            write the pages
     python -m kibitz.bench.docs --check    exit with 1 if a page is not what would be written
@@ -18,7 +19,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from kibitz.bench import api, readme, verdicts
+from kibitz.bench import api, index, readme
+from kibitz.bench import page as results_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 API = PAGE.with_name("api.md")
@@ -104,7 +106,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m kibitz.bench.docs [--check]", file=sys.stderr)
         return 2
     code = 0
-    for path, text in ((PAGE, page()), (API, api.page()), (readme.PAGE, readme.page()), *verdicts.pages(PAGE.parent)):
+    written = ((PAGE, page()), (API, api.page()), (readme.PAGE, readme.page()))
+    for path, text in (*written, *results_page.pages(PAGE.parent), *index.pages(PAGE.parent)):
         if arguments:
             same = path.is_file() and path.read_text(encoding="utf-8") == text
             print(f"{path} is up to date" if same else f"{path} is stale: run python -m kibitz.bench.docs")

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.verdicts import HEAD, command_of, data_of, machine, section, text_of, tried
+from kibitz.bench.page import origin, page_text
+from kibitz.bench.verdicts import HEAD, command_of, data_of, machine, text_of, tried
 from kibitz.core import store
 from kibitz.papers.claims import Claim
 from kibitz.papers.experiment import PaperReport
-from kibitz.report.figures import Sheet
+from kibitz.report.figures import picture_of
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
@@ -36,8 +37,9 @@ def write(outcome: PaperReport, directory: Path) -> list[Path]:
     for picture, path in zip(outcome.pictures, pictures, strict=True):
         draw(picture, path)
     on = machine()
+    data = page_data([outcome], on, {outcome.name: [path.name for path in pictures]})
     texts = {
-        directory / "report.md": page([outcome], on, {outcome.name: [path.name for path in pictures]}),
+        directory / "report.md": page_text(data),
         directory / "report.html": html(outcome, on, pictures),
         directory / "report.json": json.dumps({**outcome.data(), "machine": on}, indent=1, allow_nan=False) + "\n",
     }
@@ -46,7 +48,7 @@ def write(outcome: PaperReport, directory: Path) -> list[Path]:
     return [*texts, *pictures]
 
 
-def write_page(outcomes: Sequence[PaperReport], path: Path, head: str = "") -> list[Path]:
+def write_page(outcomes: Sequence[PaperReport], path: Path) -> list[Path]:
     """All of them as one page, with its pictures and data in a directory beside it that is called like it."""
     from kibitz.report.heat import draw
 
@@ -59,53 +61,36 @@ def write_page(outcomes: Sequence[PaperReport], path: Path, head: str = "") -> l
             draw(picture, place)
             written.append(place)
             pictures[outcome.name].append(f"{path.stem}/{place.name}")
-    command, on = command_of(sys.argv[1:]), machine()
-    store.write_text(path, page(outcomes, on, pictures, head, command))
-    data = {"page": path.name, "command": command, "machine": on, "papers": [o.data() for o in outcomes]}
+    data = {"page": path.name, "command": command_of(sys.argv[1:]), **page_data(outcomes, machine(), pictures)}
+    store.write_text(path, page_text(data))
     store.write_text(data_of(path), text_of(data))
     return [*written, data_of(path)]
 
 
-def page(
-    outcomes: Sequence[PaperReport], on: dict[str, str], pictures: dict[str, list[str]], head: str = "",
-    command: str = "",
-) -> str:  # fmt: skip
-    """One page of Markdown with some papers; `pictures` are where their files are, as the page sees them."""
-    parts = (markdown(outcome, pictures.get(outcome.name, [])) for outcome in outcomes)
-    return "\n".join([*([head] if head else []), provenance(outcomes, on, command), *parts])
+def page_data(
+    outcomes: Sequence[PaperReport], on: dict[str, str], pictures: dict[str, list[str]]
+) -> dict[str, Any]:  # fmt: skip
+    """All that a page is made from. pictures: where the files of each paper are, as the page sees them."""
+    papers = []
+    for outcome in outcomes:
+        data = outcome.data()
+        files = pictures.get(outcome.name, [])
+        shown = [{"file": file, **each} for file, each in zip(files, data["pictures"], strict=False)]
+        papers.append({**data, "pictures": shown})
+    return {"machine": on, "papers": papers}
 
 
-def provenance(outcomes: Sequence[PaperReport], on: dict[str, str], command: str = "") -> str:
-    """Where the figures come from: machine, versions, seeds, time."""
-    plan, unit = outcomes[0].plan, outcomes[0].unit
-    seeds = f"{plan.seeds[0]} to {plan.seeds[-1]}" if plan.starts > 1 else f"{plan.seeds[0]}"
-    took = ", ".join(f"{o.name} {o.seconds:.0f} s" for o in outcomes)
-    source = f"Made by `{command}`. " if command else ""
-    return (
-        f"{source}{plan.starts} {unit}{'s' * (plan.starts != 1)}, seeds {seeds}. {on['date']}, {on['processor']}, "
-        f"{on['cores']} cores, {on['system']}; kibitz {on['kibitz']}, Python {on['python']}, NumPy {on['numpy']}, "
-        f"Numba {on['numba']}. Time: {took}.\n"
-    )
+def redraw(folder: Path) -> list[Path]:
+    """Draw all pictures again whose data are stored in `folder`/data.json; returns what was drawn."""
+    from kibitz.report.heat import draw
 
-
-def markdown(outcome: PaperReport, pictures: Sequence[str]) -> str:
-    """A paper's part of a page."""
-    lines = [f"## {outcome.title}", "", outcome.about, "", f"{outcome.limits}:", ""]
-    lines += [f"- {text}" for text in outcome.departs] + [""]
-    lines += [line for text in outcome.notes for line in (text, "")]
-    for sheet in outcome.sheets:
-        lines += [f"### {sheet.title}", "", *_table(sheet), ""] + ([sheet.note, ""] if sheet.note else [])
-    for picture, name in zip(outcome.pictures, pictures, strict=False):
-        lines += [f"![{picture.title}]({name})", ""] + ([picture.text, ""] if picture.text else [])
-    lines += section(outcome.claims, outcome.verdict)
-    return "\n".join(lines)
-
-
-def _table(sheet: Sheet) -> list[str]:
-    def cells(row: Sequence[str]) -> str:
-        return "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |"
-
-    return [cells(sheet.head), "|---|" + "---:|" * (len(sheet.head) - 1), *map(cells, sheet.rows)]
+    data, drawn = json.loads((folder / "data.json").read_text(encoding="utf-8")), []
+    for picture in (each for paper in data["papers"] for each in paper.get("pictures", ())):
+        if "kind" in picture:
+            path = folder.parent / picture["file"]
+            draw(picture_of({name: value for name, value in picture.items() if name != "file"}), path)
+            drawn.append(path)
+    return drawn
 
 
 def html(outcome: PaperReport, on: dict[str, str], pictures: Sequence[Path]) -> str:
@@ -142,7 +127,7 @@ def html(outcome: PaperReport, on: dict[str, str], pictures: Sequence[Path]) -> 
     )
     departs = "".join(f"<li>{escape.escape(text)}</li>" for text in outcome.departs)
     parts.append(f"<h2>{escape.escape(outcome.limits)}</h2><ul>{departs}")
-    parts.append(f"</ul><p class='note'>{escape.escape(provenance([outcome], on))}</p>")
+    parts.append(f"</ul><p class='note'>{escape.escape(origin(page_data([outcome], on, {})))}</p>")
     title = escape.escape(outcome.title)
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
@@ -166,3 +151,9 @@ def as_data(outcomes: Sequence[PaperReport]) -> dict[str, Any]:
     if len(outcomes) == 1:
         return {**outcomes[0].data(), "machine": machine()}
     return {"papers": [o.data() for o in outcomes], "machine": machine()}
+
+
+if __name__ == "__main__":  # python -m kibitz.bench.paper docs/NAME ...: draw the pictures of pages again
+    for name in sys.argv[1:]:
+        for path in redraw(Path(name)):
+            print(f"drew {path}")

@@ -39,7 +39,7 @@ from unittest.mock import patch
 FIGURES: Mapping[str, str] = {
     "cfr+": "CFR+ iterations per second",
     "nash_conv": "seconds for the NashConv of the uniform profile",
-    "kept": "the same, OpenSpiel's best responders made once and kept between calls",
+    "kept": "seconds for the same NashConv, with OpenSpiel's best responders reused between calls",
     "mccfr": "external-sampling MCCFR iterations per second",
     "target": "seconds to NashConv 1e-4 by the fastest solver of any kind",
     "regret": "seconds to NashConv 1e-4 by the fastest regret minimiser",

@@ -89,14 +89,16 @@ def toepen_markdown(figure: dict[str, Any]) -> list[str]:
     gaps = ", ".join(f"{gap:.2g} after {limit} s" for limit, gap in endgame["gaps"].items())
     return section(
         "Toepen",
-        f"`{small['game']}`: {small['histories']:,} histories, {small['infosets']:,} infosets, laid out by its state "
-        f"machine in {small['layout_seconds']:.1f} s, sequence form in {small['form_seconds']:.1f} s, "
-        f"{small['iterations']} iterations of pcfr+ on two threads to nash_conv {small['nash_conv']:.2g} in "
-        f"{small['seconds']:.0f} s in all; value {small['value']:.5f}; peak memory {small['peak_gb']:.2f} GB. An exact "
-        f"best response of both seats takes {small['best_response_seconds']:.2f} s.",
-        f"Training the full game by MCCFR: {training['one'] / 1e6:.2f} million decisions a second on one thread, "
+        f"`{small['game']}`: {small['histories']:,} histories, {small['infosets']:,} infosets. The tree is built by "
+        "the "
+        f"compiled rules in {small['layout_seconds']:.1f} s, sequence form in {small['form_seconds']:.1f} s, "
+        f"{small['iterations']} iterations of pcfr+ on two threads to NashConv {small['nash_conv']:.2g} in "
+        f"{small['seconds']:.0f} s in total; value {small['value']:.5f}; peak memory {small['peak_gb']:.2f} GB. An "
+        "exact "
+        f"best response of both players takes {small['best_response_seconds']:.2f} s.",
+        f"Training the full game by MCCFR: {training['one'] / 1e6:.2f} million decisions per second on one thread, "
         f"{training['two'] / 1e6:.2f} on two ({training['ratio']:.2f}x).",
-        f"Its largest endgame of two tricks, {endgame['hands']} hands each: {endgame['one']:.0f} iterations a second "
-        f"on one thread, {endgame['two']:.0f} on two ({endgame['ratio']:.2f}x); nash_conv for random ranges on one "
+        f"Its largest endgame of two tricks, {endgame['hands']} hands each: {endgame['one']:.0f} iterations per second "
+        f"on one thread, {endgame['two']:.0f} on two ({endgame['ratio']:.2f}x); NashConv for random ranges on one "
         f"thread {gaps}.",
     )

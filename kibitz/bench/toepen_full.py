@@ -25,7 +25,7 @@ from kibitz.papers.runs import OnProgress
 from kibitz.report.figures import Heat, Sheet
 from kibitz.toepen.search import SearchGain
 
-TITLE = "Toepen, the full game: blueprint, search and exploitation, measured"
+TITLE = "Toepen, the full game: blueprint, search and exploitation"
 PLAN = PaperPlan(starts=1, iterations=1_000_000)
 QUICK = PaperPlan(starts=1, iterations=20_000)
 
@@ -48,19 +48,22 @@ def full_toepen(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
     r = measured(plan, on_progress)
     return PaperReport(
         name="toepen", title=TITLE,
-        about="The deck has 32 cards, a deal 8 of them: 736,281,000 deals, about 5.5e12 infosets. A blueprint of "
-        f"{plan.iterations:,} iterations under `outlook`, others of a tenth of that, on {THREADS} threads, in tables "
-        f"of {MEMORY / 2**30:g} GB. Matches are of {r.sizes.deals:,} deals, each played twice with seats changed; "
-        "points are per hand, intervals hold the truth with probability 95%.",
-        limits="What to know of these figures",
+        about="The deck has 32 cards, of which 8 are dealt: 736,281,000 deals, about 5.5e12 infosets. The blueprint "
+              "has "
+        f"{plan.iterations:,} iterations with the abstraction `outlook`, other strategies a tenth of that, on "
+        f"{THREADS} threads, in tables "
+        f"of {MEMORY / 2**30:g} GB. Matches have {r.sizes.deals:,} duplicate deals, each played twice with "
+        "exchanged seats. Points are per hand; intervals are 95% confidence intervals.",
+        limits="Limits",
         departs=(
-            "No exact best response exists for a game of this size: the lower bounds are what a responder trained for "
-            f"{r.sizes.responder:,} iterations wins in a match. They show what a strategy loses at least.",
-            f"Search thinks for {STEPS} iterations in matches, so that they can be repeated; the default is a second.",
+            "An exact best response cannot be computed for a game of this size. The lower bounds are what a "
+            "responder trained for "
+            f"{r.sizes.responder:,} iterations wins in a match.",
+            f"Search runs for {STEPS} iterations in matches, so that they are reproducible; the default is one second.",
         ),
         plan=plan, sheets=(blueprint_sheet(r), training_sheet(r.trained), search_sheet(r.searched)),
         claims=tuple(_claims(r)),
-        pictures=(Heat("crosstable", "Points a hand of the row against the column", r.names, r.table, "points"),),
+        pictures=(Heat("crosstable", "Points per hand of the row against the column", r.names, r.table, "points"),),
         figures=_figures(r), seconds=time.perf_counter() - began, unit="run", summary=_summary(r.trained, r.searched),
     )
 
@@ -80,9 +83,9 @@ def blueprint_sheet(r: ToepenResults) -> Sheet:
         rows.append((label, *cells, bound))
     rows.append(("rule of thumb", "", "", points(r.rule), points(r.rule_bound.result)))
     return Sheet(
-        "Points a hand of each strategy, and what it loses at least",
+        "Points per hand of each strategy, and lower bounds on its losses",
         ("strategy", "against the blueprint", "against the rule of thumb", "against uniform", "loses at least"), rows,
-        "Mean and 95% interval over duplicate deals. Loses at least: what a trained responder wins from it.",
+        "Mean and 95% interval over duplicate deals. Loses at least: what a trained responder wins against it.",
     )
 
 
@@ -94,7 +97,7 @@ def training_sheet(trained: list[TrainedBlueprint]) -> Sheet:
         rows.append((each.name, f"{blueprint.iteration:,}", f"{kept:,}", f"{evicted:,}", f"{blueprint.seconds:.0f}",
                      f"{each.rate / 1e6:.2f}"))  # fmt: skip
     return Sheet(
-        "Training", ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions a second"), rows,
+        "Training", ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions per second"), rows,
         f"On {THREADS} threads, in tables of {MEMORY // 40:,} rows.",
     )
 
@@ -109,10 +112,11 @@ def search_sheet(searched: Searched) -> Sheet:
     rows += [(f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in "
               "each endgame", f"{each.deals:,}", points(each.gain)) for each in searched.leaned]  # fmt: skip
     return Sheet(
-        "Search and exploitation, points a hand", ("players", "deals", "points"), rows,
-        f"In the endgames met the blueprint is {searched.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
-        f"solutions {searched.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
-        "player like it until the endgame, who then plays a best response to it.",
+        "Search and exploitation, points per hand", ("players", "deals", "points"), rows,
+        f"In the endgames reached, the blueprint has a NashConv of {searched.gain.base_nash_conv:.3f}, the "
+        f"solutions {searched.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: "
+        "a player who plays like it until the "
+        "endgame, and then a best response to it.",
     )
 
 
@@ -128,7 +132,8 @@ def _claims(r: ToepenResults) -> Iterator[Claim]:
     yield wins("search gains over its blueprint, exactly in each endgame", searched.gain)
     yield wins("search beats its blueprint in a match", searched.base)
     for each in searched.leaned:
-        yield wins(f"exploit(bound={each.bound:g}, over={each.over}) gains over search from the rule", each.gain)
+        yield wins(f"exploit(bound={each.bound:g}, over={each.over}) gains over search against the rule of "
+                   "thumb", each.gain)
     for other in r.trained[1:]:
         result = other.against["blueprint"]
         yield wins(f"{other.name} loses to the blueprint", result, "<")
@@ -136,8 +141,9 @@ def _claims(r: ToepenResults) -> Iterator[Claim]:
 
 def _summary(trained: list[TrainedBlueprint], searched: Searched) -> str:
     return (
-        f"The blueprint wins {points(trained[0].against['rule'])} points a hand from the rule of thumb; search wins "
-        f"{points(searched.gain)} more than the blueprint against it."
+        f"The blueprint wins {points(trained[0].against['rule'])} points per hand against the rule of thumb; search "
+        "wins "
+        f"{points(searched.gain)} more than the blueprint does against itself."
     )
 
 

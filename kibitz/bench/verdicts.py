@@ -1,9 +1,9 @@
 """The verdicts of pages, from the data beside them, and where their figures come from: docs/NAME.md has
 docs/NAME/data.json.
 
-A page is made by hours of computing, and its verdicts by a rule that takes no time. So a page's data hold the figures
-that each claim is judged by (`kibitz.papers.claims`), and `python -m kibitz.bench.docs` judges all of them again: what
-a page says is what the present rule says of its figures.
+The figures of a page take hours to compute; its verdicts follow from them by a rule. So a page's data hold the figures
+that each claim is judged by (`kibitz.papers.claims`), and `python -m kibitz.bench.docs` applies the present rule to
+them again. `page.py` makes the page from the data.
 """
 
 from __future__ import annotations
@@ -14,22 +14,17 @@ import platform
 import re
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from kibitz import __version__
-from kibitz.core.errors import ArtefactError
 from kibitz.papers import settings
-from kibitz.papers.claims import Claim, claim_of, summary, verdicts_of
+from kibitz.papers.claims import Claim, claim_of, verdicts_of
 
 HEAD = "Claims and verdicts"
 INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # a newline is never in a string of JSON
-SECTION = re.compile(r"^### Claims\b.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-
-# The line of a page that says how it was made, and paragraphs after it, up to the first head.
-BLOCK = re.compile(r"^Made by `(?P<command>[^`]+)`\.(?P<rest>.*)\n(?:(?!#).*\n)*?(?=\n## )", re.MULTILINE)
 
 
 def data_of(page: Path) -> Path:
@@ -43,48 +38,31 @@ def text_of(data: dict[str, Any]) -> str:
     return INNERMOST.sub(lambda match: re.sub(r"\s*\n\s*", " ", match[0]), text)
 
 
-def section(claims: Sequence[Claim], *about: str) -> list[str]:
-    """What a page says of its claims, as lines of Markdown. about: paragraphs that stand before them."""
+def claims_table(claims: Sequence[Claim]) -> list[str]:
+    """Claims with the number of cases in which each is true, as lines of Markdown."""
     heads, counts = tried(claims)
-    lines = [f"### {HEAD}", ""] + [line for text in about if text for line in (text, "")]
-    if not claims:
-        return lines
-    lines += [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
+    lines = [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
     for claim, cells in zip(claims, counts, strict=True):
         text, verdict = (each.replace("|", "\\|") for each in (claim.text, claim.verdict_text))
         lines.append(f"| {text} | {' | '.join(cells)} | {verdict} | {claim.source} |")
-    return [*lines, ""]
+    return lines
 
 
 def tried(claims: Sequence[Claim]) -> tuple[list[str], list[list[str]]]:
     """In how many cases each claim is true: heads and cells of a column for each variant in which any was tried."""
     heads = {name: f"{claim.across} {name}".strip() for claim in claims for name in claim.variants}
     if not heads or not all(claim.variants for claim in claims):
-        return ["true"], [["; ".join(map(claim.cell, claim.tried.values()))] for claim in claims]
+        return ["true in"], [["; ".join(map(claim.cell, claim.tried.values()))] for claim in claims]
     return list(heads.values()), [[claim.cell(claim.tried.get(name, ())) for name in heads] for claim in claims]
 
 
-def judged_again(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A page and its data, with all claims judged by the present rule."""
-    papers, sections = [], iter(SECTION.findall(text))
+def judged_again(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of a page, with all claims judged by the present rule."""
+    papers = []
     for paper in data["papers"]:
         claims = [claim_of(each) for each in paper["claims"]]
         papers.append({**paper, "claims": [claim.data() for claim in claims], "verdicts": verdicts_of(claims)})
-        lines = section(claims, summary(claims, paper["summary"]), paper.get("provenance", ""))
-        old = next(sections, None)
-        if old is None:
-            raise ArtefactError(f"{data['page']} has fewer sections of claims than its data have papers: make it again")
-        text = text.replace(old, "\n".join(lines) + ("\n" if not text.endswith(old) else ""), 1)
-    return renewed(text, data), {**data, "papers": papers}
-
-
-def pages(folder: Path) -> Iterator[tuple[Path, str]]:
-    """All pages that have data, and the data, as they should be."""
-    for path in sorted(folder.glob("*.md")):
-        if data_of(path).is_file():
-            text, data = judged_again(path.read_text(encoding="utf-8"), json.loads(data_of(path).read_text("utf-8")))
-            yield path, text
-            yield data_of(path), text_of(data)
+    return {**data, "papers": papers}
 
 
 # Where figures come from: the command, the machine, versions, and whether the present code would find them again
@@ -139,12 +117,3 @@ def remarks(data: Mapping[str, Any]) -> list[str]:
     if data.get("commit"):
         sentences.append(f"It was made at commit {data['commit']}.")
     return [text for text in (*sentences, *data.get("remarks", ())) if text]
-
-
-def renewed(text: str, data: Mapping[str, Any]) -> str:
-    """A page whose paragraphs on where it comes from say what its data and the present code do."""
-    if not (block := BLOCK.search(text)):
-        return text
-    said = " ".join(remarks(data))
-    source = f"Made by `{data['command']}`.{block['rest']}\n" + (f"\n{said}\n" if said else "")
-    return text[: block.start()] + source + text[block.end() :]

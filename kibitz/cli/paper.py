@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
-HEAD = """# Stitching, measured
-
-Tables of two papers, computed again, and what was found beyond them. Abstract equilibria are not unique, so the figures
-of a stitched strategy depend on the random initialisation. Each claim is tested for every initialisation that was run;
-its verdict says how many there were.
-"""
-
-
 PARTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 and 4,000 "
@@ -150,7 +142,7 @@ def paper(
             written += write(outcome, places[each])
             outcomes.append(outcome)
         if markdown is not None:
-            written += write_page(outcomes, markdown, HEAD if names[0] in STITCHING else "")
+            written += write_page(outcomes, markdown)
     for each, shelf in shelves.items():
         if shelf.trouble:
             note(f"{each}: {shelf.trouble}")

@@ -10,7 +10,7 @@ that are compared). A case is a comparison of two figures, or several that must 
     variants      (weights of a random initialisation, kinds of endgames): a claim that is tried in several holds if
                   it holds in each, fails if it fails in each, and is undecided otherwise.
 
-A verdict says how many random initialisations are behind it. With one of them it says "in the one run made".
+A verdict says how many random initialisations are behind it. With one of them it says "in one run".
 Every page prints verdicts by this rule, and keeps the figures of all comparisons in its data file (`Claim.data`), from
 which `claim_of` makes the claim again and tests/papers/test_verdicts.py recomputes the verdict.
 
@@ -168,9 +168,27 @@ class Claim:
             counts = [sum(each is True for each in truths) for truths in self.tried.values()]
             true = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
             of = max(map(len, self.tried.values()))
-            where = f"at every {self.across}" if self._agree else f"over all, as it depends on the {self.across}"
+            where = f"at every {self.across}" if self._agree else f"overall, because it depends on the {self.across}"
             return f"{self.verdict} {where}: true in {true} of {self._many(of)}{detail}"
-        return f"{'' if self._agree else f'{self.verdict} over all: '}{'; '.join(parts)}{detail}"
+        return f"{'' if self._agree else f'{self.verdict} overall: '}{'; '.join(parts)}{detail}"
+
+    @property
+    def measured_text(self) -> str:
+        """The figures, without the verdict: what was compared, or in how many cases it is true."""
+        if self.detail:
+            return self.detail
+        if self.unit == FACT and len(self.tried) == 1 and len(self.truths) == 1:
+            return f"exact: {self.cell(self.truths)}"
+        if self.across:
+            counts = [sum(each is True for each in truths) for truths in self.tried.values()]
+            of = max(map(len, self.tried.values()))
+            true = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+            where = f", at every {self.across}" if min(counts) == max(counts) else f", by {self.across}"
+            return f"true in {true} of {self._many(of)}" + where * (len(self.tried) > 1)
+        parts = [f"true in {self.cell(truths)}" + f" ({name})" * bool(name) for name, truths in self.tried.items()]
+        neither = sum(each is None for each in self.truths)
+        also = f", undecided in {neither}" if neither else ""
+        return "; ".join(parts) if len(parts) > 1 else f"true in {self.count} of {self._many(len(self.truths))}{also}"
 
     @property
     def _agree(self) -> bool:
@@ -181,11 +199,11 @@ class Claim:
         """holds in 14 of 16 random initialisations"""
         verdict, of = judged(truths), len(truths)
         if of == 1:
-            return f"{verdict}, nothing is random" if self.unit == FACT else f"{verdict} in the one run made"
+            return f"{verdict} (exact)" if self.unit == FACT else f"{verdict} in one run"
         true, neither = sum(each is True for each in truths), sum(each is None for each in truths)
         also = f", undecided in {neither}" if neither else ""
         share = f"all {self._many(of)}" if true == of else f"{true} of {self._many(of)}"
-        runs = {COMPARISON: ", one run each", FACT: ", nothing is random"}.get(self.unit, "")
+        runs = {COMPARISON: ", one run each", FACT: " (exact)"}.get(self.unit, "")
         return f"{verdict} in {share}{also}{runs}" if verdict == HOLDS else f"{verdict}: true in {share}{also}{runs}"
 
     def _many(self, count: int) -> str:
@@ -217,7 +235,7 @@ class Claim:
             **({"variants": names} if names else {"cases": listed(self.cases)}),
             **({"across": self.across} if self.across else {}), **({"leading": True} if self.leading else {}),
             **({"detail": self.detail} if self.detail else {}),
-            "verdict": self.verdict, "told": self.verdict_text,
+            "verdict": self.verdict, "verdict_text": self.verdict_text,
         }  # fmt: skip
 
 
@@ -304,12 +322,16 @@ def verdicts_of(claims: Sequence[Claim]) -> dict[str, dict[str, int]]:
 
 
 def summary(claims: Sequence[Claim], more: str = "") -> str:
-    """Of 6 claims of the paper 4 hold, 1 fails and 1 is undecided. more: sentences after that."""
+    """Of the paper's 6 claims, 4 hold, 1 fails and 1 is undecided. more: sentences after that."""
     own = [claim for claim in claims if not claim.of_the_paper]
     paper = [claim for claim in claims if claim.of_the_paper]
-    parts = [f"Of {len(paper)} claims of the paper {_counted(paper)}."] if paper else []
-    parts += [f"Of {len(own)} {'' if paper else 'claims '}of our own {_counted(own)}."] if own else []
+    parts = [f"Of the paper's {_many(paper)}, {_counted(paper)}."] if paper else []
+    parts += [f"Of our own {_many(own)}, {_counted(own)}."] if own else []
     return " ".join([*parts, *([more] if more else [])])
+
+
+def _many(claims: Sequence[Claim]) -> str:
+    return f"{len(claims)} claim{'s' * (len(claims) != 1)}"
 
 
 def _counted(claims: Sequence[Claim]) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from kibitz.core.errors import SpecError
 from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, summary, verdicts_of
 from kibitz.papers.runs import Answers, OnProgress, Run, Shelf, carry_out
-from kibitz.report.figures import Picture, Sheet
+from kibitz.report.figures import Picture, Sheet, picture_data
 
 R = TypeVar("R")
 
@@ -69,7 +69,7 @@ class Page:
 
     about: str  # what was done, in a paragraph
     departs: tuple[str, ...]  # where that is not what the paper did
-    limits: str = "Departs from the paper"  # what stands over these
+    limits: str = "Differences from the paper"  # the heading of these
     sheets: tuple[Sheet, ...]
     pictures: tuple[Picture, ...]
     figures: dict[str, Any]  # all numbers as plain data
@@ -103,7 +103,11 @@ class PaperReport(Page):
             **(weights if any(claim.across for claim in self.claims) else {}),
             "settings": dict(self.settings), "seconds": self.seconds, "figures": self.figures,
             "claims": [claim.data() for claim in self.claims], "verdicts": verdicts_of(self.claims),
-            "summary": self.summary, "departs": list(self.departs),
+            "summary": self.summary, "unit": self.unit, "about": self.about, "limits": self.limits,
+            "departs": list(self.departs), "notes": list(self.notes),
+            "sheets": [{"title": sheet.title, "head": list(sheet.head), "rows": [list(row) for row in sheet.rows],
+                        "note": sheet.note} for sheet in self.sheets],
+            "pictures": [picture_data(picture) for picture in self.pictures],
         }  # fmt: skip
 
 
@@ -149,7 +153,8 @@ class Experiment(Generic[R]):
         claims = tuple(self.claims(results))
         page = self.page(plan, results, claims)
         seconds = time.perf_counter() - began
-        return PaperReport(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
+        title = f"{self.title}: {self.parts[plan.part].title}" if plan.part else self.title
+        return PaperReport(name=self.name, title=title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
                        settings=self.settings,
                        **{each.name: getattr(page, each.name) for each in fields(Page)})  # fmt: skip
 

@@ -21,7 +21,7 @@ from kibitz.papers.gibson2011_runs import LeducResults
 from kibitz.papers.gibson2011_sampled import SampledResults
 from kibitz.papers.runs import Answers
 from kibitz.papers.stitching import QUICK, met, weighing, weight_sheet
-from kibitz.report.figures import Dot, Heat, Scatter, Sheet, Spread
+from kibitz.report.figures import Dot, Heat, Scatter, Sheet, Spread, dot
 
 BASE, DYNAMIC, EACH, ALL, PREFLOP = PAPER_ROWS = leduc.PAPER_ROWS
 BEYOND_ROWS, BASES, COARSE = leduc.BEYOND_ROWS, leduc.BASES, leduc.COARSE
@@ -66,7 +66,7 @@ def claims(results: AllResults) -> Iterator[Claim]:
     at_one_weight = (two[WEIGHT], three)
     # What the paper says of Table 1, then the same of the other base, then what came of the paper's future work.
     every = [claim for about in (_of_table, _of_other_base) for r in at_one_weight for claim in about(r)]
-    every += [claim for r in at_one_weight for base in COARSE for claim in _beyond(r, base)]
+    every += [claim for r in at_one_weight for base in COARSE for claim in _beyond_base(r, base)]
     return across(every, tried)
 
 
@@ -79,7 +79,7 @@ def _of_other_base(r: LeducResults) -> Iterator[Claim]:
 
 
 def _stitched(r: LeducResults, base: str, source: str) -> Iterator[Claim]:
-    earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
+    earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players} players, {base}"
     read = TABLE if source == SOURCE else source  # what the paper leaves to the reader of its table
 
     def more(x: str, y: str, source: str = source) -> Claim:
@@ -100,8 +100,8 @@ def _stitched(r: LeducResults, base: str, source: str) -> Iterator[Claim]:
         yield safer(PREFLOP, ALL)
 
 
-def _beyond(r: LeducResults, base: str) -> Iterator[Claim]:
-    earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
+def _beyond_base(r: LeducResults, base: str) -> Iterator[Claim]:
+    earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players} players, {base}"
     if r.players == 3:
         for cold, warm in ((ALL_COLD, ALL), (PREFLOP_COLD, PREFLOP)):
             for x in (BASE, EACH, DYNAMIC, warm):
@@ -125,8 +125,8 @@ def sheet(r: LeducResults, base: str) -> Sheet:
     """One half of Table 1, or the same for a base abstraction that the paper does not show."""
     paper = PAPER[r.players] if base == TABLE_BASE[r.players] else {}
     rows = [name for name in (*PAPER_ROWS, *BEYOND_ROWS) if name in r.size[base]]
-    head = ["strategy", "size", "paper", "earns: mean ± sd [least, greatest]", "paper"]
-    head += ["exploitability: mean ± sd [least, greatest]", "paper"] * (r.players == 2)
+    head = ["strategy", "size", "paper", "earns: mean ± sd [min, max]", "paper"]
+    head += ["exploitability: mean ± sd [min, max]", "paper"] * (r.players == 2)
     head += ["exploitability: mean ± sd"] * (r.players == 3)
     lines = []
     for name in rows:
@@ -174,7 +174,7 @@ def reproduced(two: Mapping[float, LeducResults]) -> str:
     whole = [f"{w:g}" for w, count in counts.items() if count == figures]
     return (
         f"{'Weight ' + ' or '.join(whole) if whole else 'No weight'} reproduces all {figures} of the paper's figures "
-        "for two players; between the least and the greatest of the starts lie "
+        "for two players; in the range over random initialisations lie "
         f"{', '.join(f'{count} at {w:g}' for w, count in counts.items())}."
     )
 
@@ -186,8 +186,8 @@ def dots(r: LeducResults, what: dict[str, dict[str, Spread]], figure: int) -> tu
         for name, spread in what[base].items():
             row = PAPER[r.players].get(name) if base == TABLE_BASE[r.players] else None
             number = None if row is None else row[figure]
-            paper = None if row is None or number is None else (row[0], float(number))
-            result.append(Dot(name, base, r.size[base][name], spread, paper, name in BEYOND_ROWS))
+            paper = None if number is None else float(number)
+            result.append(dot(name, base, r.size[base][name], spread, paper, name in BEYOND_ROWS))
     return tuple(result)
 
 
@@ -208,30 +208,34 @@ def page(plan: PaperPlan, results: AllResults, claims: Sequence[Claim]) -> Page:
     two, (earns, exploit) = weighed[WEIGHT], weighed_rows(weighed)
     names = tuple(f"{base} {name}" for base in BASES for name in PAPER_ROWS)
     return Page(
-        about="Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean "
-        "of what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
-        f"exactly. For two players {sum(r.games for r in weighed.values()):,} games were solved, each until its "
-        f"NashConv (both seats together) was at most {1000 * plan.until:g} milli-antes; for three players "
-        f"{three.games:,} games by {plan.iterations:,} iterations of CFR+ each, which left a NashConv of "
-        f"{three.gap:.0f} milli-antes, all seats together, in the worst. {by_sampling.verdict(sampled, ten, weighed)}",
+        about="Strategies for two-player and three-player Leduc are stitched from three base abstractions. "
+        "The earnings of a strategy are its exact mean payoff against "
+        f"all combinations and orders of the paper's strategies from other base abstractions. For two players "
+        f"{sum(r.games for r in weighed.values()):,} games were solved, each until its "
+        f"NashConv (both players together) was at most {1000 * plan.until:g} milli-antes; for three players "
+        f"{three.games:,} games by {plan.iterations:,} iterations of CFR+ each, which leaves a NashConv of at most "
+        f"{three.gap:.0f} milli-antes (all players together). {by_sampling.verdict(sampled, ten, weighed)}",
         departs=(
-            "CFR+ from random starts of several weights, and beside it the paper's chance-sampled CFR, for two players "
-            f"alone: {sampled.iterations:,} iterations a game, 100 million in the paper.",
-            "S={i} for three players has 3021 infosets in its largest game by our count, 3017 in the paper.",
-            "Three players have no exploitability in the paper; ours is NashConv / 3.",
+            "CFR+ from random initialisations with several weights; for "
+            f"two players also the paper's chance-sampled CFR: {sampled.iterations:,} iterations per game; the paper "
+            "ran 100 million.",
+            "For three players the largest game of S={i} has 3021 infosets by our count, and 3017 in the paper.",
+            "The paper has no exploitability for three players; ours is NashConv / 3.",
         ),
         notes=(
             f"{weighing(plan)} {reproduced(weighed)}",
-            "A base may come into a part with a probability of 1e-9 and less, as JQ-K does after ccr. An expert with "
-            "S=N whose start weighs nothing learns even from such a reach; with any weight it plays there what its "
-            f"start says, for no regret from there ever outweighs it. So the figures of {ALL} depend on "
-            "the start more than any other, and jump between weight 0 and the next. Three players would "
-            f"take too long at every weight, so their claims are tried at {WEIGHT:g} alone; rows with no regret at the "
-            "start show how far the experts with S=N depend on it: they have the same bases, and experts of weight 0.",
+            "The base can reach a part with a probability of 1e-9 or less, as JQ-K does after ccr. "
+            "An expert with S=N and an initialisation of weight 0 learns even from such a reach. With any "
+            f"other weight it keeps playing its initialisation there, because the regret from such a reach never "
+            f"outweighs it. So the figures of {ALL} depend on the initialisation more than any others, "
+            "and jump between weight 0 and the next weight. Three-player games would take too long at every "
+            f"weight, so their claims are tested only at weight {WEIGHT:g}. Rows with \"no initial regret\" use "
+            "the same bases and experts "
+            "of weight 0: they show how much S=N experts depend on the weight.",
             by_sampling.method_note(sampled),
             by_sampling.readings_note(sampled, ten),
             by_sampling.swaps_note(sampled, ten),
-            "A base that is rebuilt plays against experts that do not answer, which can make it easier to exploit.",
+            "A rebuilt base is solved against frozen experts, which can make it easier to exploit.",
         ),
         sheets=(
             sheet(two, "JQ-K"), sheet(three, "J-QK"),
@@ -241,11 +245,11 @@ def page(plan: PaperPlan, results: AllResults, claims: Sequence[Claim]) -> Page:
             sheet(two, "J-QK"), sheet(two, "null"), sheet(three, "JQ-K"), sheet(three, "null"),
         ),
         pictures=(
-            Scatter("exploitability", "Two players: exploitability against the size of the largest computation",
-                    "exploitability, milli-antes", dots(two, two.exploit, 2)),
-            Scatter("earnings", "Three players: earnings against the size of the largest computation",
-                    "earnings, milli-antes a hand", dots(three, three.earns, 1)),
-            Heat("crosstable", "Two players: winnings of the row against the column, milli-antes", names,
+            Scatter("exploitability", "Leduc, two players: exploitability of stitched strategies",
+                    "exploitability, milli-antes per hand", dots(two, two.exploit, 2)),
+            Scatter("earnings", "Leduc, three players: earnings of stitched strategies",
+                    "earnings, milli-antes per hand", dots(three, three.earns, 1)),
+            Heat("crosstable", "Leduc, two players: winnings of the row against the column, milli-antes", names,
                  two.matrix.tolist(), "milli-antes",
                  (("exploitability", [two.exploit[b][n].mean for b in BASES for n in PAPER_ROWS]),)),
         ),

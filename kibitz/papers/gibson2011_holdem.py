@@ -24,7 +24,7 @@ FILES = solving.FILES
 SOURCE = "Gibson & Szafron 2011, Sec. 6"
 LIMITS, TINY_LIMITS = (24_000_000, 60_000_000), (60_000, 150_000)  # infosets of all computations, and of the finest
 ITERATIONS = 8_000
-# Table 2: earnings, their 95% interval, exploitability; milli-big-blinds a hand.
+# Table 2: earnings, their 95% interval, exploitability; milli-big-blinds per hand.
 PAPER = {
     BASE: (-10.47, 1.99, 310.04), DYNAMIC: (-4.43, 1.98, 307.76), EACH: (-13.13, 2.00, 301.00),
     ALL: (-4.57, 1.96, 288.82), FINEST: (32.59, 2.14, 135.43),
@@ -93,11 +93,12 @@ def table(r: HoldemResults) -> Sheet:
         ))  # fmt: skip
     exactly = ["exactly"] if every else []
     return Sheet(
-        "Table 2, two players: milli-big-blinds a hand",
+        "Table 2, two players: milli-big-blinds per hand",
         ("strategy", "earns", *exactly, "paper", "exploitability", "paper"), rows,
         f"Earnings: the mean over matches against each of the others, {r.setting.deals:,} duplicate deals each, with "
-        f"the 95% interval{'; exactly: over all boards' if every else ''}. Exploitability: the mean of what best "
-        "responses of both seats win in the whole game, exactly. The paper's last row has 797 million infosets, ours "
+        f"the 95% interval{'; exactly: over all boards' if every else ''}. Exploitability: the exact mean of what "
+        "best responses "
+        "of both players win in the unabstracted game. The paper's last row has 797 million infosets, ours "
         f"{r.strategies[FINEST]['infosets']:,}.",
         table=2,
     )  # fmt: skip
@@ -107,27 +108,31 @@ def sizes(r: HoldemResults) -> Sheet:
     largest = {name: facts["largest"] for name, facts in r.strategies.items()}
     return shared.sizes_sheet(
         r, "of the largest computation", lambda name: f"{largest[name]:,}" if largest[name] else "",
-        "A stitched strategy has the infosets of its base and of all experts. Exploitability in the abstract "
-        "game: the mean of what best responses of both seats win within the buckets, in milli-big-blinds a hand; it is "
-        "known where there is one set of buckets that never forget.",
+        "A stitched strategy has the infosets of its base and of all experts. Exploitability in "
+        "the abstract game is the mean of what best responses of both players win there, "
+        "in milli-big-blinds per hand; it is computed where one set of perfect-recall buckets is used.",
     )  # fmt: skip
 
 
 def page(plan: PaperPlan, r: HoldemResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about=f"{r.setting.game}, stitched from percentile E[HS^2] buckets with perfect recall. Every computation has "
-        f"at most {r.setting.limits[0]:,} infosets, with buckets spread over the rounds as evenly as it goes, and "
-        f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. "
-        f"Strategies that lie in the folder already are taken, and not in the time above. {shared.how_measured(r)}",
+        about=f"{r.setting.game} is stitched from percentile E[HS²] buckets with "
+        f"perfect recall. Every computation has at most {r.setting.limits[0]:,} infosets, with buckets distributed "
+        "over the rounds as evenly as possible, and "
+        f"{r.setting.iterations:,} iterations of public chance sampling (one board per iteration, all hands of both "
+        "players). "
+        f"Strategies that were in the folder already are reused; their time is not included. {shared.how_measured(r)}",
         departs=(
-            "The paper ran 720 million iterations of chance-sampled CFR, one deal each, for every computation.",
-            "How the dynamic strategy divides its infosets between the base and the r-expert is not in the paper: here "
-            "the rest of the game has one bucket a round less than Base, and the expert has what is left.",
+            "The paper ran 720 million iterations of chance-sampled CFR for every computation, one deal per iteration.",
+            "The paper does not say how the dynamic strategy divides its infosets between the base and the r-expert. "
+            "Here the "
+            "rest of the game has one bucket per round less than Base, and the expert has the remaining infosets.",
         ),
         sheets=(table(r), *([shared.exact_sheet(r)] if r.exact else []), sizes(r),
                 shared.experts_sheet(r, "Experts", "seats", (EACH, ALL))),
-        pictures=(shared.heat(r, "What the row wins from the column, milli-big-blinds a hand", "mbb/h", "earns"),),
-        figures={"unit": "milli-big-blinds a hand", **r.data(),
+        pictures=(shared.heat(r, "Limit hold'em: winnings of the row against the column, mbb/h", "mbb/h",
+                              "earns"),),
+        figures={"unit": "milli-big-blinds per hand", **r.data(),
                  "paper": {name: list(row) for name, row in PAPER.items()}},
     )  # fmt: skip
 

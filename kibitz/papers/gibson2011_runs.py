@@ -36,7 +36,7 @@ COARSE = ("JQ-K", "J-QK")
 BASE, DYNAMIC, EACH, ALL, PREFLOP = "Base", "Dynamic", "Static S={i}", "Static S=N All", "Static S=N Pre-flop"
 PAPER_ROWS = (BASE, DYNAMIC, EACH, ALL, PREFLOP)
 HYBRID = "Static |S|=2"
-ALL_COLD, PREFLOP_COLD = f"{ALL}, no regret at the start", f"{PREFLOP}, no regret at the start"
+ALL_COLD, PREFLOP_COLD = f"{ALL}, no initial regret", f"{PREFLOP}, no initial regret"
 EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT = f"{EACH}, base rebuilt", f"{ALL}, base rebuilt", f"{PREFLOP}, base rebuilt"
 COHERED = f"{ALL}, rebuilt in turn"
 ON_DYNAMIC, OF_DYNAMIC = "Static S=N on a dynamic base", "Static S=N of dynamic experts"
@@ -45,11 +45,11 @@ BEYOND_ROWS = (
 )  # fmt: skip
 # What the paper leaves open in "the chance-sampled variant of CFR": name -> how it is done instead. The first is the
 # letter of the two papers: both seats move at once, all iterations count alike, and what a base plays is chance.
-SAMPLED, AS_THE_PAPER = "chance-sampled CFR", "both seats at once"
+SAMPLED, AS_THE_PAPER = "chance-sampled CFR", "simultaneous updates"
 READINGS: dict[str, dict[str, bool]] = {
     AS_THE_PAPER: {},
-    "seats in turn": {"alternating": True},
-    "base walked, not drawn": {"sample": False},
+    "alternating updates": {"alternating": True},
+    "base enumerated, not sampled": {"sample": False},
     "linear average": {"linear": True},
 }
 SHORTER, SHORTER_SEEDS = 50, 3  # readings are compared after this part of the iterations, over so many seeds
@@ -249,7 +249,7 @@ class LeducResults:
     exploit: dict[str, dict[str, Spread]]
     gap: float  # the largest nash_conv that was left in a solved game, in milli-antes
     games: int  # solved in all
-    matrix: Any = None  # [15, 15] mean over starts, two players only
+    matrix: Any = None  # [15, 15] mean over random initialisations, two players only
 
 
 def runs(plan: PaperPlan) -> list[Run]:

@@ -209,15 +209,16 @@ def verdict(s: SampledResults, paper: Published, starts: Mapping[float, LeducRes
     """Whether the paper's figures come out, in plain words."""
     close, figures = near(table(s.results), paper), len(paper)
     named = f" ({', '.join(f'{name} {what}' for name, what in close)})" if 0 < len(close) < figures else ""
-    come = "do not come out" if len(close) < figures / 2 else "come out in part"
-    come = "all come out" if len(close) == figures else come
+    come = "does not give" if len(close) < figures / 2 else "gives some of"
+    come = "gives all of" if len(close) == figures else come
     best = {w: len(near(table(r), paper)) for w, r in sorted(starts.items())}
     of_starts = ", ".join(f"{count} at {w:g}" for w, count in best.items())
     seeds = "one seed" if s.seeds == 1 else f"{s.seeds} seeds"
     return (
-        f"By the paper's own method its figures for two players {come}: {SAMPLED} for {s.iterations:,} iterations "
-        f"from a uniform start ({seeds}) brings {len(close)} of {figures} within {NEAR:g} milli-antes of the "
-        f"paper's{named}; the means of the random starts bring {of_starts}, by the weight of the start."
+        f"The paper's own method {come} its figures for two players: {SAMPLED} for {s.iterations:,} iterations "
+        f"from a uniform initialisation ({seeds}) gives {len(close)} of {figures} figures within {NEAR:g} "
+        "milli-antes of the "
+        f"paper's{named}; the means over random initialisations give {of_starts}, by the weight of the initialisation."
     )
 
 
@@ -226,11 +227,12 @@ def method_note(s: SampledResults) -> str:
     half = s.results.gap / 2.0
     within = "as the paper has it" if half <= 1.0 else "where the paper has a milli-ante"
     return (
-        "An iteration of the paper's method draws the private cards and the flop once, and walks all actions of both "
-        "seats, which move at once; the average strategy weighs all iterations alike. What a base plays in the game of "
-        "an expert is chance there and is drawn too; where an expert never came it plays uniformly. "
-        f"{s.results.games} games took {s.seconds / 60.0:.0f} minutes, one after another: "
-        f"{1e6 * s.seconds / (s.iterations * s.results.games):.2f} microseconds an iteration. All were left within "
+        "An iteration of the paper's method samples the private cards and the flop once, visits all actions of both "
+        "players, and updates both at once; the average strategy weights all iterations equally. In the game of an "
+        "expert "
+        "the actions of the base are chance and are sampled too. Where an expert never came, it plays uniformly. "
+        f"{s.results.games} games took {s.seconds / 60.0:.0f} minutes, sequentially: "
+        f"{1e6 * s.seconds / (s.iterations * s.results.games):.2f} microseconds per iteration. All ended within "
         f"{half:.2f} milli-antes of an equilibrium of the abstract game ({within}; NashConv / 2)."
     )
 
@@ -253,10 +255,10 @@ def readings_note(s: SampledResults, paper: Published) -> str:
     farthest = {key: abs(spread.mean - table(s.results)[key].mean) for key, spread in plain.items()}
     drift = max(farthest, key=lambda key: farthest[key])
     return (
-        f"What the paper leaves open was tried in runs of {s.shorter:,} iterations over "
-        f"{len(next(iter(plain.values())).values)} seeds. From one seed to another figures scatter there by up to "
-        f"{noise:.1f} milli-antes (standard deviation). Against {AS_THE_PAPER} ({counts[AS_THE_PAPER]} of "
-        f"{len(paper)} near the paper's) the figure that moves most is: {'; '.join(parts)}. From there to "
+        f"Choices that the paper does not specify were tested in runs of {s.shorter:,} iterations over "
+        f"{len(next(iter(plain.values())).values)} seeds. Figures vary between seeds by up to "
+        f"{noise:.1f} milli-antes (standard deviation). Compared with {AS_THE_PAPER} ({counts[AS_THE_PAPER]} of "
+        f"{len(paper)} near the paper's) the figure that changes most is: {'; '.join(parts)}. From there to "
         f"{s.iterations:,} iterations {drift[0]} {drift[1]} moves most, by {farthest[drift]:.1f}."
     )
 
@@ -266,10 +268,11 @@ def swaps_note(s: SampledResults, paper: Published) -> str:
     rare = min(s.swapped, key=lambda each: each.comes.mean)
     uniform, without = rare.uniform[ALL, EXPLOIT].mean, rare.without[ALL, EXPLOIT].mean
     return (
-        f"A hand that the base {SHOWN} plays comes to its {rare.part} expert with a probability of "
-        f"{rare.comes.mean:.1e}: about {s.iterations * rare.comes.mean:,.0f} of {s.iterations:,} iterations teach that "
-        f"expert anything. {ALL} is exploitable by {table(s.results)[ALL, EXPLOIT].mean:.0f} milli-antes with what it "
-        f"learnt, by {uniform:.0f} if it is made uniform and by {without:.0f} if it is left out; the paper has "
+        f"The base {SHOWN} reaches its {rare.part} expert with a probability of "
+        f"{rare.comes.mean:.1e}: about {s.iterations * rare.comes.mean:,.0f} of {s.iterations:,} iterations train "
+        f"that expert. {ALL} is exploitable by {table(s.results)[ALL, EXPLOIT].mean:.0f} milli-antes as "
+        f"trained, by {uniform:.0f} if that expert is replaced by uniform play and by {without:.0f} if that expert "
+        "is left out; the paper has "
         f"{paper[ALL, EXPLOIT]:.2f}.{_lessons_told(s, paper)}"
     )
 
@@ -282,11 +285,13 @@ def _lessons_told(s: SampledResults, paper: Published) -> str:
         what: [e.lessons for e in s.taught if e.figures[ALL, what].low <= paper[ALL, what] <= e.figures[ALL, what].high]
         for what in (EXPLOIT, EARNS)
     }
-    says = [f"its {what} after {' or '.join(map(str, of)) if of else 'none of these'}" for what, of in fits.items()]
-    both = "the two come out together" if set(fits[EXPLOIT]) & set(fits[EARNS]) else "the two never come out together"
+    says = [f"its {what.replace(EARNS, 'earnings')} after "
+            f"{' or '.join(map(str, of)) if of else 'none of these'}" for what, of in fits.items()]
+    both = "for both together" if set(fits[EXPLOIT]) & set(fits[EARNS]) else "never for both together"
     return (
-        f" Were fewer iterations to come there, it would be {after} of them, in the mean of {LESSON_SEEDS} seeds. What "
-        f"the paper has lies between the least and the greatest of these seeds for {' and '.join(says)}: {both}."
+        f" With fewer iterations that reach the expert it would be {after} of them, on average over {LESSON_SEEDS} "
+        "seeds. The "
+        f"paper's figures lie in the range of these seeds for {' and '.join(says)}: {both}."
     )
 
 
@@ -317,8 +322,8 @@ def _side_by_side(s: SampledResults, paper: Published, starts: Mapping[float, Le
     return Sheet(
         f"Table 1 by the paper's own method: 2 players, base abstraction {SHOWN}, milli-antes per hand",
         ("figure", "paper", f"chance-sampled CFR, {s.iterations:,} iterations", "off by",
-         *(f"CFR+, random starts of weight {w:g}" for w in weights)),
-        rows, f"Chance-sampled CFR: {seeds}; random starts: mean ± sd over starts.", table=1,
+         *(f"CFR+, initialisations of weight {w:g}" for w in weights)),
+        rows, f"Chance-sampled CFR: {seeds}; random initialisations: mean ± sd over them.", table=1,
     )  # fmt: skip
 
 
@@ -332,11 +337,13 @@ def _readings(s: SampledResults, paper: Published) -> Sheet:
     rows.append((f"mean within {NEAR:g}", "", *(f"{count} of {len(paper)}" for count in close)))
     rows.append(("largest exploitability of a solved game", "", *(f"{r.gap / 2.0:.2f}" for r in s.readings.values())))
     return Sheet(
-        f"What the paper leaves open: chance-sampled CFR for {s.shorter:,} iterations, base abstraction {SHOWN}",
+        f"Choices that the paper does not specify: chance-sampled CFR for {s.shorter:,} iterations, base abstraction "
+        f"{SHOWN}",
         ("figure", "paper", *tables), rows,
-        "Milli-antes per hand, mean ± sd over seeds. Each column but the first changes one choice: seats move one "
-        "after the other on the same deal; moves of the base in the game of an expert are walked in the proportion of "
-        "their probabilities and not drawn; iteration t counts t times in the average.",
+        "Milli-antes per hand, mean ± sd over seeds. Each column but the first changes one choice: players are "
+        "updated in turn on "
+        "the same deal; actions of the base in the game of an expert are enumerated "
+        "with their probabilities instead of sampled; iteration t has weight t in the average.",
         table=1,
     )
 
@@ -352,7 +359,7 @@ def _tried(s: SampledResults, claims: Callable[[LeducResults], Any]) -> Sheet:
     total = [sum(claim.count == len(claim.truths) for claim in of) for of in every]
     rows.append(("hold for every seed", *(f"{count} of {len(own)}" for count in total)))
     return Sheet(
-        "The paper's claims for two players by its own method: seeds for which they hold",
+        "The paper's claims for two players by its own method: number of seeds for which they hold",
         ("claim", f"{s.iterations:,} iterations", *(f"{each}, {s.shorter:,}" for each in shorter)), rows, table=1,
     )
 
@@ -366,9 +373,10 @@ def _swaps_sheet(s: SampledResults, paper: Published) -> Sheet:
     ]  # fmt: skip
     note = ", ".join(f"{what} {_cell(own[ALL, what])} (paper {paper[ALL, what]:.2f})" for what in (EXPLOIT, EARNS))
     return Sheet(
-        f"What {ALL} owes to each of its experts: base abstraction {SHOWN}, {s.iterations:,} iterations",
-        ("expert", "the base comes there", "iterations that do", "exploitability if it is uniform", "if it is left out",
-         "earns if it is uniform", "if it is left out"),
+        f"Contribution of each expert to {ALL}: base abstraction {SHOWN}, {s.iterations:,} iterations",
+        ("expert", "reach of the base", "iterations that reach it", "exploitability if it plays "
+                                                                    "uniformly", "if it is left out",
+         "earns if it plays uniformly", "if it is left out"),
         rows, f"Milli-antes per hand. As it is: {note}.", table=1,
     )  # fmt: skip
 
@@ -381,9 +389,9 @@ def _lessons_sheet(s: SampledResults, paper: Published) -> Sheet:
     ]
     rows.append(("the paper's", *(f"{paper[ALL, what]:.2f}" for what in (EXPLOIT, EARNS))))
     return Sheet(
-        f"{ALL} by the number of iterations that come to its {rare.part} expert: base abstraction {SHOWN}",
-        ("iterations that come there", "exploitability: mean ± sd [least, greatest]",
-         "earns: mean ± sd [least, greatest]"), rows,
+        f"{ALL} by the number of iterations that reach its {rare.part} expert: base abstraction {SHOWN}",
+        ("iterations that reach it", "exploitability: mean ± sd [min, max]",
+         "earns: mean ± sd [min, max]"), rows,
         f"Milli-antes per hand. All else is of the first seed; the expert is taught anew from {LESSON_SEEDS} seeds.",
         table=1,
     )  # fmt: skip

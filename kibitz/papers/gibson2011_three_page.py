@@ -119,7 +119,7 @@ def claims(r: ThreePlayerResults) -> Iterator[Claim]:
     yield from (more(ALL, other, SOURCE) for other in (BASE, DYNAMIC, EACH))
     yield measured(f"{ALL} wins money", SOURCE, r.earns(ALL))
     poor = {name: r.earns(name) for name in (BASE, DYNAMIC, EACH)}
-    yield Claim(f"{BASE}, {DYNAMIC} and {EACH} do not", SOURCE,
+    yield Claim(f"{BASE}, {DYNAMIC} and {EACH} do not win money", SOURCE,
                 [tuple(Comparison(mean, "<=", 0.0, error) for mean, error in poor.values())], unit=RUN,
                 detail=", ".join(f"{name} {mean:.2f} ± {error:.2f}" for name, (mean, error) in poor.items()),
                 )  # fmt: skip
@@ -140,7 +140,7 @@ def table(r: ThreePlayerResults) -> Sheet:
     hands = sum(each["hands"] for each in r.tables.values())
     seconds = sum(each["seconds"] for each in r.tables.values())
     return Sheet(
-        "Table 2, three players: milli-big-blinds a hand", ("strategy", "earns", "paper", "from two copies of Base"),
+        "Table 2, three players: milli-big-blinds per hand", ("strategy", "earns", "paper", "from two copies of Base"),
         rows,
         f"Earnings: the mean over all {len(r.tables)} tables of three different strategies, {r.setting.deals:,} deals "
         f"each, every deal in all six seatings, with the 95% interval; the paper's are ± {PAPER_ERROR} or so, over its "
@@ -162,7 +162,7 @@ def sizes(r: ThreePlayerResults) -> Sheet:
     return Sheet(
         "Training",
         ("what", "buckets", "infosets", "bytes", "iterations", "decisions for each infoset", "seconds"), rows,
-        f"{rate / 1e6:.1f} million decisions a second, on all cores. Bytes: regrets and averages.",
+        f"{rate / 1e6:.1f} million decisions per second on all cores. Bytes: regrets and averages.",
     )  # fmt: skip
 
 
@@ -173,22 +173,23 @@ def _training(name: str, each: dict[str, Any]) -> tuple[str, ...]:
 
 def course(r: ThreePlayerResults) -> Sheet:
     return Sheet(
-        "Base by training time", ("share of the training", "wins from two copies of Base"),
+        "Base after more training, against its final strategy", ("share of training", "wins from two copies of Base"),
         [(f"{share:g}", f"{each['mean'][0]:.2f} ± {each['error'][0]:.2f}")
          for share, each in zip(STAGES, r.course, strict=False)],
-        "What is put aside on the way plays the end of its training: what longer training is worth.",
+        "Earlier checkpoints play against the final strategy; this shows the value of longer training.",
     )  # fmt: skip
 
 
 def bounds(r: ThreePlayerResults) -> Sheet:
     return Sheet(
-        "How good they are, from below",
-        ("strategy", "a responder wins from two copies", "local best response wins", "iterations of the responder",
+        "Lower bounds on exploitability",
+        ("strategy", "a trained responder wins from two copies", "local best response wins",
+         "iterations of the responder",
          "its buckets"),
         [(each["name"], f"{each['mean']:.1f} ± {each['error']:.1f}", f"{each['local']:.0f} ± {each['local_error']:.0f}",
           f"{each['iterations']:,}", each["buckets"]) for each in r.bounds],
-        "A responder learns against two frozen copies for a tenth of Base's training; local best response knows their "
-        "strategy and looks one action ahead. A best response wins at least as much.",
+        "The responder is trained against two frozen copies for a tenth of Base's training. Local best response "
+        "knows their strategy and looks one action ahead. An exact best response wins at least as much.",
     )  # fmt: skip
 
 
@@ -199,13 +200,13 @@ def fineness(r: ThreePlayerResults) -> Sheet:
         cell = f"{each['mean']:.1f} ± {each['error']:.1f}"
         by_size.setdefault((each["buckets"], each["infosets"]), {})[each["iterations"]] = cell
     return Sheet(
-        f"How fine experts may be: what {ALL} wins from two copies of Base on a deck of 16 cards, by iterations",
+        f"Size of the experts: winnings of {ALL} against two copies of Base, 16 cards, by iterations",
         ("buckets of experts", "infosets of all experts", *(f"{count:,}" for count in counts)),
         [(buckets, f"{infosets:,}", *(cells.get(count, "") for count in counts))
          for (buckets, infosets), cells in by_size.items()],
-        f"Base is within {r.fineness[0]['base']}; Base and each expert had as many iterations as a column says. The "
-        "finer experts are the longer they need until they beat the base that they are stitched onto; until then what "
-        "they do in rows that were hardly visited is noise.",
+        f"Base uses {r.fineness[0]['base']}; Base and each expert had the number of iterations in the head "
+        "of the column. Finer experts need more iterations before they beat "
+        "their base; before that they play noise where they were hardly trained.",
     )  # fmt: skip
 
 
@@ -229,31 +230,37 @@ def page(plan: PaperPlan, r: ThreePlayerResults, claims: Sequence[Claim]) -> Pag
     shares = STAGES[: len(r.course)]
     spent = sum(each.get("seconds", 0) for each in (*r.strategies.values(), *r.experts))
     line = Line(
-        "Base", tuple(share * base["seconds"] for share in shares), tuple(each["mean"][0] for each in r.course),
+        "Base", tuple(shares), tuple(each["mean"][0] for each in r.course),
         tuple(each["error"][0] / 1.96 for each in r.course),
     )  # fmt: skip
     return Page(
-        about=f"{setting.game}: percentile E[HS^2] buckets; before the flop hands as they are, up to suits, which are "
-        f"forgotten later; from the flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} "
-        f"infosets, experts {setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All "
-        f"training together took {spent:,.0f} seconds; the same command with more --hours goes on from here. "
+        about=f"{setting.game} with percentile E[HS²] buckets. Before the flop all hands are distinct up to suit "
+        f"isomorphism; later rounds forget them (imperfect recall), and have perfect recall from the flop on. Base "
+        f"and Dynamic have at most {setting.limit:,} "
+        f"infosets, the experts {setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. "
+        "All training "
+        f"took {spent:,.0f} seconds; the same command with more --hours resumes from here. "
         f"{verdict(r)}",
         departs=(
-            f"Base had {base['iterations']:,} iterations of external sampling, "
-            f"{base['decisions'] / base['infosets']:.0f} visits for each infoset: the paper ran 100 million for bases "
-            "and 5 billion for experts, of a kind of chance-sampled CFR. Strategies that learn slowest lose most by "
-            "that: S={i} and |S|=2, whose experts learn what free opponents do in the whole game.",
-            "ACPC-09 and ACPC-10 are made after what the paper says of them. The experts of ACPC-10 are within "
-            "percentile buckets that forget, where the competition's winner had clusters; its base is within clusters.",
-            "How the dynamic strategy divides its infosets is not in the paper: here half is for what is outside.",
+            f"Base had {base['iterations']:,} iterations of external-sampling MCCFR, "
+            f"{base['decisions'] / base['infosets']:.0f} visits per infoset. The paper ran a form of chance-sampled "
+            "CFR, "
+            "100 million iterations for bases and 5 billion for experts. Short training hurts the slowest learners "
+            "most: S={i} and |S|=2, whose experts must learn what free opponents do in the whole game.",
+            "ACPC-09 and ACPC-10 follow the paper's description. The experts of ACPC-10 use "
+            "imperfect-recall percentile buckets, where the competition's winner used clusters; its base uses "
+            "clusters.",
+            "The paper does not say how the dynamic strategy divides its infosets. Here half are for the rest of the "
+            "game.",
         ),
         sheets=(table(r), sizes(r), course(r), bounds(r), fineness(r)),
         pictures=(
-            Curves("holdem3", "Base by training time", "wins from two copies of Base, mbb/h",
-                   (FigurePanel("share of the training", (line,)),), log_x=True, across="seconds of training"),
+            Curves("holdem3", "Base after a share of its training, against its final strategy", "winnings, mbb/h",
+                   (FigurePanel("", (line,), (("even", 0.0),)),), log_x=True, across="share of Base's training",
+                   note="Mean and standard error of a match against two copies of the final strategy."),
         ),
         figures={
-            "unit": "milli-big-blinds a hand",
+            "unit": "milli-big-blinds per hand",
             "strategies": r.strategies, "experts": r.experts, "tables": list(r.tables.values()),
             "copies": list(r.copies.values()), "course": r.course, "bounds": r.bounds, "fineness": r.fineness,
             "earnings": {name: r.earns(name) for name in NAMES}, "paper": PAPER,

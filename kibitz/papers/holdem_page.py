@@ -163,9 +163,9 @@ def exact_sheet(r: HoldemResults) -> Sheet:
     ]  # fmt: skip
     missing = len(r.won) - len(rows)
     return Sheet(
-        "What one wins from another, exactly", ("who", "over all boards", "by match"), rows,
-        "Milli-big-blinds a hand, the mean of both seats. Over all boards there is no noise."
-        + (f" {missing} pairs were not worked out: each takes a GPU five minutes (--exact)." if missing else ""),
+        "Exact winnings of each pair", ("who", "over all boards", "by match"), rows,
+        "Milli-big-blinds per hand, the mean over both seats, exactly over all boards."
+        + (f" {missing} pairs were not computed: each takes five minutes on a GPU (--exact)." if missing else ""),
     )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def experts_sheet(r: HoldemResults, title: str, seats_head: str, names: Sequence
         (f"{name}: {part}" if len(names) > 1 else str(part), ", ".join(map(str, seats)), str(buckets), f"{size:,}")
         for name in names for part, seats, buckets, size in r.strategies[name]["experts"]
     ]  # fmt: skip
-    return Sheet(title, ("part", seats_head, "buckets: of the base, and in the part", "infosets that move"), rows)
+    return Sheet(title, ("part", seats_head, "buckets: base + part", "trainable infosets"), rows)
 
 
 def heat(r: HoldemResults, title: str, unit: str, means: str) -> Heat:
@@ -200,14 +200,14 @@ def how_measured(r: HoldemResults) -> str:
     """Who found best responses, and how those that are missing can be found."""
     makers = sorted({each["by"] for each in r.exploit.values()})
     missing = [name for name in r.names if name not in r.exploit]
-    text = f"Exploitability was measured exactly, over all boards, by {' and '.join(makers)}. " if makers else ""
+    text = f"Exploitability was measured exactly, over all boards, on {' and '.join(makers)}. " if makers else ""
     if missing:
         path = r.setting.path(r.files[missing[0]])  # as a reader can type it, whatever folder it was made in
         seen = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:])
         text += (
-            f"That of {', '.join(missing)} was not measured: without a GPU a strategy takes a night. The same command "
-            "with --exact does it and can be stopped and gone on with; or `kibitz evaluate "
-            f"{seen} --whole --device gpu` where there is one, "
-            "whose cache of tables this command then takes."
+            f"That of {', '.join(missing)} was not measured: without a GPU that takes a night per strategy. The same "
+            "command with --exact measures it, and can be interrupted and resumed; or use `kibitz evaluate "
+            f"{seen} --whole --device gpu` with a GPU: this "
+            "command then reuses its cache."
         )
     return text

@@ -57,7 +57,8 @@ def count_sheets(counted: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int
         more = ("largest isomorphism: as the thesis", "largest isomorphism: real rules") if table == "3.2" else ()
         yield Sheet(
             f"Table {table}: {what}, both players (player 1 + player 2)", (*head, *more), rows,
-            f"{same} of {len(rows)} of the thesis' counts are met exactly. With betting they come from rules in which "
+            f"{same} of {len(rows)} of the thesis' counts are reproduced exactly. With betting they come from rules "
+            "in which "
             "nobody has to follow suit; without betting from the real ones."
             + (" The largest isomorphism also resolves ties by the history." if table == "3.2" else ""),
             table=table,
@@ -68,7 +69,7 @@ def size_sheet(trained: Mapping[bool, AbstractionCurves]) -> Sheet:
     rows = [(name, SHOWN.get(name, ""), *(f"{trained[m].sizes[name]:,}" for m in MODES)) for name in NAMES]
     return Sheet(
         "Rows of abstractions of 3/3/3 with betting", ("abstraction", "thesis", *(MODE_NAMES[m] for m in MODES)), rows,
-        "The two by strength are ours: hands in 8 buckets by what they are worth under a solved strategy, with the "
+        "The two by strength are ours: hands in 8 buckets by their value under a solved strategy, with the "
         "whole history (strength) or with the cards played and the ante (strength-history).",
     )  # fmt: skip
 
@@ -79,8 +80,8 @@ def value_sheet(results: ThesisResults) -> Sheet:
     bounds = [(mode, *results.trained[mode].value) for mode in MODES]
     rows += [(str(LARGE), MODE_NAMES[mode], f"between {low:.4f} and {high:.4f}") for mode, low, high in bounds]
     return Sheet(
-        "What the hand is worth to player 1, who leads", ("suits/ranks/hand", "rules", "value"), rows,
-        f"By the linear programme; for {LARGE} with betting what best responses leave open after pcfr+.",
+        "Value of the game for player 1, who leads", ("suits/ranks/hand", "rules", "value"), rows,
+        f"By linear programming; for {LARGE} with betting what best responses leave open after pcfr+.",
     )  # fmt: skip
 
 
@@ -93,13 +94,14 @@ def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, ConvergenceCurves]]
             last = [Spread(tuple(each.values[:, -1].tolist())) for each in (c.real, c.even, c.seen, c.approximate)]
             rows.append((name, f"{c.uniform:.3f}", *(spread.text_with_range(4) for spread in last)))
     return Sheet(
-        "NashConv after the last iteration (Table 4.1's games): mean ± sd [least, greatest]",
-        ("game", "uniform play", "exact", "tied cards evened out", "for an opponent with the thesis' names of suits",
+        "NashConv after the last iteration (the games of Table 4.1): mean ± sd [min, max]",
+        ("game", "uniform play", "exact", "tied cards evened out", "for an opponent who sees the thesis' suit names",
          "the thesis' best response"), rows,
-        "NashConv is what best responses of both players gain together; exploitability is half of it, and what the "
-        "thesis calls exploitability is NashConv. Evened out: cards that are the same to a player but "
-        "for names of suits are played equally often. The thesis' best response is a run of MCCFR for one player "
-        "against the other's fixed strategy, so it is a lower bound and can be below zero.",
+        "NashConv is the sum of what best responses of both players "
+        "gain; exploitability is half of it. The thesis calls NashConv exploitability. Evened out: equivalent cards "
+        "are played equally often. The thesis' best response "
+        "is a run of MCCFR for one player against the other's fixed "
+        "strategy, so it is a lower bound and can be below zero.",
     )  # fmt: skip
 
 
@@ -114,10 +116,10 @@ def abstraction_sheet(trained: Mapping[bool, AbstractionCurves]) -> Sheet:
                          _spread(t.gap[name].values[:, -1], 3), _spread(np.array(t.even[name]), 3)))  # fmt: skip
     return Sheet(
         "Abstractions of 3/3/3 with betting after the last iteration: mean ± sd",
-        ("abstraction", "score", "rows reached", "of", "NashConv", "NashConv, tied cards evened out"), rows,
-        "Score: mean payoff against the non-abstracted strategy of the same repetition, as either player, exactly. "
-        "NashConv: of the strategy as the real game plays it, exactly, both players together; the thesis could not "
-        "compute it.",
+        ("abstraction", "score", "rows reached", "of", "NashConv", "NashConv, equivalent cards evened out"), rows,
+        "Score: exact mean payoff against the non-abstracted strategy of "
+        "the same repetition, over both seats. NashConv: exact, in "
+        "the unabstracted game; the thesis could not compute it.",
     )  # fmt: skip
 
 
@@ -133,12 +135,12 @@ def line_of(name: str, curve: Curve, dashed: bool = False, like: str = "") -> Li
 
 
 def nash_conv_curves(figure: str, games: Mapping[str, Mapping[str, ConvergenceCurves]], text: str) -> Curves:
-    panels = []
+    panels, kind = [], "without betting" if figure == "4.1" else "with betting"
     for title, decks in games.items():
         pairs = ((line_of(deck, decks[deck].real), line_of("", decks[deck].approximate, True, deck)) for deck in DECKS)
         panels.append(FigurePanel(title, tuple(each for pair in pairs for each in pair)))
     return Curves(
-        f"figure-{figure}", f"Figure {figure}: NashConv of MCCFR, hand size 2", "NashConv, chips", tuple(panels),
+        f"figure-{figure}", f"Figure {figure}: NashConv of MCCFR {kind}, hand size 2", "NashConv, chips", tuple(panels),
         log_y=True, palette=DECKS, text=text,
         note="Lines: exact, mean and standard deviation. Dashes: the thesis' approximate best response, where "
         "it is above zero.",
@@ -170,7 +172,7 @@ def abstraction_curves(figure: AbstractionFigure, trained: Mapping[bool, Abstrac
 
 def score_figure(number: str, names: Sequence[str]) -> AbstractionFigure:
     return AbstractionFigure(
-        f"figure-{number}", f"Figure {number}: score against the non-abstracted strategy of the same age",
+        f"figure-{number}", f"Figure {number}: score against the non-abstracted strategy after the same iterations",
         "mean payoff a hand, chips", "score", names, lambda trained: ("the non-abstracted strategy", 0.0),
     )  # fmt: skip
 
@@ -180,7 +182,7 @@ REACHED = AbstractionFigure(
     (BASELINE, "simple-hand", *THESIS[3:], *BY_STRENGTH),
     lambda trained: (f"all {trained.sizes[BASELINE]:,} of {BASELINE}", float(trained.sizes[BASELINE])), log_x=False,
 )  # fmt: skip
-NASH_CONV = AbstractionFigure("nash-conv", "NashConv of all abstractions in the real game (not in the thesis)",
+NASH_CONV = AbstractionFigure("nash-conv", "NashConv of all abstractions in the unabstracted game (not in the thesis)",
                               "NashConv, chips", "gap", NAMES, log_y=True)  # fmt: skip
 
 
@@ -193,14 +195,16 @@ def page(plan: PaperPlan, results: ThesisResults, claims: Sequence[Claim]) -> Pa
     return Page(
         about=about(plan),
         departs=(
-            "MCCFR with external sampling as defined: regrets of a sampled walk are not weighted by the opponent's "
-            "reach again, and opponents play their current strategy, not their average.",
-            "NashConv, which the thesis calls exploitability, is exact, in the real game; the thesis' approximation is "
-            "drawn beside it in dashes.",
-            "Scores are exact expectations, where the thesis played 20,000 hands.",
-            "Looks are at some iterations only, closely at first; the thesis looked at 500 or 1,000 intervals.",
+            "MCCFR is external sampling as defined: sampled regrets are not weighted by "
+            "the opponent's reach again, and opponents play their current strategy, not their average.",
+            "NashConv, which the thesis calls exploitability, is exact; "
+            "the thesis' approximation is drawn as a dashed line.",
+            "Scores are exact expected values; the thesis played 20,000 hands.",
+            "Strategies are evaluated at a few iterations, more often at first; the thesis evaluated at 500 or 1,000 "
+            "intervals.",
             "Figures 4.2 to 4.5 and the NashConv 0.914 of the thesis come from a game with another payoff and "
-            "without following suit, and from other updates: they are no targets, and are not drawn.",
+            "without following suit, "
+            "and from other updates. They are not reproduced, and not drawn.",
         ),
         notes=(claims_about.tied_suits(results),),
         sheets=(*count_sheets(results.counted), size_sheet(trained), value_sheet(results), end_sheet(small),
@@ -232,11 +236,11 @@ def about(plan: PaperPlan) -> str:
         "thesis has 15 of 50,000 and 100,000; most conclusions are about longer runs."
     )
     return (
-        f"Toepen with small decks, trained by MCCFR from the seeds {plan.seeds[0]} to {plan.seeds[-1]}: the six games "
-        f"of Table 4.1 for {half:,} iterations, and 3 suits, 3 ranks, hand size 3 with betting for "
-        f"{plan.iterations:,} under the thesis' renaming of suits (non-abstracted), its six abstractions and two of "
-        f"ours. The thesis' best responses take {evaluation:,} iterations for the small games. Games with betting are "
-        "played by the real rules and in thesis mode, in which nobody has to follow suit." + hurried * plan.quick
+        f"Toepen with small decks is trained by MCCFR with seeds {plan.seeds[0]} to {plan.seeds[-1]}: the six games of "
+        f"Table 4.1 for {half:,} iterations, and 3 suits, 3 ranks, hand size 3 with betting for {plan.iterations:,} "
+        "iterations with the thesis' suit isomorphism (non-abstracted), its six abstractions and two of ours. The "
+        f"thesis' best responses take {evaluation:,} iterations for the small games. Games with betting are played "
+        "with the real rules and in thesis mode, in which nobody has to follow suit." + hurried * plan.quick
     )
 
 

@@ -212,7 +212,7 @@ def about_ours(r: ThesisResults) -> Iterator[Claim]:
         curves = [c for betting in (False, True) for c in r.small[betting, mode or not betting].values()]
         return _most_of((c.approximate.values - c.real_then.values).max(axis=1) for c in curves), "<=", 1e-9
 
-    yield _claim("the thesis' best response finds less than the exact one, in all six games at every look", OURS,
+    yield _claim("the thesis' best response finds less than the exact one, in all six games at every evaluation", OURS,
                  beyond_exact)  # fmt: skip
 
 
@@ -229,8 +229,8 @@ def summary(claims: Sequence[Claim]) -> str:
     hold, fail, neither = (here[verdict] for verdict in VERDICTS)
     return (
         f"These are verdicts for the real rules. In thesis mode, of {here.total()} claims of the thesis {hold} hold, "
-        f"{fail} fail and {neither} are undecided. A claim holds if it is true of at least {MOST:.0%} of the "
-        "repetitions, and fails if it is false of as many."
+        f"{fail} fail and {neither} are undecided. A claim holds if it is true in at least {MOST:.0%} of the "
+        "repetitions, and fails if it is false in as many."
     )
 
 
@@ -240,15 +240,15 @@ def paragraph(figure: str, r: ThesisResults, claims: Sequence[Claim]) -> str:
     if figure == "nash_conv":
         return _exploited(r, claims)
     conclusions: list[str] = []
-    for word, kept in (("hold", True), ("do not hold", False), ("are undecided", None)):
+    for word, kept in (("that hold with the real rules", True), ("Not confirmed", False), ("Undecided", None)):
         texts = [f"“{c.text}” ({_counts(c)})" for c in here if c.stands is kept]
-        if texts:
-            conclusions.append(f"{'these ' * (not conclusions)}{word}: {'; '.join(texts)}")
-    text = f"Of the thesis' conclusions from {figure}, in the correct game {'. Others '.join(conclusions)}."
+        if texts or kept:
+            conclusions.append(f"{word}: {'; '.join(texts) or 'none'}")
+    text = f"Conclusions of the thesis from {figure} {'. '.join(conclusions)}."
     here = [c for c in here if OTHER in c.verdicts]
     other = [f"“{c.text}”" for c in here if c.verdicts[OTHER] != c.verdict]
     if here:
-        verdicts = f"the verdict is another on {'; '.join(other)}" if other else "all verdicts are the same"
+        verdicts = f"the verdict differs on {'; '.join(other)}" if other else "all verdicts are the same"
         text += f" In thesis mode {verdicts}."
     return text + _more(figure, r)
 
@@ -267,13 +267,13 @@ def _more(figure: str, r: ThesisResults) -> str:
     none, real, other = (r.small[key] for key in ((False, True), (True, True), (True, False)))
     if figure == "Fig. 4.1":
         return (
-            f" At the end the mean NashConv is {_ends(none, 'real')}, and still falling. The thesis' best response "
+            f" The final mean NashConv is {_ends(none, 'real')}, and still falling. The thesis' best response "
             f"puts it at {_ends(none, 'approximate')}."
         )
     if figure in ("Fig. 4.4", "Fig. 4.5"):
         return _scores(r) if figure == "Fig. 4.4" else _reached(r)
     return "" if figure != "Fig. 4.2" else (
-        f" At the end the mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
+        f" The final mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
         f"thesis' best response, with its iterations, puts them at {_ends(real, 'approximate')}; "
         f"{_ends(other, 'approximate')}: where a strategy is good it says more about the search than about the "
         "strategy."
@@ -314,9 +314,9 @@ def _exploited(r: ThesisResults, claims: Sequence[Claim]) -> str:
         parts.append(text)
     ours = [f"“{c.text}” ({_counts(c)})" for c in claims if c.source == OURS]
     return (
-        f"The thesis gives {REPORTED} for the non-abstracted strategy, a lower bound found in another game. Exactly "
-        f"it is {'; '.join(parts)}. Lifted to the real game every abstraction has a NashConv too, which the thesis "
-        f"left open. Beyond the thesis: {'; '.join(ours)}."
+        f"The thesis gives {REPORTED} for the non-abstracted strategy, a lower bound in another game. The exact "
+        f"NashConv is {'; '.join(parts)}. The thesis left open the NashConv of its "
+        f"abstractions in the unabstracted game; it is drawn here. Beyond the thesis: {'; '.join(ours)}."
     )
 
 
@@ -331,10 +331,11 @@ def tied_suits(r: ThesisResults) -> str:
     early = games[WIDE].real.at[tenth]
     prices = "; ".join(f"{deck}: {price(deck, tenth):.3f} and {price(deck, -1):.3f}" for deck in DECKS)
     return (
-        "The thesis' renaming of suits is lossless for the value, but not for a strategy that sampling has made: of "
-        "two cards in suits that look alike to a player it may prefer the one that comes first by name, which the "
-        "player's rows cannot tell and an opponent can. Best responses in the real game find that; those of an "
-        "opponent who is given the thesis' names do not. With betting, in the real rules, the difference after "
-        f"{early:,} iterations and at the end is {prices}. If tied cards are played equally often instead, the "
-        f"NashConv at the end is {_ends(games, 'even')}."
+        "The thesis' suit isomorphism is lossless for the value of the game, but "
+        "not for a sampled strategy: of two equivalent cards it may prefer the "
+        "one that is named first, which an opponent can exploit. Exact best "
+        "responses find that; best responses that see only the thesis' names do not. With betting, in the real "
+        "rules, the difference after "
+        f"{early:,} iterations and at the end is {prices}. If equivalent cards are played equally often "
+        f"instead, the NashConv at the end is {_ends(games, 'even')}."
     )

@@ -197,7 +197,7 @@ def converged(iterations: int, seeds: Sequence[dict[str, Any]]) -> ConvergenceCu
 
 @dataclass(frozen=True)
 class AbstractionCurves:
-    """Abstractions against the non-abstracted strategy of the same age."""
+    """Abstractions against the non-abstracted strategy after the same iterations."""
 
     sizes: Mapping[str, int]
     score: Mapping[str, Curve]  # mean payoff against the baseline, both seats

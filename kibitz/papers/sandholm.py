@@ -24,7 +24,7 @@ from kibitz.papers import (
 )
 from kibitz.papers.experiment import Experiment, PaperPlan, of_parts
 
-TITLE = "Sandholm, Sequential imperfect-information games: GameShrink and Rhode Island hold'em"
+TITLE = "Sandholm, Sequential imperfect-information games (slides)"
 PLAN = PaperPlan(starts=1, iterations=400, until=1e-3)
 QUICK = PaperPlan(starts=1, iterations=40, until=1.0, quick=True)
 PARTS: dict[str, Experiment[Any]] = {

@@ -46,7 +46,7 @@ STARTS, QUICK_STARTS = 8, 2
 UNTIL, QUICK_UNTIL = 0.01, 0.2  # chips: NashConv of every abstract game
 ITERATIONS = 5_000  # at most
 BEYOND = {
-    "win-count": "GameShrink, win-count", "short": "one bucket short of lossless, in the last round alone",
+    "win-count": "GameShrink, win-count", "short": "one bucket fewer than lossless, in the last round only",
     "lossless": "as many buckets as there are lossless classes",
 }
 WINS = " wins from "
@@ -229,19 +229,21 @@ def gather(plan: PaperPlan, answers: Answers) -> BucketResults:
 
 def page(plan: PaperPlan, r: BucketResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about="Buckets by expectation (EB: probability of winning; EB²: its square) and potential-aware ones (PA) at "
-        f"{len(r.starts)} granularities: each abstract game of Rhode Island hold'em is solved from {len(r.starts[0])} "
-        "random starts, and the solutions play each other in the whole game, in both seatings, exactly. Exploitability "
-        "is by exact best responses in the whole game: what a seat gains in the mean.",
+        about="Expectation-based buckets (EB: probability of winning; EB²: its square) and potential-aware buckets "
+              "(PA) "
+        f"are compared at {len(r.starts)} sizes. Each abstract game of Rhode Island hold'em is solved from "
+        f"{len(r.starts[0])} random initialisations. The solutions play each other in the unabstracted game in both "
+        "seats, exactly. Exploitability is the mean gain of exact best responses there.",
         departs=(
-            "The slides' column of granularities is lost. Ours have 13 buckets in the first round, which tell all "
-            "ranks apart, and end with 13 / 205 / 1,774, the classes that are published as lossless: more buckets than "
-            "any of the methods can use. The rows of the slides' table are put beside them in order.",
-            "EB² is the mean of the square of a hand's strength when all cards are out (E[HS²]). In the slides EB and "
-            "EB² are even at the finest granularity, as they would be if theirs is the square of the mean.",
-            f"Abstract games are solved by {SOLVER} to a gap of {r.until:g} chips, not exactly.",
-            "PA clusters histograms by their L2 distance, with a new seed at each start; EB and EB² find the best "
-            "clusters on a line, so that their starts differ in where the solver begins alone.",
+            "Our copy of the slides lacks the column of sizes. Ours have "
+            "13 buckets in the first round, one per rank, and end with 13 / 205 / 1,774, the classes that are "
+            "published as lossless: more buckets than any of the "
+            "methods can use. The rows of the slides' table are matched in order.",
+            "EB² is the mean of the squared hand strength when all cards are dealt (E[HS²]). In the slides "
+            "EB and EB² tie at the finest size, as they would if theirs were the square of the mean.",
+            f"Abstract games are solved by {SOLVER} to a NashConv of {r.until:g} chips, not exactly.",
+            "PA clusters histograms by L2 distance, with a new seed for each initialisation. EB and "
+            "EB² find optimal clusters on a line, so only the initialisation of the solver differs.",
         ),
         sheets=(_payoff_sheet(r), _exploitability_sheet(r), _ceiling_sheet(r), _bucket_sheet(r)),
         pictures=_pictures(r),
@@ -273,11 +275,11 @@ def _payoff_sheet(r: BucketResults) -> Sheet:
         rows.append((by_round(GRANULARITIES[g]), *cells))
     head = [text for a, b in PAIRS for text in (f"{a} against {b}", "slides")]
     return Sheet(
-        "Payoffs in the whole game, in thousandths of a small bet a hand", ("buckets", *head), rows,
-        f"Mean, standard deviation and range over starts, of both seatings; a chip is {MILLIBETS:g} of these. What one "
-        "wins the other loses. The slides do not say the unit of their table; it cannot be the small bets of their "
-        f"figure, as nobody can lose more than {r.most:g} chips in a hand, {r.most / SMALL_BET:g} small bets. Games "
-        f"are solved to a gap of {MILLIBETS * r.until:g}: a smaller payoff may come of where the solver stopped.",
+        "Payoffs in the unabstracted game, in thousandths of a small bet per hand", ("buckets", *head), rows,
+        f"Mean, standard deviation and range over random initialisations and both seats; a chip is {MILLIBETS:g} of "
+        "these. The slides do not give the unit of their table; it cannot be small bets, because nobody can lose more "
+        f"than {r.most / SMALL_BET:g} small bets in a hand. Games are solved to a NashConv of {MILLIBETS * r.until:g} "
+        "in this unit, so smaller payoffs are not significant.",
     )
 
 
@@ -290,10 +292,10 @@ def _exploitability_sheet(r: BucketResults) -> Sheet:
     rows += [(f"{BEYOND[each.method]}: {by_round(each.buckets)}", "", "", f"{each.exploitability:.3f}",
               f"{each.inside / 2:.4f}") for each in r.beyond]  # fmt: skip
     return Sheet(
-        "Exploitability in the whole game, in chips", ("buckets", *METHODS, "within, at most"), rows,
-        "Mean, standard deviation and range over starts; a small bet is 10 chips. Within: of best responses that see "
-        "buckets only; where nothing is lost the two agree. The last rows are one start each; those of buckets are the "
-        "same for all three methods.",
+        "Exploitability in the unabstracted game, in chips", ("buckets", *METHODS, "abstract game, at most"), rows,
+        "Mean, standard deviation and range over random initialisations; a small bet is 10 chips. Abstract game: "
+        "by best responses that see only buckets; in a lossless abstraction the two agree. The "
+        "last rows have one initialisation each; those of buckets are the same for all three methods.",
     )
 
 
@@ -302,13 +304,13 @@ def _ceiling_sheet(r: BucketResults) -> Sheet:
     rows = [(each.method, by_round(each.buckets), ", ".join(each.against), "yes" if each.full else "no")
             for each in r.ceilings]  # fmt: skip
     return Sheet(
-        "What each method tells apart at best",
-        ("method", "buckets by round", "beside win-count classes", "lossless with a full budget"), rows,
-        f"Budgets are one short of the {by_round(first.classes)} lossless classes in the second and third round. Hands "
-        "of one parent with the same probability of winning are one point on the line, and no budget parts them; "
-        f"likewise hands with the same histogram. Win-count classes are {by_round(first.win_count)}: they tell wins "
-        "from ties, which a probability of winning adds up. Full budget: as many buckets as there are lossless "
-        "classes in a round; then every method takes these classes, and nothing is clustered.",
+        "The finest buckets of each method",
+        ("method", "buckets by round", "compared with win-count classes", "lossless with a full budget"), rows,
+        f"Budgets are one below the {by_round(first.classes)} lossless classes in the second and third round. Hands of "
+        "one parent with the same probability of winning are one point on the line, and no budget separates them; the "
+        f"same is true of hands with the same histogram. Win-count classes are {by_round(first.win_count)}: they "
+        "distinguish wins from ties, which a probability of winning adds up. Full budget: as many buckets as there are "
+        "lossless classes; then every method uses these classes.",
     )
 
 
@@ -321,9 +323,9 @@ def _bucket_sheet(r: BucketResults) -> Sheet:
         rows.append((f"{by_round(GRANULARITIES[g])}, {method}", "; ".join(map(by_round, used)), f"{build:.2f}",
                      f"{iterations:,.0f}", Spread(tuple(one.value for one in each)).text(4)))  # fmt: skip
     return Sheet(
-        "Buckets by round, and what they take",
-        ("budgets, method", "buckets", "seconds to build", "iterations", "value within"), rows,
-        "Medians over starts. Value: of the abstract game, for the first seat, in chips.",
+        "Buckets by round, and time to build and solve",
+        ("budgets, method", "buckets", "seconds to build", "iterations", "value, abstract game"), rows,
+        "Medians over random initialisations. Value: of the abstract game, for the first player, in chips.",
     )
 
 
@@ -335,14 +337,14 @@ def _pictures(r: BucketResults) -> tuple[Picture, ...]:
 
     count = range(len(at))
     exploited = tuple(line(method, [r.exploitability(k, method) for k in count]) for method in METHODS)
-    pairs = tuple(line(f"{a} from {b}", [r.payoff(k, a, b) for k in count], MILLIBETS) for a, b in PAIRS)
-    note = "Mean and one standard deviation over starts, exact in the whole game."
+    pairs = tuple(line(f"{a} against {b}", [r.payoff(k, a, b) for k in count], MILLIBETS) for a, b in PAIRS)
+    note = "Mean and standard deviation over random initialisations; exact in the unabstracted game."
     across = "buckets in the last round"
     return (
-        Curves("abstraction-exploitability", "Buckets of Rhode Island hold'em: exploitability",
+        Curves("abstraction-exploitability", "Rhode Island hold'em: exploitability by number of buckets",
                "exploitability (chips)", (FigurePanel("", exploited),), log_y=True, across=across, note=note),
-        Curves("abstraction-payoffs", "Buckets of Rhode Island hold'em: payoffs of pairs",
-               "thousandths of a small bet a hand", (FigurePanel("", pairs, (("even", 0.0),)),), across=across,
+        Curves("abstraction-payoffs", "Rhode Island hold'em: payoffs between methods by number of buckets",
+               "thousandths of a small bet per hand", (FigurePanel("", pairs, (("even", 0.0),)),), across=across,
                note=note),
     )  # fmt: skip
 
@@ -360,7 +362,7 @@ def claims(r: BucketResults) -> list[Claim]:
             gaps = [max(start.solved[a].inside, start.solved[b].inside) for start in r.starts[at]]
             if theirs == 0:
                 even = [Comparison(abs(x), "<=", gap) for x, gap in zip(ours, gaps, strict=True)]
-                result.append(Claim(f"{a} and {b} are even {where}, to within the gap", SLIDES, even))
+                result.append(Claim(f"{a} and {b} tie {where}, within NashConv", SLIDES, even))
             else:
                 win, lose, sign = (a, b, 1.0) if theirs > 0 else (b, a, -1.0)
                 won = [Comparison(sign * x, ">", 0.0, gap) for x, gap in zip(ours, gaps, strict=True)]
@@ -381,7 +383,8 @@ def claims(r: BucketResults) -> list[Claim]:
         text = f"{less} is less exploitable than {more} at {by_round(GRANULARITIES[g])}"
         result.append(compare(text, OURS, r.exploitability(at, more), r.exploitability(at, less)))
     whole = next(each for each in r.beyond if each.method == "lossless")
-    result.append(Claim("with a budget of all lossless classes nothing is lost", OURS, [whole.loses("<=")], unit=RUN))
+    result.append(Claim("with as many buckets as lossless classes, every method is lossless", OURS,
+                        [whole.loses("<=")], unit=RUN))
     return result
 
 
@@ -394,8 +397,8 @@ def _summary(r: BucketResults, claims: Sequence[Claim]) -> str:
     kept = " and ".join(method for method in METHODS if all(each.lossless for each in r.solved(last, method)))
     best = "; ".join(f"{each.method} {by_round(each.buckets)}" for each in r.ceilings)
     return (
-        f"Of the {len(signs)} signs of payoffs in the slides' table {stand} hold. Exploitability "
-        f"at {finest} is {figures} chips: {kept or 'no method'} is lossless there. Clusters tell apart at best: "
+        f"{stand} of the {len(signs)} signs of payoffs in the slides' table hold. Exploitability "
+        f"at {finest} is {figures} chips: {kept or 'no method'} is lossless there. The finest buckets are: "
         f"{best}, of {by_round(r.ceilings[0].classes)} lossless classes."
     )
 

@@ -175,11 +175,11 @@ def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -
     best = {label: min(runs, key=lambda run: run.gap[-1]) for label, runs in results.curves.items()}
     smallest = "; ".join(f"{label} {run.solver}" for label, run in best.items())
     return Page(
-        about="The excessive gap technique and iterated smoothing beside CFR's family: the same gradients of the same "
-        "operator, on the same cores. The gap is nash_conv by exact best responses, in chips.",
+        about="The excessive gap technique and iterated smoothing are compared with CFR variants, with the "
+        "same payoff operator on the same cores. NashConv is in chips, by exact best responses.",
         departs=(
-            "The slides' instances 10k and 160k are not published: here they are Rhode Island hold'em with smaller "
-            "decks, whose linear programmes have about as many rows.",
+            "The slides' instances 10k and 160k are not published. Here they are Rhode "
+            "Island hold'em with smaller decks, whose linear programs have about as many rows.",
         ),
         sheets=(_switch_sheet(plan, results), _method_sheet(results), _first_sheet(results),
                 _thread_sheet(plan, results), _memory_sheet(results)),
@@ -189,9 +189,11 @@ def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -
             "curves": [{"game": label, **asdict(run)} for label, runs in results.curves.items() for run in runs],
             "threads": [list(each) for each in results.threads], "memory": [asdict(each) for each in results.memory],
         },
-        summary=f"Smallest gaps at equal time: {smallest}. First to a gap of the table, or within a tenth of the "
-        f"first's time: {', '.join(f'{solver} {n} times' for solver, n in _firsts(results).items())}. `auto` takes the "
-        "linear programme where that takes a second or two, and else dcfr+.",
+        summary=f"Smallest NashConv at equal time: {smallest}. Fastest to a target of the "
+        f"table, or within 10% of the fastest: "
+        f"{', '.join(f'{solver} {n} times' for solver, n in _firsts(results).items())}. `auto` uses linear "
+        "programming where that takes "
+        "a second or two, and dcfr+ otherwise.",
     )  # fmt: skip
 
 
@@ -205,9 +207,9 @@ def _switch_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
 
 def _method_sheet(results: FirstOrderResults) -> Sheet:
     return Sheet(
-        "First-order methods, the same time for all on a game", ("game and solver", "iterations", "NashConv"),
+        "First-order methods, equal time on each game", ("game and solver", "iterations", "NashConv"),
         [(f"{label}: {run.solver}", f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}")
-         for label, runs in results.curves.items() for run in runs], "Evaluations are included.",
+         for label, runs in results.curves.items() for run in runs], "Times include best-response evaluation.",
     )  # fmt: skip
 
 
@@ -221,8 +223,8 @@ def _first_sheet(results: FirstOrderResults) -> Sheet:
             rows.append((f"{label}: {run.solver}", *cells))
     head = ("game and solver", *(f"{gap:g}" for gap in TARGETS))
     return Sheet(
-        "Time to a NashConv, in chips: the first = 1", head, rows,
-        "Evaluations are included; empty: not in its time. Seconds of the present code are in "
+        "Time to a target NashConv in chips, relative to the fastest", head, rows,
+        "Times include best-response evaluation; empty: not reached. Seconds of the present code are in "
         "[results.md](results.md), by machine.",
     )  # fmt: skip
 
@@ -244,19 +246,20 @@ def _times(runs: list[SolverTimes], gap: float) -> dict[str, float]:
 def _thread_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
     alone = {solver: seconds for solver, n, seconds in results.threads if n == 1}
     rows = [(solver, f"{n}", f"{alone[solver] / seconds:.2f}") for solver, n, seconds in results.threads]
-    return Sheet(f"Speed-up by threads, {_wide(plan)[0]}", ("solver", "cores", "times as fast"), rows)
+    return Sheet(f"Speed-up with threads, {_wide(plan)[0]}", ("solver", "cores", "times as fast"), rows)
 
 
 def _memory_sheet(results: FirstOrderResults) -> Sheet:
     slides = {name: figures for name, _, _, figures in INSTANCES}
     return Sheet(
-        "Memory in MB", ("instance", "rows", "slides: barrier", "slides: simplex", "slides: theirs", "our operator",
+        "Memory in MB", ("instance", "rows", "slides: barrier", "slides: simplex", "slides: EGT", "our operator",
                          "payoff matrix", "HiGHS, barrier"),
         [(each.name, f"{each.rows:,}", *slides[each.name], f"{each.operator / 1e6:,.3f}", f"{each.matrix / 1e6:,.2f}",
           f"{each.highs / 1e6:.0f}" if each.highs else "") for each in results.memory],
         "Ours: " + ", ".join(f"{each.name} is {each.game}" for each in results.memory)
-        + f". The payoff matrix is that of a sparse matrix, {BYTES_PER_ENTRY} bytes an entry. HiGHS: what its process "
-        "takes above one of cfr+. The slides' own is all that their solver takes, ours is the operator alone.",
+        + f". The payoff matrix is stored sparse, {BYTES_PER_ENTRY} bytes per entry. HiGHS: memory of its process "
+          "above "
+        "that of cfr+. The slides' figure is the whole solver, ours is the operator alone.",
     )  # fmt: skip
 
 
@@ -266,8 +269,10 @@ def _curves(results: FirstOrderResults) -> Curves:
         lines = (run.line(above=0.0) for run in runs)
         panels.append(FigurePanel(label, tuple(each for each in lines if each.at)))
     return Curves(
-        "first-order", "First-order methods: gap against time", "gap (chips)", tuple(panels), log_y=True,
-        across="seconds", floor=UNTIL / 10, note="Each line is one run. Gaps are exact.",
+        "first-order", "First-order methods on four games: NashConv over time", "NashConv (chips)", tuple(panels),
+        log_y=True,
+        across="seconds", floor=UNTIL / 10, note="Each line is one run. NashConv is exact; times include "
+                                                 "best-response evaluation.",
     )  # fmt: skip
 
 
@@ -280,13 +285,13 @@ def claims(results: FirstOrderResults) -> list[Claim]:
     smaller = [Comparison(gap[a], "<", gap[b]) for a, b in slower if a in gap and b in gap]
     alone = {solver: seconds for solver, n, seconds in results.threads if n == 1}
     tried = [
-        Claim("the Euclidean prox function's gap is a tenth of entropy's at equal time", SLIDES, tenfold,
+        Claim("the Euclidean prox function reaches a tenth of entropy's NashConv at equal time", SLIDES, tenfold,
               unit=COMPARISON),
-        Claim("aggressive steps have a smaller gap than conservative ones at equal time", SLIDES, smaller,
+        Claim("aggressive steps reach a smaller NashConv than conservative steps at equal time", SLIDES, smaller,
               unit=COMPARISON),
-        Claim("threads speed a step up nearly in proportion (at least 1.6 on two cores)", SLIDES,
+        Claim("threads speed up a step almost in proportion (at least 1.6 on two cores)", SLIDES,
               [Comparison(alone[s] / t, ">=", 0.8 * n) for s, n, t in results.threads if n > 1], unit=COMPARISON),
-        Claim("the operator takes a hundredth of the payoff matrix or less, on the largest instance", SLIDES,
+        Claim("the operator needs at most a hundredth of the payoff matrix's memory on the largest instance", SLIDES,
               [Comparison(results.memory[-1].operator * 100, "<=", results.memory[-1].matrix)], unit=FACT),
     ]  # fmt: skip
     return [claim for claim in tried if claim.cases]  # claims without a case are left out

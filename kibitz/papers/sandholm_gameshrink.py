@@ -136,7 +136,7 @@ class DealSizes:
     """The game without abstraction: hands that differ by round, and its betting."""
 
     deals: tuple[int, ...]
-    suits: tuple[int, ...]  # up to the names of suits
+    suits: tuple[int, ...]  # up to suit isomorphism
     per_hand: tuple[list[int], ...]  # sequences and infosets of a hand, by round
     signals: int  # nodes of the signal tree
 
@@ -256,13 +256,14 @@ def gather(plan: PaperPlan, answers: Answers) -> GameShrinkResults:
 def page(plan: PaperPlan, r: GameShrinkResults, claims: Sequence[Claim]) -> Page:
     solvers = r.programme["solvers"]
     return Page(
-        about="GameShrink merges signals that lead to the same ends. Two readings of its definition are run on the "
-        "signal tree of Rhode Island hold'em, which knows nothing of suits: by the numbers of wins and losses against "
-        "all opponents' cards (win-count), and by those against each class of the opponent's cards (strict). An "
-        "equilibrium within the classes is then measured in the whole game by exact best responses.",
+        about="GameShrink merges signals that lead to equivalent games. Two readings of its definition are applied "
+              "to the "
+        "signal tree of Rhode Island hold'em without suit isomorphism: by the numbers of wins and losses against all "
+        "opposing cards (win-count), and by those against each class of opposing cards (strict). An equilibrium of the "
+        "abstract game is then evaluated in the unabstracted game by exact best responses.",
         departs=(
-            "The signals of a round are one step of the tree, not a level for each card. Strict classes are the "
-            "coarsest that agree with the opponent's own classes; the proof that they lose nothing is in "
+            "The signals of a round are one level of the tree, not one level per card. Strict classes "
+            "are the coarsest that are consistent with the opponent's classes; the proof that they are lossless is in "
             "`kibitz/poker/buckets/gameshrink.py`.",
         ),
         sheets=(_classes_sheet(r), _lossless_sheet([*r.exact, *r.curves]), _alone_sheet(r.alone),
@@ -285,13 +286,13 @@ def page(plan: PaperPlan, r: GameShrinkResults, claims: Sequence[Claim]) -> Page
 
 def _alone_sheet(seats: list[SeatAlone]) -> Sheet:
     return Sheet(
-        "One seat sees win-count classes only, the other every card: what the first can secure",
-        ("game, seat", "at least", "at most", "value of the game", "proved lossy"),
+        "One player sees only win-count classes, the other every card: what the first can guarantee",
+        ("game, seat", "at least", "at most", "value of the game", "proved not lossless"),
         [(f"{SHORT[each.game]}, seat {each.seat}", f"{each.least:.4f}", f"{each.most:.4f}",
           f"{each.true[0]:.4f} to {each.true[1]:.4f}", "yes" if each.most < each.true[0] else "no") for each in seats],
-        "At least: what the strategy found secures. At most: what a best response within the classes gets, so no "
-        "strategy that sees classes only secures more. Where that is below the value of the game, none of them is "
-        "optimal, and no equilibrium within the classes can be one of the game. All by exact best responses.",
+        "At least: what the computed strategy guarantees. At most: what a best response that sees classes gets, "
+        "so no strategy that sees only classes guarantees more. Where that is below the value of the game, "
+        "no equilibrium of the abstract game is an equilibrium of the game. All by exact best responses.",
     )  # fmt: skip
 
 
@@ -308,16 +309,16 @@ def _classes_sheet(r: GameShrinkResults) -> Sheet:
     whole, suits, per_hand = r.whole.deals, r.whole.suits, r.whole.per_hand
     rows: list[tuple[str, ...]] = [
         ("all hands and boards", by_round(whole), f"{lp_size(whole, *per_hand):,}", "", "", f"{ROWS:,} rows"),
-        ("up to the names of suits", by_round(suits), f"{lp_size(suits, *per_hand):,}", "", "", ""),
+        ("up to suit isomorphism", by_round(suits), f"{lp_size(suits, *per_hand):,}", "", "", ""),
     ]
     paper = {"win-count": f"{SHRUNK_ROWS:,} rows, {NON_ZEROS:,} non-zeros, one second", "strict": ""}
     rows += [(f"GameShrink, {reading}", by_round(sizes.classes), f"{sizes.rows:,}", f"{sizes.non_zeros:,}",
               f"{sizes.seconds:.1f}", paper[reading]) for reading, sizes in r.shrunk.items()]  # fmt: skip
     return Sheet(
-        "Rhode Island hold'em: classes of hands by round, and the linear programme within them",
-        ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"), rows,
-        f"The signal tree has {r.whole.signals:,} nodes. The slides print sizes of programmes, not classes: that the "
-        "published classes are those of the win-count reading is inferred from the sizes.",
+        "Rhode Island hold'em: classes of hands by round, and the size of the linear program",
+        ("classes", "by round", "rows", "non-zeros", "seconds", "slides"), rows,
+        f"The signal tree has {r.whole.signals:,} nodes. The slides give sizes of linear programs, not classes: that "
+        "the published classes are win-count classes is inferred from the sizes.",
     )
 
 
@@ -329,23 +330,25 @@ def _lossless_sheet(solutions: list[ClassSolution]) -> Sheet:
         rows.append((f"{SHORT[each.game]}, {each.reading}", by_round(each.classes), how, f"{each.value:.5f}", true,
                      f"{each.inside[-1]:.5f}", f"{each.outside[-1]:.5f}"))  # fmt: skip
     return Sheet(
-        "An equilibrium within the classes, played in the whole game",
-        ("game, reading", "classes", "iterations", "value within", "true value", "gap within", "gap in the game"),
+        "An equilibrium of the abstract game, played in the unabstracted game",
+        ("game, reading", "classes", "iterations", "value, abstract game", "true value", "NashConv, abstract game",
+         "NashConv, unabstracted game"),
         rows,
-        "Gaps are nash_conv in chips, by best responses that see classes only (within) and that see every card (in the "
-        f"whole game). Exactly: by the linear programme, HiGHS. Otherwise by {SOLVER}. If classes lose nothing the two "
-        "gaps agree. That they agree for one solution is evidence, not a proof; a value within them that is not "
-        "the true value disproves it at once.",
+        "NashConv is in chips, by best responses that see only classes (abstract game) and that see every card "
+        f'(unabstracted game). "Exactly" means by linear programming (HiGHS), otherwise {SOLVER}. If classes are '
+        "lossless, the two agree. Agreement for one solution is evidence, not proof; a wrong value of the abstract "
+        "game "
+        "disproves losslessness.",
     )
 
 
 def _lossy_sheet(solutions: list[ClassSolution]) -> Sheet:
     return Sheet(
-        f"Lossy: {LOSSY}, the win-count reading with a threshold",
-        ("", "classes", "value within", "gap within", "gap in the game"),
+        f"Lossy abstraction: {LOSSY}, win-count with a threshold",
+        ("", "classes", "value, abstract game", "NashConv, abstract game", "NashConv, unabstracted game"),
         [(each.game, by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
          for each in solutions],
-        f"Nodes are merged that match up to so many deals. The true value is {solutions[0].true:.4f}; "
+        f"Nodes are merged if they differ in at most this many deals. The true value is {solutions[0].true:.4f}; "
         f"{solutions[0].iterations[-1]:,} iterations of {SOLVER} each.",
     )  # fmt: skip
 
@@ -356,8 +359,8 @@ def _programme_sheet(solved: dict[str, Any]) -> Sheet:
         label = "lp (HiGHS)" if solver == "lp" else f"{solver}, {each['iterations']:,} iterations"
         rows.append((label, f"{each['value']:.6f}", f"{each['gap']:.1e}", f"{each['seconds']:.1f}"))
     return Sheet(
-        f"{solved['game']}: the linear programme ({solved['rows']:,} rows) and first-order solvers",
-        ("solver", "value", "gap", "seconds"), rows, "A value is within its gap of the exact one.",
+        f"{solved['game']}: the linear program ({solved['rows']:,} rows) and first-order solvers",
+        ("solver", "value", "NashConv", "seconds"), rows, "Each value is within its NashConv of the exact value.",
     )
 
 
@@ -365,12 +368,12 @@ def _picture(curves: list[ClassSolution]) -> Curves:
     lines = []
     for each in curves:
         at, none = tuple(map(float, each.iterations)), (0.0,) * len(each.iterations)
-        lines.append(Line(f"{each.reading}, in the whole game", at, each.outside, none))
-        lines.append(Line(f"{each.reading}, within", at, each.inside, none, dashed=True))
+        lines.append(Line(f"{each.reading}, unabstracted game", at, each.outside, none))
+        lines.append(Line(f"{each.reading}, abstract game", at, each.inside, none, dashed=True))
     return Curves(
-        "gameshrink", "Rhode Island hold'em within the classes of GameShrink", "gap (chips)",
+        "gameshrink", "GameShrink on Rhode Island hold'em: NashConv by iterations", "NashConv (chips)",
         (FigurePanel("", tuple(lines)),), log_y=True,
-        note="Dashed: the gap within the classes. Full: the gap of the same strategies in the whole game.",
+        note="Dashed: in the abstract game. Solid: the same strategies in the unabstracted game.",
     )  # fmt: skip
 
 
@@ -388,16 +391,18 @@ def claims(r: GameShrinkResults) -> list[Claim]:
     rows, seconds = r.shrunk["win-count"].rows, r.shrunk["win-count"].seconds
     fine, hands = r.shrunk["strict"].classes[-1], r.whole.suits[-1]
     return [
-        fact(f"after GameShrink the programme has {SHRUNK_ROWS:,} rows and columns (win-count)", SLIDES, rows,
+        fact(f"after GameShrink the linear program has {SHRUNK_ROWS:,} rows and columns (win-count)", SLIDES, rows,
              SHRUNK_ROWS, f"it has {rows:,}"),
         Claim("GameShrink runs in one second (win-count)", SLIDES, [Comparison(seconds, "<=", 1.5)], unit=RUN,
               detail=f"{seconds:.2f} s"),
-        Claim("an equilibrium within the classes is one of the whole game (win-count, which has the published size)",
+        Claim("an equilibrium of the abstract game is one of the unabstracted game (win-count, which has the "
+              "published size)",
               SLIDES, lossless("win-count"), unit=FACT),
-        Claim("a seat that sees win-count classes only cannot secure the value of the game", OURS,
+        Claim("a player who sees only win-count classes cannot guarantee the value of the game", OURS,
               [Comparison(each.most, "<", each.true[0]) for each in r.alone], unit=FACT),
-        Claim("an equilibrium within strict classes is one of the whole game", OURS, lossless("strict"), unit=FACT),
-        fact("strict classes are fewer than hands up to the names of suits", OURS, fine, hands,
+        Claim("an equilibrium with strict classes is one of the unabstracted game", OURS, lossless("strict"),
+              unit=FACT),
+        fact("there are fewer strict classes than hands up to suit isomorphism", OURS, fine, hands,
              f"{fine:,} and {hands:,}", "<"),
     ]  # fmt: skip
 
@@ -410,18 +415,23 @@ def _summary(r: GameShrinkResults) -> str:
     if proof:
         each = proof[-1]
         proved = (
-            f"Whatever equilibrium is found: seat {each.seat} of {each.game}, if it sees these classes only, secures "
-            f"at most {each.most:.4f} chips against one that sees all, and the value of the game for it is at least "
+            f"This is true of every equilibrium: player {each.seat} of {each.game}, if it sees only these classes, "
+            "guarantees "
+            f"at most {each.most:.4f} chips against an opponent who sees all cards, and the value of the game for it "
+            "is at least "
             f"{each.true[0]:.4f}. "
         )
     return (
-        f"Win-count classes give a programme of exactly the published {SHRUNK_ROWS:,} rows, with {non_zeros:,} entries "
-        f"that are not zero (the slides: {NON_ZEROS:,}). That the published classes are these is inferred from the "
-        "sizes; the slides do not print classes. They are not lossless. An equilibrium within them leaves a gap of "
-        f"{whole.outside[-1]:.2f} chips in Rhode Island hold'em ({whole.inside[-1]:.4f} within); in Leduc hold'em, "
+        f"Win-count classes give a linear program with exactly the published {SHRUNK_ROWS:,} rows, with "
+        f"{non_zeros:,} non-zero entries "
+        f"(the slides: {NON_ZEROS:,}). That the published classes are these is inferred from the "
+        "sizes; the slides do not print classes. They are not lossless. An equilibrium of the abstract game has a "
+        "NashConv of "
+        f"{whole.outside[-1]:.2f} chips in Rhode Island hold'em ({whole.inside[-1]:.4f} in the abstract game); in "
+        "Leduc hold'em, "
         f"exactly, {leduc.outside[-1]:.4f} chips, with a value of {leduc.value:.4f} instead of {leduc.true:.4f}. "
-        f"{proved}Strict classes lose nothing (proved in gameshrink.py); measured, the gap is {strict.outside[-1]:.4f} "
-        "within and without."
+        f"{proved}Strict classes are lossless (proved in gameshrink.py); measured, NashConv is "
+        f"{strict.outside[-1]:.4f} in both games."
     )
 
 

@@ -41,7 +41,7 @@ BEFORE, PLAIN, SAFE = "within buckets", "plain", "safe"
 
 
 def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict[str, Profile]:
-    """What is played before endgames: all rounds at once, or phase I of some rounds with something behind it."""
+    """What is played before the endgame: all rounds at once, or phase I of some rounds with something behind it."""
     rules = poker_of(game)
     whole = solve_through(form_within(rules, buckets), "dcfr+", until=until)
     profiles: dict[str, Profile] = {WHOLE: whole}
@@ -145,14 +145,14 @@ def claims(r: EndgameResults) -> Iterator[Claim]:
         variants = {f"{how} endgames": [Comparison(a, "<", b) for a, b in pairs(how)] for how in (PLAIN, SAFE)}
         return Claim(text, source, variants=variants, unit=COMPARISON)
 
-    yield either("solved at the table, endgames make a strategy harder to exploit", SLIDES,
+    yield either("endgame solving lowers exploitability", SLIDES,
                  lambda how: [(each[how], each[BEFORE]) for each in r.exactly])  # fmt: skip
     small = {name: [each for each in r.exactly if each["name"] == name] for name in SMALL_DECKS}
-    yield Claim("on small decks plain endgames make a strategy easier to exploit", OURS, unit=COMPARISON, variants={
+    yield Claim("on small decks plain endgame solving raises exploitability", OURS, unit=COMPARISON, variants={
         name: [Comparison(each[PLAIN], ">", each[BEFORE]) for each in rows] for name, rows in small.items() if rows
     })  # fmt: skip
     by = {(each["game"], each["way"], each["begin"]): each for each in r.exactly}
-    yield either("what was learned behind phase I is better than roll-outs", SLIDES, lambda how: [
+    yield either("learned values at the end of phase I are better than roll-outs", SLIDES, lambda how: [
         (each[how], by[each["game"], each["way"].replace(LEARNED, ROLLOUT), each["begin"]][how])
         for each in r.exactly if LEARNED in each["way"]
     ])  # fmt: skip
@@ -162,7 +162,7 @@ def claims(r: EndgameResults) -> Iterator[Claim]:
             (each[how], by[each["game"], each["way"], each["begin"] + 1][how]) for each in later
         ])  # fmt: skip
     if r.full is not None:
-        beaten = measured("in hold'em a strategy with its river solved at the table beats itself", SLIDES,
+        beaten = measured("in limit hold'em, river endgame solving beats the same strategy without it", SLIDES,
                           (r.full["mean"], r.full["error"]), digits=1)  # fmt: skip
         yield replace(beaten, detail=f"{beaten.detail} mbb/h in duplicate deals")
 
@@ -175,37 +175,41 @@ def page(plan: PaperPlan, r: EndgameResults, claims: Sequence[Claim]) -> Page:
     ]  # fmt: skip
     sheets = [
         Sheet(
-            "Exploitability in the real game, chips a hand",
-            ("game", "before endgames", "endgames begin in round", "as it is", "solved, plain", "solved, safe"), rows,
-            "Exactly: all endgames are solved with all hands, and best responses see every card. As it is: phase I, "
-            "and behind it what it took for granted; or all rounds at once, within the buckets. Plain endgames take "
-            "the ranges for granted; in safe ones the opponent may leave at what its hand wins from the strategy.",
+            "Exploitability in the unabstracted game, chips per hand",
+            ("game", "strategy before the endgame", "endgames begin in round", "without endgame solving", "plain",
+             "safe"), rows,
+            "Exact: all endgames are solved with all hands, and best responses see every card. Without endgame "
+            "solving: phase "
+            "I followed by what it assumed, or all rounds at once in the abstract game. Plain endgame solving "
+            "takes the ranges as fixed; in safe endgame solving the opponent has an opt-out value (the CFR-D gadget).",
         )
     ]  # fmt: skip
     if r.matches:
         sheets.append(Sheet(
-            "Against all rounds solved at once within the buckets, mbb/h", ("who", "endgames", "wins"),
+            "Winnings against the strategy of all rounds in the abstract game, mbb/h", ("who", "endgames", "wins"),
             [(in_words(each["way"]), f"from round {each['begin']}" if each["how"] == PLAIN else "none",
               f"{each['mean']:.1f} ± {each['error']:.1f}") for each in r.matches],
-            f"{DECK}, {DECK_BUCKETS}: {DEALS:,} duplicate deals, plain endgames of {AT_TABLE} iterations at the table.",
+            f"{DECK}, {DECK_BUCKETS}: {DEALS:,} duplicate deals, plain endgame solving with {AT_TABLE} iterations.",
         ))  # fmt: skip
     if r.full is not None:
         f = r.full
         sheets.append(Sheet(
-            "Hold'em: the river at the table, against the strategy itself", ("how it was measured", "mbb/h"),
+            "Limit hold'em: river endgame solving against the same strategy without it", ("how it was measured",
+                                                                                          "mbb/h"),
             [(f"{f['deals']:,} duplicate deals", f"{f['mean']:.1f} ± {f['error']:.1f}"),
-             (f"all hands weighed, {f['hands']:,} hands, {f['endgames']:,} endgames",
+             (f"all hands weighted, {f['hands']:,} hands, {f['endgames']:,} endgames",
               f"{f['gain']:.1f} ± {f['gain_error']:.1f}")],
             f"{f['game']}, {f['buckets']}, {f['iterations']:,} iterations on sampled boards. An endgame took "
             f"{1e3 * f['seconds']:.0f} ms for {AT_TABLE} iterations.",
         ))  # fmt: skip
     return Page(
-        about="GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
-        "play led to. Here phase I is within buckets, with roll-outs behind it or with what an equilibrium within the "
-        "buckets was seen to do (learned), and endgames are solved with all hands, without buckets.",
+        about="GS2 solved the first rounds in advance and the last rounds during play, for the ranges that its "
+        "own strategy led to. Here phase I uses abstraction buckets, with roll-outs at its end or with "
+        "values learned from an equilibrium of the abstract game (learned). Endgames are solved with all hands, "
+        "without abstraction.",
         departs=(
-            "GS2 solved its endgames within buckets, by linear programmes; its opponents were other programs. Here "
-            "they are best responses, and the equilibrium within the same buckets.",
+            "GS2 solved abstract endgames by linear programming, and played against other programs. Here "
+            "the opponents are best responses, and the equilibrium of the same abstract game.",
         ),
         sheets=tuple(sheets), pictures=(),
         figures={"exactly": r.exactly, "matches": r.matches, "full": r.full},
@@ -217,8 +221,9 @@ def in_words(way: str) -> str:
     if way == WHOLE:
         return "all rounds at once"
     rounds, leaves = way.split()
-    return f"round{'s' * (rounds != '1')} 1{f' to {rounds}' * (rounds != '1')}, {leaves} behind"
+    after = "roll-outs" if leaves == ROLLOUT else "learned values"
+    return f"round{'s' * (rounds != '1')} 1{f' to {rounds}' * (rounds != '1')}, then {after}"
 
 
-PART = Experiment("gs2", "Endgames at the table", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
+PART = Experiment("gs2", "Endgame solving", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
                   ignores=("iterations", "until"), instead="--quick")  # fmt: skip

@@ -112,17 +112,18 @@ def page(plan: PaperPlan, models: list[SolvedModel], claims: Sequence[Claim]) ->
     at = last.reached(SLIDES_GAP)
     reached = f"a gap of {SLIDES_GAP:g} small bets after {at[1]:,.0f} s" if at else "not yet at the slides' gap"
     return Page(
-        about="Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
-        "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by dcfr+ "
-        "in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a hand, by "
-        "exact best responses in double precision; what a strategy loses in the real game is another question.",
+        about="Two-player limit Texas hold'em is solved with perfect-recall buckets: betting tree times joint "
+              "weights of "
+        "buckets, all folds and showdowns of a round as one matrix product (BucketForm), by dcfr+ "
+        "in single precision. NashConv is in the abstract game, in small bets per hand, by "
+        "exact best responses in double precision. Exploitability in the unabstracted game is not measured here.",
         departs=(
-            "The slides' solver was their excessive gap technique. GS3's buckets are made by our reading of "
-            "potential-aware abstraction, in its sizes; percentile buckets are those of other programs of its time.",
+            "The slides used the excessive gap technique. GS3's sizes are filled by our implementation "
+            "of potential-aware abstraction. Percentile buckets were used by other programs of the time.",
         ),
         sheets=(_sizes(models), _times(models)), pictures=(_curves(models),),
         figures={"models": [asdict(model) for model in models]},
-        summary=f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s an iteration, "
+        summary=f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s per iteration, "
         f"{reached}, {last.gap[-1]:.4f} after {last.seconds[-1]:,.0f} s; the slides: {SLIDES_GAP:g} after "
         f"{SLIDES_MONTHS} months on four processors.",
     )
@@ -136,12 +137,12 @@ def _sizes(models: list[SolvedModel]) -> Sheet:
         _took(model.bucket_seconds, model.buckets_cached), _took(model.weight_seconds, model.weights_cached),
     ) for model in models]  # fmt: skip
     return Sheet(
-        "Sizes, memory, and what comes before solving",
-        ("model", "buckets by round", "infosets", "operations an iteration", "memory", "buckets", "joint weights"),
+        "Sizes, memory and preparation",
+        ("model", "buckets by round", "infosets", "operations per iteration", "memory", "buckets", "joint weights"),
         [slides, *rows],
-        "Memory is what the GPU's pool held at most, or the process. Buckets and joint weights: how long they took "
-        "when they were made; cached: that was before this run, and where no time is given it was not recorded. An "
-        "iteration updates both seats.",
+        "Memory is the peak of the GPU's memory pool or of the "
+        "process. Buckets and joint weights: the time to build them; \"cached\" means "
+        "that they were built before this run. An iteration updates both players.",
     )
 
 
@@ -157,11 +158,12 @@ def _times(models: list[SolvedModel]) -> Sheet:
         cells = [f"{each[1]:,.0f} s ({each[0]:,})" if each else "" for each in at]
         rows.append((f"{model.abstraction}, {model.device}", f"{model.per_iteration:.3g}", *cells,
                      f"{model.gap[-1]:.5f}", f"{model.value:.4f}"))  # fmt: skip
-    head = ("model", "seconds an iteration", *(f"to {gap:g}" for gap in (SLIDES_GAP, FINE_GAP)), "last gap", "value")
+    head = ("model", "seconds per iteration", *(f"to {gap:g}" for gap in (SLIDES_GAP, FINE_GAP)), "last NashConv",
+            "value")
     return Sheet(
-        "Time to a gap in small bets a hand (iterations)", head, rows,
-        "Times to a gap have all looks at it in them, seconds an iteration none. The value "
-        "is that of the first seat, the big blind, within the buckets.",
+        "Time to a target NashConv in small bets per hand (iterations)", head, rows,
+        "Times to a target include best-response evaluation; seconds per iteration do not. The value "
+        "is that of the first player, the big blind, in the abstract game.",
     )  # fmt: skip
 
 
@@ -170,9 +172,9 @@ def _curves(models: list[SolvedModel]) -> Curves:
                   for each in models)  # fmt: skip
     levels = ((f"the slides, {SLIDES_MONTHS} months", SLIDES_GAP), (f"{FINE_GAP:g}", FINE_GAP))
     return Curves(
-        "gs3", "Limit hold'em within buckets: gap against time", "gap within the buckets (small bets a hand)",
+        "gs3", "Limit hold'em in an abstract game: NashConv over time", "NashConv, abstract game (small bets per hand)",
         (FigurePanel("", lines, levels),), log_y=True, across="seconds",
-        note="Each line is one run of dcfr+; looks at the gap are included in the time.",
+        note="Each line is one run of dcfr+; times include best-response evaluation.",
     )  # fmt: skip
 
 
@@ -180,12 +182,12 @@ def claims(models: list[SolvedModel]) -> list[Claim]:
     result = []
     for model in models:
         if model.buckets == (20, 800, 4800, 28800):
-            text = f"GS3's sizes to {SLIDES_GAP:g} small bets within ten minutes of solving"
+            text = f"GS3's sizes are solved to {SLIDES_GAP:g} small bets within ten minutes"
             result.append(within(text, OURS, SLIDES_GAP, min(model.gap), model.reached(SLIDES_GAP), 600.0))
         elif " cores of " in model.device and model.game == GAME:
-            text, step = f"{model.abstraction} on cores to {SLIDES_GAP:g} small bets", model.per_iteration
+            text, step = f"{model.abstraction} is solved to {SLIDES_GAP:g} small bets on cores", model.per_iteration
             result.append(within(text, OURS, SLIDES_GAP, min(model.gap), model.reached(SLIDES_GAP)))
-            result.append(Claim(f"{model.abstraction} on cores at 10 s an iteration or less", OURS,
+            result.append(Claim(f"{model.abstraction} takes 10 s per iteration or less on cores", OURS,
                                 [Comparison(step, "<=", 10.0)], unit=RUN, detail=f"{step:.2f} s"))  # fmt: skip
     return result
 

@@ -28,7 +28,8 @@ MODELS = (
 )
 QUICK = (("rhode_island", "percentile(3)", 0.2),)
 STATISTICS, AGAIN = "statistics of an equilibrium", "statistics of the phases with roll-outs"
-SHORT = {ROLLOUT: "roll-outs", STATISTICS: "statistics", AGAIN: "own statistics"}  # in the picture
+SHORT = {ROLLOUT: "roll-outs", STATISTICS: "statistics of an equilibrium",
+         AGAIN: "statistics of the phases with roll-outs"}  # in the picture  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,36 +95,38 @@ def claims(models: Sequence[PhasedModel]) -> Iterator[Claim]:
 
     for leaves, said in ((STATISTICS, "an equilibrium"), (AGAIN, "the phases with roll-outs")):
         pairs = [(w.gap, by[w.game, w.buckets, w.rounds, w.begin, ROLLOUT]) for w in ways if w.leaves == leaves]
-        yield one(f"statistics of {said} behind phase I are better than roll-outs", SLIDES, pairs)
+        yield one(f"statistics of {said} at the end of phase I are better than roll-outs", SLIDES, pairs)
     pairs = [(w.gap, by[w.game, w.buckets, w.rounds, w.rounds + 1, w.leaves]) for w in ways if w.overlaps]
-    yield one("phases that overlap are better than phases that do not", SLIDES, pairs)
+    yield one("overlapping phases are better than phases that do not overlap", SLIDES, pairs)
     pairs = [
         (w.gap, by[w.game, w.buckets, w.rounds - 1, w.begin, w.leaves])
         for w in ways if (w.game, w.buckets, w.rounds - 1, w.begin, w.leaves) in by
     ]  # fmt: skip
-    yield one("phase I with one round more is better, where phase II begins in the same round", OURS, pairs)
+    yield one("a phase I with one more round is better if phase II begins in the same round", OURS, pairs)
 
 
 def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) -> Page:
     rows = [(f"{way.game}, {way.buckets}", str(way.rounds), str(way.begin), "yes" if way.overlaps else "no", way.leaves,
              f"{way.gap:.3f}", f"{model.whole:.3f}") for model in models for way in model.ways]  # fmt: skip
     return Page(
-        about="The first rounds are solved by themselves (phase I), and the rest with them as they are (phase II). "
-        "Behind phase I hands are rolled out, or go on as statistics say: how often each action was taken in a betting "
-        "situation of a round with a bucket. Phase II is solved offline over all boards, where the slides' programs "
-        "solved it at the table for the cards that came; where phase I never goes, hands are as likely as if it "
-        "trembled once in a hundred decisions.",
+        about="The first rounds are solved alone (phase I), and the rest afterwards with phase I fixed (phase "
+        "II). At the end of phase I hands are rolled out, or continue by statistics: how often each "
+        "action was taken in a betting situation of a round with a bucket. Phase II is solved "
+        "offline over all boards; the slides' programs solved it during play for the cards that were dealt. Where "
+        "phase I never goes, ranges are those of a strategy that trembles once in a hundred decisions.",
         departs=(
-            "The slides' statistics are of hundreds of thousands of hands of SparBot; here of endless many of a "
-            "strategy that is known: an equilibrium within the buckets, or what phases with roll-outs gave.",
+            "The slides' statistics come from hundreds of thousands of hands of SparBot. Here they are the exact "
+            "frequencies "
+            "of a known strategy: an equilibrium of the abstract game, or the result of phases with roll-outs.",
         ),
         sheets=(
             Sheet(
-                "Gaps of strategies solved in phases, chips",
-                ("game", "rounds of phase I", "phase II begins in", "overlap", "behind phase I", "gap", "solved whole"),
+                "NashConv of strategies solved in phases, chips",
+                ("game", "rounds of phase I", "phase II begins in", "overlap", "after phase I", "NashConv",
+                 "all rounds at once"),
                 rows,
-                "The gap is nash_conv within the buckets, both seats together. Solved whole: all rounds at once, to "
-                "the gap at which each phase stopped too.",
+                "NashConv is in the abstract game, both players together. All rounds at once: "
+                "solved in one phase, to the NashConv at which each phase stopped too.",
             ),
         ),
         pictures=(_picture(models),), figures={"models": [asdict(model) for model in models]},
@@ -132,6 +135,7 @@ def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) ->
 
 def _picture(models: Sequence[PhasedModel]) -> Curves:
     panels = []
+    ticks = tuple(float(n) for n in sorted({way.rounds for model in models for way in model.ways}))
     for model in models:
         lines = []
         for (leaves, name), overlap in product(SHORT.items(), (False, True)):
@@ -140,13 +144,15 @@ def _picture(models: Sequence[PhasedModel]) -> Curves:
             like = name if overlap else ""
             lines.append(Line(name + " " * overlap, at, gaps, (0.0,) * len(at), dashed=overlap, like=like))
         title = f"{model.ways[0].game}, {model.ways[0].buckets}".replace("poker(file=", "").replace("), ", ", ")
-        panels.append(FigurePanel(title, tuple(line for line in lines if line.at), (("solved whole", model.whole),)))
+        panels.append(FigurePanel(title, tuple(line for line in lines if line.at), (("all rounds at once",
+                                                                                     model.whole),)))
     return Curves(
-        "phases", "Solved in phases: gap within the buckets", "gap, chips", tuple(panels), log_x=False, log_y=True,
-        palette=tuple(SHORT.values()), note="dashed, or a ring: the phases overlap by a round",
-        across="rounds of phase I", floor=1e-3,
+        "phases", "Two-phase solving: NashConv in the abstract game", "NashConv, chips", tuple(panels), log_x=False,
+        log_y=True,
+        palette=tuple(SHORT.values()), note="Dashed lines and rings: the phases overlap by one round.",
+        across="rounds in phase I", floor=1e-3, ticks=ticks,
     )  # fmt: skip
 
 
-PART = Experiment("phases", "Two phases", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
+PART = Experiment("phases", "Two-phase solving", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
                   ignores=("iterations", "until"), instead="--quick")  # fmt: skip

@@ -91,7 +91,7 @@ class RhodeIslandSizes:
     """The sizes of the game."""
 
     histories: int
-    programme: tuple[int, int]  # rows of the linear programme: of the whole game, and up to the names of suits
+    programme: tuple[int, int]  # rows of the linear programme: of the whole game, and up to suit isomorphism
     classes: tuple[int, ...]  # of hands on boards, by round
 
 
@@ -122,39 +122,40 @@ def page(plan: PaperPlan, results: Results, claims: Sequence[Claim]) -> Page:
     best = runs[0]
     low, high = best.interval
     return Page(
-        about="Rhode Island hold'em is solved whole: betting times cards, boards and hands up to the names of suits, "
-        "without a payoff matrix and without losing anything. Each solver has a process of its own on all cores; the "
-        "gap is nash_conv by exact best responses in the whole game, in chips: a small bet is 10.",
+        about="Rhode Island hold'em is also solved without abstraction: betting tree times cards, up to suit "
+              "isomorphism, "
+        "without a payoff matrix. Each solver runs in a process of its own on all cores. NashConv is in chips (a small "
+        "bet is 10), by exact best responses in the unabstracted game.",
         departs=(
-            "The slides solve the linear programme of the game that GameShrink made, by CPLEX's barrier method; here "
-            "the whole game is solved to a small gap, by first-order methods.",
+            "The slides solve the linear program of the abstract game with CPLEX's barrier method; "
+            "here the unabstracted game is solved to a small NashConv with first-order methods.",
         ),
         sheets=(_slides_sheet(whole, best), _solver_sheet(runs)), pictures=(_curves(runs),),
         figures={
             "value": [low, high], "histories": whole.histories, "programme": list(whole.programme),
             "runs": [asdict(run) for run in runs],
         },
-        summary=f"The value of Rhode Island hold'em for the first seat lies between {low:.4f} and {high:.4f} chips: a "
-        f"NashConv of {best.gap[-1]:.4f} after {best.iteration[-1]:,} iterations.",
+        summary=f"The value of Rhode Island hold'em for the first player lies between {low:.4f} and {high:.4f} chips: "
+        f"NashConv {best.gap[-1]:.4f} after {best.iteration[-1]:,} iterations.",
     )  # fmt: skip
 
 
 def _slides_sheet(whole: RhodeIslandSizes, best: SolverTimes) -> Sheet:
     plain, renamed = whole.programme
     return Sheet(
-        "Rhode Island hold'em: the slides' figures and ours", ("figure", "slides", "ours"),
+        "Rhode Island hold'em: figures of the slides and ours", ("figure", "slides", "ours"),
         [("nodes of the game tree", f"{NODES / 1e9:g} billion", f"{whole.histories:,}"),
-         ("linear programme of the whole game, rows", f"{ROWS:,}", f"{plain:,}"),
-         ("after GameShrink, rows", f"{SHRUNK_ROWS:,}", "see the part gameshrink"),
+         ("linear program of the unabstracted game, rows", f"{ROWS:,}", f"{plain:,}"),
+         ("after GameShrink, rows", f"{SHRUNK_ROWS:,}", "see the classes of GameShrink"),
          ("classes of hands on boards, by round", "", by_round(whole.classes)),
-         ("linear programme within these classes, rows", "", f"{renamed:,}"),
-         ("time and memory", CPLEX, "below"),
-         ("gap in the whole game, chips", "'exact Nash equilibrium'", f"{best.gap[-1]:.5f}"),
-         ("value for the first seat, chips", "", f"{best.interval[0]:.5f} to {best.interval[1]:.5f}"),],
+         ("linear program with these classes, rows", "", f"{renamed:,}"),
+         ("time and memory", CPLEX, "see results.md"),
+         ("NashConv in the unabstracted game, chips", "'exact Nash equilibrium'", f"{best.gap[-1]:.5f}"),
+         ("value for the first player, chips", "", f"{best.interval[0]:.5f} to {best.interval[1]:.5f}"),],
         f"Ours by {best.solver}, {best.iteration[-1]:,} iterations. The slides do not say how nodes are counted; ours "
-        "are all histories: chance, decisions and ends, with private cards dealt one seat after the other. How "
-        "long it takes and how much memory: [results.md](results.md), by machine. Times are of machines many years "
-        "apart, and of an exact solution of a smaller programme against a small NashConv in the whole game.",
+        "are all histories (chance, decisions and terminals), with private cards dealt one player after the other. "
+        "Time and memory are in [results.md](results.md), by machine. Times are of machines many years apart, and "
+        "compare an exact solution of a smaller program with a small NashConv in the unabstracted game.",
     )  # fmt: skip
 
 
@@ -166,9 +167,10 @@ def _solver_sheet(runs: list[SolverTimes]) -> Sheet:
         rows.append((run.solver, *cells, f"{run.gap[-1]:.5f}"))
     head = (*(f"to {target:g}" for target in TARGETS), "last NashConv")
     return Sheet(
-        f"Iterations to a NashConv in the whole game, in chips (time, {BEST} = 1)", ("solver", *head), rows,
-        f"Times include evaluations. Others than {BEST} stop at 0.01 or after {PATIENCE:g} s. Seconds and memory are "
-        "in [results.md](results.md), by machine: the figures of the present code.",
+        f"Iterations to a target NashConv in the unabstracted game, in chips (relative time, {BEST} = "
+        "1)", ("solver", *head), rows,
+        f"Times include best-response evaluation. Solvers other than {BEST} stop at 0.01 or after {PATIENCE:g} s. "
+        "Seconds and memory of the present code are in [results.md](results.md), by machine.",
     )
 
 
@@ -176,9 +178,9 @@ def _curves(runs: list[SolverTimes]) -> Curves:
     lines = (run.line() for run in runs)
     levels = tuple((f"{target:g} chips", target) for target in (0.01, 0.001))
     return Curves(
-        "rhode-island", "Rhode Island hold'em: gap against time", "gap in the whole game (chips)",
+        "rhode-island", "Rhode Island hold'em without abstraction: NashConv over time", "NashConv (chips)",
         (FigurePanel("", tuple(lines), levels),), log_y=True, across="seconds",
-        note="Each line is one run. The gap is exact: best responses of both seats among 6.7 billion histories.",
+        note="Each line is one run. NashConv is exact: best responses of both players over 6.7 billion histories.",
     )  # fmt: skip
 
 
@@ -186,14 +188,14 @@ def claims(results: Results) -> list[Claim]:
     whole, (best, *_) = results
     plain = whole.programme[0]
     return [
-        fact(f"without abstraction the linear programme has {ROWS:,} rows and columns", SLIDES, plain, ROWS,
+        fact(f"without abstraction the linear program has {ROWS:,} rows and columns", SLIDES, plain, ROWS,
              f"it has {plain:,}"),
         # Without the seconds in words: results.md has those of the present code.
-        replace(within("a NashConv of 0.01 chips in the whole game in under 90 s", OURS, 0.01, min(best.gap),
+        replace(within("a NashConv of 0.01 chips in the unabstracted game in under 90 s", OURS, 0.01, min(best.gap),
                        best.reached(0.01), 90.0), detail=""),
         replace(within("a NashConv of 0.001 chips within ten minutes", OURS, 0.001, min(best.gap),
                        best.reached(0.001), 600.0), detail=""),
-        Claim("in half a gigabyte", OURS, [Comparison(best.rss / 1e9, "<=", 0.5)], unit=RUN),
+        Claim("half a gigabyte of memory is enough", OURS, [Comparison(best.rss / 1e9, "<=", 0.5)], unit=RUN),
     ]  # fmt: skip
 
 

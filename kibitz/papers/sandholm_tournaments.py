@@ -150,26 +150,28 @@ def claims(r: TournamentResults) -> Iterator[Claim]:
     first = r.rules.prizes[0]
     for each in {(of["algorithm"], of["states"]): of for of in (*r.solved, *r.small)}.values():
         where = f", {each['states']:,} states"
-        yield Claim(f"{each['algorithm']}{where}: nobody gains more than 0.1% of the highest prize", SLIDES,
+        yield Claim(f"{each['algorithm']}{where}: no player gains more than 0.1% of the first prize by "
+                    "deviating", SLIDES,
                     [Comparison(each["epsilon"], "<", 1e-3 * first)], unit=RUN,
                     detail=f"at most {each['epsilon']:.4f}")  # fmt: skip
     values = r.solved[1]
-    yield Claim("the chip model is off", SLIDES, [Comparison(values["icm_most"], ">", 10 * values["epsilon"])],
+    yield Claim("the Independent Chip Model is inaccurate", SLIDES, [Comparison(values["icm_most"], ">",
+                                                                                10 * values["epsilon"])],
                 unit=RUN,
-                detail=f"by {values['icm_mean']:.2f} in the mean and {values['icm_most']:.2f} at most")  # fmt: skip
+                detail=f"by {values['icm_mean']:.2f} on average and {values['icm_most']:.2f} at most")  # fmt: skip
     now, chips = r.played["tournament"][-1], r.played["chips"][-1]
-    yield Claim("tournament and single-hand strategies differ: the big blind after two jams", SLIDES,
+    yield Claim("tournament and single-hand strategies differ (big blind after two jams)", SLIDES,
                 [Comparison(now, "<", chips / 2)], unit=RUN,
                 detail=f"jams {now:.3f} of hands in the tournament, {chips:.3f} in a single hand")  # fmt: skip
-    yield Claim("all algorithms come to the same values", OURS, [Comparison(r.apart, "<", 1e-2 * first)], unit=RUN,
+    yield Claim("all algorithms reach the same values", OURS, [Comparison(r.apart, "<", 1e-2 * first)], unit=RUN,
                 detail=f"to {r.apart:.3f} of {first:g}")  # fmt: skip
     for blinds, (jams, calls, worth) in CHARTS.items():
         ours = r.charts["two"][str(blinds)]
         most = zip(ours[:3], (jams, calls, worth), (0.5, 0.5, 0.002), strict=True)
         near = tuple(Comparison(abs(x - stated), "<=", off) for x, stated, off in most)
-        yield Claim(f"two players, {blinds} big blinds: jam {jams}%, call {calls}%, worth {worth:+.3f}", SINGLE,
+        yield Claim(f"two players, {blinds} big blinds: jam {jams}%, call {calls}%, value {worth:+.3f}", SINGLE,
                     [near], unit=RUN, detail=f"{ours[0]:.1f}%, {ours[1]:.1f}%, {ours[2]:+.4f}")  # fmt: skip
-    yield Claim("heads up at most one hand of a state mixes", "Miltersen & Sorensen 2007",
+    yield Claim("heads-up, at most one hand per state mixes", "Miltersen & Sorensen 2007",
                 [Comparison(r.heads_up["most_mixed"], "<=", 1)], unit=RUN,
                 detail=f"{r.heads_up['most_mixed']} at most")  # fmt: skip
 
@@ -185,11 +187,10 @@ def algorithms(r: TournamentResults, of: list[dict[str, Any]], rules: Any) -> Sh
         rows.append(("papers", "946", "-", "-", f"{EPSILON} at most", "below 0.1%", f"{ICM_MEAN}", f"{ICM_MOST}"))
     return Sheet(
         f"{rules}", ("algorithm", "states", "iterations", "seconds", "epsilon", "of the first prize",
-                       "chip model off, mean", "at most"), rows,
-        "Epsilon: what a player could win more in the whole tournament, from the worst state and seat for that, if the "
-        "others stay with their strategies; all cards are counted for two and three players (a quick look samples "
-        "deals and measures it on fresh ones). The chip model is off by: the distance of its values from those of the "
-        "profile, over all states and seats.",
+                       "chip model error, mean", "at most"), rows,
+        "Epsilon is the largest gain of one player by deviating in the whole tournament, over all states and seats. "
+        "All cards are counted for two and three players (a quick look samples deals, and measures on fresh ones). The "
+        "error of the chip model is the distance of its values from those of the profile, over all states and seats.",
     )  # fmt: skip
 
 
@@ -201,11 +202,12 @@ def strategies(r: TournamentResults) -> Sheet:
     stacks = ", ".join(str(each * unit) for each in p["equal"])
     where = ", ".join(str(each * unit) for each in p["where"])
     return Sheet(
-        f"Hands that jam, with stacks of {stacks}",
+        f"Share of hands that jam, with stacks of {stacks}",
         ("decision", "in the tournament", "a single hand, chip model", "a single hand, chips"), rows,
-        f"Of all hands, as shares. The papers have {LAST[0]} in the tournament and {LAST[1]} in a single hand for the "
-        "big blind after two jams, at stacks that the text does not name. Over all states and decisions, tournament "
-        f"play and hands by the chip model differ by {p['mean']:.4f} of hands in the mean, most with stacks of {where}:"
+        f"Shares of all hands. The papers have {LAST[0]} in the tournament and {LAST[1]} in a single hand for the "
+        "big blind after two jams, at stacks that they do not name. Over all states and decisions, tournament play "
+        "and single hands by "
+        f"the chip model differ by {p['mean']:.4f} of hands on average, most with stacks of {where}:"
         f" {hand.decision(*hand.nodes[p['node']])}, {p['there'][0]:.3f} against {p['there'][1]:.3f}.",
     )  # fmt: skip
 
@@ -218,10 +220,10 @@ def single(r: TournamentResults) -> Sheet:
     names = ("button", "small blind first", "small blind calls", "big blind calls SB", "calls BTN", "calls both")
     three = ", ".join(f"{name} {a:.1f} ({b})" for name, a, b in zip(names, r.charts["three"], THREE, strict=True))
     return Sheet(
-        "Single hands of two players, chips for money",
+        "Single hands, two players, chips as money",
         ("big blinds each", "jams, %", "published", "calls, %", "published", "small blind wins", "published",
-         "could win more"), rows,
-        f"Three players with ten big blinds each, in percent, with those of a single source behind: {three}.",
+         "gain by deviating"), rows,
+        f"Three players with ten big blinds each, in percent, with the published figure in brackets: {three}.",
     )  # fmt: skip
 
 
@@ -234,24 +236,26 @@ def page(plan: PaperPlan, r: TournamentResults, claims: Sequence[Claim]) -> Page
         lines.append(Line(each["algorithm"], tuple(at.tolist()), change, (0.0,) * len(change)))
     panel = FigurePanel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
     return Page(
-        about="Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
-        "are all in end in one of 13 orders, counted over all boards and all cards, and a hand that was folded cannot "
-        "lie on the board either. The big blind goes on to the next player who has chips; pots are shared in units of "
-        "chips, with odd ones to whoever sits first after the button; who is put out in the same hand is placed by the "
-        "chips he began it with, and equals share. Heads up with 8,000 chips, blinds of 300 and 600 and stacks in "
-        f"hundreds ({up['states']} states), a player could win {up['epsilon']:.1e} more, the first to act with half of "
-        f"the chips wins {up['even']:.4f}, and shares of chips are off by at most {up['off']:.4f}; in "
+        about="Before the flop every player jams or folds. A state is the stacks in the order of acting. Three "
+        "all-in hands end in one of 13 orders, counted over all boards and all cards; the cards of "
+        "folded hands are removed as well. The big blind moves to the next player with chips. Split pots are "
+        "divided in units of chips, and odd units go to the first player after the button. Players who "
+        "bust in the same hand are ranked by the chips they began it with; equal stacks share the prize. Heads up "
+        "with 8,000 chips, blinds of 300 and 600 and stacks in "
+        f"hundreds ({up['states']} states), a player can gain {up['epsilon']:.1e} by deviating, the first to act "
+        f"with half of the chips wins {up['even']:.4f}, and the chip share is off by at most {up['off']:.4f}; in "
         f"{up['states_mixed']} states some hand mixes.",
         departs=(
-            "Later rounds of fictitious play count more than early ones, and strategies go on from those of the last "
-            "values: the papers' rounds count alike.",
-            "`fp-pi` and `fp-vi` solve a smaller tournament: they mix one whole best response an iteration, and each "
-            "iteration costs as much as a round of fictitious play at all states.",
-            "What the papers do about who pays which blind after somebody is out, and about odd chips, is not in them.",
+            "Later rounds of fictitious play have more weight than early ones, and each solution "
+            "starts from the last strategies; in the papers all rounds have equal weight.",
+            "`fp-pi` and `fp-vi` solve a smaller tournament: they add one best response per iteration, "
+            "and each iteration costs as much as a round of fictitious play at all states.",
+            "The papers do not say who pays which blind after a player is eliminated, or who gets odd chips.",
         ),
         sheets=(algorithms(r, r.solved, r.rules), algorithms(r, r.small, r.smaller), strategies(r), single(r)),
         pictures=(
-            Curves("tournaments", "Four algorithms: what moves, or could be won, by time", "share of the first prize",
+            Curves("tournaments", "Four algorithms: change of values over time, and final epsilon",
+                   "share of the first prize",
                    (panel,), log_x=True, log_y=True, across="seconds", floor=1e-7),
         ),
         figures={"charts": r.charts, "heads_up": up, "played": r.played,

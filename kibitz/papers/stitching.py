@@ -101,7 +101,7 @@ class Builder:
 
 
 class SampledBuilder(Builder):
-    """Solves the same games by chance-sampled CFR from a uniform start, for a number of iterations.
+    """Solves the same games by chance-sampled CFR from a uniform initialisation, for a number of iterations.
 
     Each game has random numbers of its own, from the seed and its number. how: of `DealCfr`, but that what a base plays
     is drawn unless said otherwise: in the game of an expert it is chance [Gibson & Szafron 2011, Def. 3.2].
@@ -150,12 +150,14 @@ def weighing(plan: PaperPlan) -> str:
     """What a report says of the weights of its starts."""
     each = ", ".join(f"{weight:g}" for weight in sorted(plan.weights))
     return (
-        "Every game is solved from a random profile with some regret behind each of its rows: the weight of the start, "
-        "in chips. At weight 0 the solver forgets the profile after an iteration; a weight of 1 is the ante, as much "
-        f"as a hand is played for. Tables and pictures are at {WEIGHT:g}, one of {len(plan.weights)} weights ({each}) "
-        "and no better founded than the others. The paper's strategies for two players are built at each weight, from "
-        "the same random profiles, and a claim about them is tried at each: at a weight it holds if it is true of at "
-        f"least {MOST:.0%} of the random initialisations and fails if it is false of as many. It holds if it holds at "
+        "Every game is solved from a random strategy profile, given to the solver as initial "
+        "regret. The weight of the initialisation is the size of that regret in chips. At "
+        f"weight 0 the solver forgets the profile after one iteration; weight 1 is the ante. Tables and pictures are "
+        f"at {WEIGHT:g}, one of {len(plan.weights)} weights ({each}); "
+        "no weight is more correct than another. The paper's strategies for two players are built at each weight from "
+        "the same random profiles, and each claim is tested separately at each weight. "
+        f"At one weight it holds if it is true of at least {MOST:.0%} of the random initialisations, and fails if it "
+        "is false of as many. It holds if it holds at "
         "every weight, fails if it fails at every weight, and is undecided otherwise."
     )
 
@@ -171,9 +173,10 @@ def weight_sheet(
         rows.append((name, *cells, *([f"{paper[name]:.2f}" if name in paper else ""] if paper else [])))
     if paper:
         counts = [f"{met(figures[w], paper)} of {len(paper)}" for w in weights]
-        rows.append(("the paper's figures in the range of the starts", *counts, ""))
+        rows.append(("the paper's figures in the range of the initialisations", *counts, ""))
     head = ("strategy", *(f"weight {w:g}" for w in weights), *(["paper"] if paper else []))
-    return Sheet(f"What the weight of a start does: {title}", head, rows, "Mean ± sd over the same starts.", table)
+    return Sheet(f"Effect of the weight of the initialisation: {title}", head, rows,
+                 "Mean ± standard deviation over the same random initialisations.", table)
 
 
 def met(ours: Mapping[Any, Spread], paper: Mapping[Any, float]) -> int:

@@ -27,7 +27,7 @@ from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across, compar
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run, shared
 from kibitz.papers.stitching import QUICK, Builder, by_weight, over_starts, weighing, weight_sheet
-from kibitz.report.figures import Dot, Heat, Scatter, Sheet, Spread
+from kibitz.report.figures import Heat, Scatter, Sheet, Spread, dot
 from kibitz.stitch.experts import experts
 from kibitz.stitch.partition import Partition, partition
 
@@ -125,7 +125,7 @@ class GraftResults:
 
 
 def gather(plan: PaperPlan, answers: Answers) -> dict[float, GraftResults]:
-    """The tournament from every start, by the weight of the start."""
+    """The tournament from every start, by the weight of the initialisation."""
     (size,) = answers["sizes"]
     return {w: results(size, starts) for w, starts in by_weight(plan, answers["tournament"]).items()}
 
@@ -195,18 +195,20 @@ def sheets(weighed: Mapping[float, GraftResults]) -> tuple[Sheet, ...]:
     cells = [["" if a == b else f"{mean[a, b]:.1f}" for b in range(len(NAMES))] for a in range(len(NAMES))]
     worst = max(float(sd.max()), max(s.sd for s in r.average.values()))
     first = Sheet(
-        "Table 1: winnings of the row against the column, mb/h, mean over starts",
+        "Table 1: winnings of the row against the column, mb/h, mean over random initialisations",
         ("strategy", *(str(k) for k in range(1, len(NAMES) + 1)), "average ± sd"),
         [(f"{k + 1} {name}", *cells[k], r.average[name].text()) for k, name in enumerate(NAMES)],
-        f"The standard deviation of an entry over starts is {float(np.median(sd)):.1f} (median), at most {worst:.1f}.",
+        f"The standard deviation of an entry over random initialisations is {float(np.median(sd)):.1f} (median), at "
+        f"most {worst:.1f}.",
         table=1,
     )
     second = Sheet(
         "Table 2: wins, losses and exploitability in Leduc without abstraction, mb/h",
-        ("strategy", "size", "wins", "losses", "exploitability: mean ± sd [least, greatest]", "place in the run-off"),
+        ("strategy", "size", "wins", "losses", "exploitability: mean ± sd [min, max]", "place in the run-off"),
         [(name, f"{r.size[name]}", _count(r.wins[name]), _count(r.losses[name]), r.exploit[name].text_with_range(),
           _count(r.runoff[name])) for name in NAMES],
-        "Wins, losses and places are means over starts, with their range where they change. Size: the largest number "
+        "Wins, losses and places are means over random initialisations, with the range where they vary. Size: the "
+        "largest number "
         "of infosets in one computation, on the game with suits.",
         table=2,
     )  # fmt: skip
@@ -227,26 +229,28 @@ def page(plan: PaperPlan, weighed: Mapping[float, GraftResults], claims: Sequenc
     r, games = weighed[WEIGHT], sum(each.games for each in weighed.values())
     mean = r.matrix.mean(axis=0)
     dots = tuple(
-        Dot(name.removeprefix(base).strip() or "base", base, r.size[name], r.exploit[name])
+        dot(name.removeprefix(base).strip() or "base", base, r.size[name], r.exploit[name])
         for base in BASES
         for name in (f"{base} {PREFLOP}", f"{base} {FLOP}", base)
     )
     return Page(
-        about="Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
-        "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
-        f"winnings are expected values. {games:,} games were solved, each until its NashConv (both seats together) was "
+        about="Nine strategies for Leduc are compared: equilibria of three abstractions, and each of them "
+        "with three preflop grafts or three flop grafts per player, one for each private "
+        f"card. Every pair of strategies plays in both seats; winnings are exact expected values. {games:,} games "
+        "were solved, each until its NashConv (both players together) was "
         f"at most {plan.until:g} chips.",
         departs=(
-            "CFR+ from random starts of several weights in place of a billion iterations of chance-sampled CFR.",
-            "The figures of the paper's tables are not in the text that we have; its sentences about them are, and "
-            "each is a claim below.",
+            "CFR+ from random initialisations with several weights, instead of a billion iterations of "
+            "chance-sampled CFR.",
+            "Our copy of the paper lacks the figures of its "
+            "tables; each sentence about them is a claim here.",
         ),
         notes=(weighing(plan),), sheets=sheets(weighed),
         pictures=(
-            Heat("crosstable", "Winnings of the row against the column, mb/h", NAMES, mean.tolist(), "mb/h",
+            Heat("crosstable", "Leduc: winnings of the row against the column, mb/h", NAMES, mean.tolist(), "mb/h",
                  (("average", [r.average[n].mean for n in NAMES]),
                   ("exploitability", [r.exploit[n].mean for n in NAMES]))),
-            Scatter("exploitability", "Exploitability against the size of the largest computation",
+            Scatter("exploitability", "Leduc: exploitability of grafted strategies",
                     "exploitability, mb/h", dots),
         ),
         figures={

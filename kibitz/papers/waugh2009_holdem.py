@@ -97,11 +97,11 @@ def table(r: HoldemResults) -> Sheet:
             f"{mean:.2f} ± {error:.2f}", f"{relative_size(r, name):.2f}",
             *([r.exploitability_text(name)] if known else []),
         ))  # fmt: skip
-    best = " Exploitability: the mean of what best responses of both seats win in the whole game, exactly." * known
+    best = " Exploitability: the exact mean of what best responses of both players win, without abstraction." * known
     return Sheet(
         "Table 3: winnings of the row against the column, mb/h",
         ("strategy", *NAMES, "average", "relative size", *(["exploitability"] if known else [])), rows,
-        f"Matches of {r.setting.deals:,} duplicate deals each; half of the 95% interval is between {min(errors):.2f} "
+        f"Matches of {r.setting.deals:,} duplicate deals each; half of the 95% interval lies between {min(errors):.2f} "
         f"and {max(errors):.2f}. Relative size: infosets of all that was solved for the row, by those of the "
         f"base.{best}",
         table=3,
@@ -112,22 +112,23 @@ def course(r: HoldemResults) -> Sheet:
     first = r.course[0]
     buckets = ", ".join(dict.fromkeys(first["grafts"].values()))
     return Sheet(
-        "How long grafts take: a deck of 16 cards, all boards",
+        "Training time of grafts: a deck of 16 cards, exact",
         ("iterations of each computation", f"{GRAFTED} from {BASE}", f"{GRAFTED} from {LARGEST}",
          f"{LARGEST} from {BASE}"),
         [(f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
           f"{each['largest_from_base']:.1f}") for each in r.course],
-        f"mb/h, exactly. The base is within {first['base']}, grafts within {buckets}: many buckets of a graft see few "
-        "hands of a board, so that grafts need the most iterations. Until then what they play is noise, and they lose "
-        "to the base that they are to better.",
+        f"mb/h, exactly. The base uses {first['base']}, the grafts use {buckets}: many buckets of a graft get few "
+        "hands per "
+        "board, so grafts need the most iterations. Before that "
+        "they play mostly noise, and lose to their base.",
     )  # fmt: skip
 
 
 def sizes(r: HoldemResults) -> Sheet:
     return shared.sizes_sheet(
         r, "relative size", lambda name: f"{relative_size(r, name):.2f}",
-        "Infosets of a strategy are those that it plays by. Exploitability in the abstract game: the mean of what "
-        "best responses of both seats win within the buckets, in mb/h; it is known where buckets never forget.",
+        "Infosets are those that the strategy uses. Exploitability in the abstract game is the mean of "
+        "what best responses of both players win there, in mb/h; it is computed for perfect-recall buckets.",
         hidden=GRAFTED,  # buckets of grafts have a table of their own
     )  # fmt: skip
 
@@ -136,26 +137,30 @@ def page(plan: PaperPlan, r: HoldemResults, claims: Sequence[Claim]) -> Page:
     base, largest, *_ = r.setting.limits
     buckets = {name: r.strategies[name]["buckets"] for name in (FOURTEEN, TWELVE)}
     return Page(
-        about=f"{r.setting.game}, within percentile E[HS^2] buckets: the base, {BASE}, has as many that forget as "
-        f"{base:,} infosets allow, {SMALLER} of seven eighths of that, {LARGEST} of {largest:,}. Grafts are for each "
-        f"seat and each of the parts r, cr, ccr and cccr of the betting, in computations of up to {largest:,} "
-        "infosets; their opponents play the whole game within the base's buckets. Every computation has "
-        f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. A "
-        f"millibet (mb) is a thousandth of the small bet, which is the big blind. {shared.how_measured(r)}",
+        about=f"{r.setting.game} with percentile E[HS²] buckets: the base, {BASE}, has as many imperfect-recall "
+              "buckets "
+        f"as {base:,} infosets allow, {SMALLER} seven eighths of that, and {LARGEST} as many as {largest:,}. There "
+        "is a graft for each player and each of the betting "
+        f"parts r, cr, ccr and cccr, in computations of up to {largest:,} "
+        "infosets; the opponent plays the whole game with the base's buckets. Every computation has "
+        f"{r.setting.iterations:,} iterations of public chance sampling (one board per iteration, all hands of both "
+        "players). A millibet (mb) is a thousandth of the "
+        f"small bet, which equals the big blind. {shared.how_measured(r)}",
         departs=(
-            "The figures of the paper's table are not in the text that we have; its sentences about them are, and each "
-            "is a claim below. That a strategy superseded another is read as: it beats it.",
-            "Which buckets the paper's strategies have is in another paper, and into which parts grafts divide the "
-            "game is not in it. Names are the paper's, for strategies that play the same parts here.",
-            f"{FOURTEEN} and {TWELVE} have fewer buckets a round than the paper's: {buckets[FOURTEEN]} and "
+            "Our copy of the paper lacks the figures of its table; each "
+            "sentence about them is a claim here. We read \"superseded\" as \"beats\".",
+            "The buckets of the paper's strategies are described in another paper, and the parts "
+            "of its grafts in neither. Names are the paper's, for strategies with the same role.",
+            f"{FOURTEEN} and {TWELVE} have fewer buckets per round than the paper's: {buckets[FOURTEEN]} and "
             f"{buckets[TWELVE]}.",
             f"{LARGEST} is {solving.RATIO} times as large as the base in the paper, and "
-            f"{relative_size(r, LARGEST):.2f} times here. Limits are on buckets as they are asked for; there are fewer "
-            "where hands are equally strong, of which on the river there are many, as such hands are never parted.",
+            f"{relative_size(r, LARGEST):.2f} times here. Limits count the buckets requested. There are fewer in use "
+            "where hands are "
+            "equally strong, which is common on the river: such hands are never separated.",
         ),
         sheets=(table(r), *([shared.exact_sheet(r)] if r.exact else []), course(r), sizes(r),
                 shared.experts_sheet(r, "Grafts", "seat", (GRAFTED,))),
-        pictures=(shared.heat(r, "Winnings of the row against the column, mb/h", "mb/h", "average"),),
+        pictures=(shared.heat(r, "Limit hold'em: winnings of the row against the column, mb/h", "mb/h", "average"),),
         figures={"unit": "mb/h", **r.data(), "course": list(r.course),
                  "relative_size": {name: relative_size(r, name) for name in NAMES}},
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures over iterations: lines with their bands, and names at the ends of lines."""
+"""Figures over iterations: lines with their bands, at most two panels side by side, names of lines below."""
 
 from __future__ import annotations
 
@@ -6,45 +6,80 @@ from textwrap import wrap
 from typing import Any
 
 from kibitz.report.figures import Curves, FigurePanel, Line
-from kibitz.report.plot import BLUE, GREY, ORANGE, LineEnd, empty_figure, name_ends, set_log_ticks, short
+from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure, set_log_ticks, short
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are compared with.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
-PANEL, NAMES, HEIGHT = 3.7, 1.6, 4.3  # inches of a panel, of the names beside it, of the figure
+# Inches. A page shows a figure 700 pixels wide, so a figure is 8 inches wide and its text no smaller than 10 points.
+WIDE, LEFT, RIGHT, ABOVE, TALL, LOW, LINE = 8.0, 0.85, 0.2, 0.35, 2.9, 0.75, 0.24
+SMALL = 10.0  # points
 
 
 def curves_plot(picture: Curves) -> Any:
-    """Panels side by side on one scale."""
+    """Panels on one scale, and the names of their lines below."""
     shown = (line.name for panel in picture.panels for line in panel.lines if not line.like)
-    names = list(dict.fromkeys([*picture.palette, *shown]))
+    names = list(dict.fromkeys([*(name for name in picture.palette), *shown]))
     colour = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
-    left, top, bottom = 0.75, 0.75, 0.62 + 0.18 * bool(picture.note)
-    full = left + len(picture.panels) * (PANEL + NAMES)
-    figure = empty_figure(full, HEIGHT)
+    listed = list(dict.fromkeys(line.name for panel in picture.panels for line in panel.lines if not line.like))
+    columns = min(2, len(picture.panels))
+    rows = -(-len(picture.panels) // columns)
+    title, note = wrap(picture.title, 76), wrap(picture.note, 98)
+    entries = _columns(listed)
+    top = 0.2 + 0.26 * len(title)
+    below = 0.1 + LINE * (-(-len(listed) // entries) * (len(listed) > 1) + len(note))
+    tall = TALL if rows > 1 else 3.6
+    high = top + rows * (ABOVE + tall + LOW) + below
+    figure = empty_figure(WIDE, high)
+    width = (WIDE - LEFT - RIGHT - 0.3 * (columns - 1)) / columns
     first = None
     for k, panel in enumerate(picture.panels):
-        place = ((left + k * (PANEL + NAMES)) / full, bottom / HEIGHT, PANEL / full, 1 - (top + bottom) / HEIGHT)
+        row, column = divmod(k, columns)
+        bottom = high - top - row * (ABOVE + tall + LOW) - ABOVE - tall
+        place = ((LEFT + column * (width + 0.3)) / WIDE, bottom / high, width / WIDE, tall / high)
         axes = figure.add_axes(place, sharey=first)
         _panel(axes, picture, panel, colour)
         first = first or axes
-        if k == 0:
-            axes.set_ylabel(picture.label)
+        if column == 0:
+            axes.set_ylabel(picture.label, fontsize=SMALL)
         else:
             axes.tick_params(labelleft=False)
-    for axes, panel in zip(figure.axes, picture.panels, strict=True):
-        _names(axes, panel, colour, HEIGHT - top - bottom, picture.floor)
-    figure.text(left / full, 1 - 0.25 / HEIGHT, picture.title, fontsize=12, fontweight="bold", parse_math=False)
-    if picture.note:
-        note = "\n".join(wrap(picture.note, int(15 * (full - left))))
-        figure.text(left / full, 0.2 / HEIGHT, note, fontsize=8.5, color=GREY, va="top", parse_math=False)
+    figure.text(0.1 / WIDE, 1 - 0.12 / high, "\n".join(title), fontsize=12.5, fontweight="bold", va="top",
+                parse_math=False)  # fmt: skip
+    if len(listed) > 1:
+        _key(figure, listed, colour, entries, below)
+    for k, text in enumerate(note):
+        y = LINE * (len(note) - k - 0.5) + 0.08
+        figure.text(LEFT / WIDE, y / high, text, fontsize=SMALL - 0.5, color=GREY, va="center", parse_math=False)
     return figure
+
+
+def _columns(names: list[str]) -> int:
+    """How many names stand side by side below the panels."""
+    longest = max(map(len, names), default=1)
+    return max(1, min(4, int((WIDE - LEFT - RIGHT) / (0.55 + 0.085 * longest))))
+
+
+def _key(figure: Any, names: list[str], colour: dict[str, str], columns: int, below: float) -> None:
+    """A stroke and a name for each line."""
+    from matplotlib.lines import Line2D
+
+    high, width = figure.get_figheight(), (WIDE - LEFT - RIGHT) / columns
+    for k, name in enumerate(names):
+        row, column = divmod(k, columns)
+        x, y = (LEFT + column * width) / WIDE, (below - LINE * (row + 0.5)) / high
+        stroke = Line2D([x, x + 0.3 / WIDE], [y, y], color=colour[name], linewidth=2.4, transform=figure.transFigure)
+        figure.add_artist(stroke)
+        figure.text(x + 0.4 / WIDE, y, name, fontsize=SMALL, va="center", parse_math=False)
 
 
 def _panel(axes: Any, picture: Curves, panel: FigurePanel, colour: dict[str, str]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
-    if picture.log_x:
+    if picture.ticks:
+        axes.set_xticks(picture.ticks)
+        axes.set_xlim(min(picture.ticks) - 0.3, max(picture.ticks) + 0.3)
+    elif picture.log_x:
         axes.set_xscale("log")
         at = [x for each in panel.lines for x in each.at if x > 0] or [1.0]
         set_log_ticks(axes.xaxis, min(at), max(at))
@@ -65,13 +100,13 @@ def _panel(axes: Any, picture: Curves, panel: FigurePanel, colour: dict[str, str
         far = picture.log_y and all(line.mean[0] > 2 * height for line in panel.lines)
         below = above and not far  # where there is room
         axes.annotate(name, (0.02, height), xycoords=("axes fraction", "data"), xytext=(0, -10 if below else 3),
-                      textcoords="offset points", fontsize=8, color=GREY)  # fmt: skip
-    axes.set_title(panel.title, loc="left", fontsize=10)
-    axes.set_xlabel(picture.across, fontsize=9)
+                      textcoords="offset points", fontsize=SMALL - 1, color=GREY)  # fmt: skip
+    axes.set_title(panel.title, loc="left", fontsize=SMALL + 0.5)
+    axes.set_xlabel(picture.across, fontsize=SMALL)
     axes.grid(which="major", color="#e3e3e3", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8.5)
+    axes.tick_params(labelsize=SMALL - 0.5)
 
 
 def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:
@@ -85,18 +120,11 @@ def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:
     if not kept:
         return
     at, mean = [line.at[k] for k in kept], [line.mean[k] for k in kept]
+    marker = {"marker": "o", "markersize": 4.5} if len(kept) < 8 and not line.dashed else {}
     if line.dashed:
         errors = [[mean[j] - low[k] for j, k in enumerate(kept)], [line.sd[k] for k in kept]]
         axes.errorbar(at, mean, errors, color=colour, linewidth=1.2, linestyle=(0, (4, 2.5)), marker="o",
                       markersize=3.2, markerfacecolor="white", elinewidth=0.8, zorder=4)  # fmt: skip
     else:
-        axes.plot(at, mean, color=colour, linewidth=1.8, zorder=3)
+        axes.plot(at, mean, color=colour, linewidth=1.8, zorder=3, **marker)
         axes.fill_between(at, [low[k] for k in kept], [high[k] for k in kept], color=colour, alpha=0.18, linewidth=0)
-
-
-def _names(axes: Any, panel: FigurePanel, colour: dict[str, str], inches: float, lowest: float) -> None:
-    """Names at the ends of lines."""
-    axes.get_xlim(), axes.get_ylim()  # settles the scales
-    floor = lowest if axes.get_yscale() == "log" else -float("inf")
-    shown = [line for line in panel.lines if not line.like]
-    name_ends(axes, [LineEnd(x.at[-1], max(x.mean[-1], floor), x.name, colour[x.name]) for x in shown], inches)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -71,19 +71,21 @@ class Heat:
 
 @dataclass(frozen=True)
 class Dot:
-    """A strategy in a figure of sizes: its mean over starts, with the range."""
+    """A strategy in a figure of strategies: its mean over random initialisations, with the range."""
 
     name: str
     group: str
     size: int
-    spread: Spread
-    paper: tuple[int, float] | None = None  # the paper's size and figure
+    mean: float
+    low: float
+    high: float
+    paper: float | None = None  # the paper's figure
     beyond: bool = False  # a strategy that the paper does not have
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """A figure against the size of the largest computation, a dot for each strategy."""
+    """A figure of each strategy, a dot each, in a panel for each group."""
 
     name: str
     title: str
@@ -113,7 +115,7 @@ class FigurePanel:
 
 @dataclass(frozen=True)
 class Curves:
-    """Lines over iterations, in panels side by side with one scale."""
+    """Lines over iterations, in panels with one scale, two of them side by side."""
 
     name: str  # of the file
     title: str
@@ -126,12 +128,46 @@ class Curves:
     text: str = ""  # a paragraph beside it
     across: str = "iterations"  # what is counted to the right
     floor: float = 1e-5  # the lowest height on a scale of logarithms
+    ticks: tuple[float, ...] = ()  # of an axis that counts a few things: these values are marked, and no others
 
 
 Picture: TypeAlias = Heat | Scatter | Curves
+
+
+def picture_data(picture: Picture) -> dict[str, Any]:
+    """A picture as plain data, from which `picture_of` makes it again."""
+    return {"kind": type(picture).__name__, **asdict(picture)}
+
+
+def picture_of(data: Mapping[str, Any]) -> Picture:
+    """The picture that `picture_data` wrote down."""
+    fields = {name: value for name, value in data.items() if name != "kind"}
+    if data["kind"] == "Heat":
+        side = tuple((title, list(values)) for title, values in fields["side"])
+        return Heat(**{**fields, "names": tuple(fields["names"]), "side": side})
+    if data["kind"] == "Scatter":
+        return Scatter(**{**fields, "dots": tuple(Dot(**dot) for dot in fields["dots"])})
+    panels = tuple(
+        FigurePanel(
+            panel["title"],
+            tuple(Line(**{**each, **{key: tuple(each[key]) for key in ("at", "mean",
+                                                                       "sd")}}) for each in panel["lines"]),
+            tuple((name, height) for name, height in panel["levels"]),
+        )
+        for panel in fields["panels"]
+    )
+    lists = {key: tuple(fields[key]) for key in ("palette", "ticks")}
+    return Curves(**{**fields, **lists, "panels": panels})
 
 
 def line(name: str, at: Sequence[int], values: NDArray[np.float64], dashed: bool = False, like: str = "") -> Line:
     """values: [repetitions, evaluations]"""
     sd = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return Line(name, tuple(at), tuple(values.mean(axis=0).tolist()), tuple(sd.tolist()), dashed, like)
+
+
+def dot(
+    name: str, group: str, size: int, spread: Spread, paper: float | None = None, beyond: bool = False
+) -> Dot:  # fmt: skip
+    """A strategy with the spread of its figure."""
+    return Dot(name, group, size, spread.mean, spread.low, spread.high, paper, beyond)

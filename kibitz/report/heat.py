@@ -1,4 +1,4 @@
-"""Pictures of a field of strategies: a crosstable as a heat map, a figure against the size of the computation."""
+"""Pictures of a field of strategies: a crosstable as a heat map, a figure of each strategy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure, save
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
 COLOURS = (BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-STEP = 0.27  # how far dots of one size stand apart, in steps of the axis
-# Inches: of a step, of the panels' height, of what is left, above and below them, of a name and of a line of names. A
-# page shows a figure about eight inches wide, so names stand below it and not beside.
-PANEL, TALL, LEFT, ABOVE, BELOW, NAME, LINE = 0.78, 3.5, 0.9, 0.9, 0.75, 3.3, 0.21
+# Inches of a picture of strategies: its width, a strategy's line, what is left above and below.
+WIDE, ROW, ABOVE, BELOW = 8.6, 0.27, 0.95, 0.95
 
 
 def draw(picture: Heat | Scatter | Curves, path: Path) -> None:
@@ -88,88 +86,57 @@ def _short(x: float, most: float) -> str:
 
 
 def size_plot(scatter: Scatter) -> Any:
-    """A panel for each base abstraction: mean and range over starts against size; numbers stand for strategies."""
+    """A panel for each group, with a line for each of its strategies: the mean and the range over initialisations."""
     groups = list(dict.fromkeys(dot.group for dot in scatter.dots))
-    names = list(dict.fromkeys(dot.name for dot in scatter.dots))
-    sizes = {g: sorted({d.size for d in scatter.dots if d.group == g}) for g in groups}
-    widths = [PANEL * max(_room([d for d in scatter.dots if d.group == g]), 1.4) for g in groups]
-    lines = _legend(scatter, names)
-    full = LEFT + max(sum(widths), 2 * NAME)
-    columns = int((full - LEFT) / NAME)
-    deep = BELOW + LINE * -(-len(lines) // columns)
-    high = ABOVE + TALL + deep
-    figure = empty_figure(full, high)
-    first, at = None, LEFT
-    for k, group in enumerate(groups):
-        axes = figure.add_axes((at / full, deep / high, (widths[k] - 0.12) / full, TALL / high), sharey=first)
-        at += widths[k]
-        colour = COLOURS[k % len(COLOURS)]
-        _panel(axes, [d for d in scatter.dots if d.group == group], names, sizes[group], colour)
-        axes.set_title(f"base {group}", fontsize=10, color=colour, fontweight="bold")
-        if first is None:
-            first = axes
-            axes.set_ylabel(scatter.label)
+    members = [[dot for dot in scatter.dots if dot.group == group] for group in groups]
+    heights = [ROW * (len(dots) + 0.6) for dots in members]
+    longest = max(len(_named(dot)) for dot in scatter.dots)
+    left = 0.085 * longest + 0.25
+    high = ABOVE + sum(heights) + 0.5 * (len(groups) - 1) + BELOW
+    figure = empty_figure(WIDE, high)
+    first, at = None, high - ABOVE
+    for k, dots in enumerate(members):
+        at -= heights[k]
+        axes = figure.add_axes((left / WIDE, at / high, (WIDE - left - 0.25) / WIDE, heights[k] / high), sharex=first)
+        at -= 0.5
+        first = first or axes
+        _panel(axes, dots, COLOURS[k % len(COLOURS)])
+        axes.set_title(f"base abstraction {groups[k]}", fontsize=10.5, loc="left", color=COLOURS[k % len(COLOURS)])
+        if k == len(groups) - 1:
+            axes.set_xlabel(scatter.label, fontsize=10)
         else:
-            axes.tick_params(labelleft=False)
-    figure.text(LEFT / full, 1 - 0.35 / high, scatter.title, fontsize=12, fontweight="bold", parse_math=False)
-    middle = (LEFT + sum(widths) / 2) / full
-    figure.text(middle, (deep - 0.5) / high, "infosets in the largest computation", ha="center", fontsize=10)
-    for k, (sign, text, colour) in enumerate(lines):
-        column, line = divmod(k, -(-len(lines) // columns))
-        x, y = (LEFT + 0.1 + NAME * column) / full, (deep - BELOW - LINE * (line + 0.5)) / high
-        figure.text(x, y, sign, fontsize=9, color=colour, ha="right")
-        figure.text(x + 0.09 / full, y, text, fontsize=9, color=colour, parse_math=False)
+            axes.tick_params(labelbottom=False)
+    figure.text(0.1 / WIDE, 1 - 0.35 / high, scatter.title, fontsize=12.5, fontweight="bold", parse_math=False)
+    figure.text(0.1 / WIDE, 0.15 / high, _legend(scatter), fontsize=9.5, color=GREY, parse_math=False)
     return figure
 
 
-def _legend(scatter: Scatter, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Signs and what they stand for, with their colours."""
-    beyond = {dot.name for dot in scatter.dots if dot.beyond}
-    lines = [("●", "mean, with the range over starts", "black")]
-    if beyond:
-        lines.append(("○", "beyond the paper", GREY))
-    if any(dot.paper for dot in scatter.dots):
-        lines.append(("×", "the paper's figure", ORANGE))
-    return [*((str(k + 1), name, GREY if name in beyond else "black") for k, name in enumerate(names)), *lines]
+def _legend(scatter: Scatter) -> str:
+    """What the signs stand for."""
+    parts = ["● mean, with the range over random initialisations"]
+    if any(dot.beyond for dot in scatter.dots):
+        parts.append("○ not in the paper")
+    if any(dot.paper is not None for dot in scatter.dots):
+        parts.append("× the paper's figure")
+    return "    ".join([*parts, "in brackets: infosets of the largest game solved"])
 
 
-def _room(dots: Sequence[Dot]) -> float:
-    """How wide a panel is, in steps."""
-    return sum(_share(dots, size) for size in {dot.size for dot in dots})
+def _named(dot: Dot) -> str:
+    return f"{dot.name} ({dot.size:,})"
 
 
-def _share(dots: Sequence[Dot], size: int) -> float:
-    """How wide a size is: a step, or wider where many dots share it."""
-    return max(0.8, STEP * (sum(dot.size == size for dot in dots) + 0.4))
-
-
-def _panel(axes: Any, dots: Sequence[Dot], names: Sequence[str], sizes: Sequence[int], colour: str) -> None:
-    middles, edge = [], 0.0
-    for size in sizes:
-        share = _share(dots, size)
-        middles.append(edge + share / 2)
-        here = sorted((d for d in dots if d.size == size), key=lambda d: names.index(d.name))
-        for k, dot in enumerate(here):
-            x = middles[-1] + STEP * (k - (len(here) - 1) / 2)
-            _dot(axes, x, dot, str(names.index(dot.name) + 1), colour)
-        edge += share
-        if size != sizes[-1]:
-            axes.axvline(edge, color="#e6e6e6", linewidth=0.8, zorder=0)
-    axes.set_xlim(0, edge)
-    axes.set_xticks(middles, [f"{s:,}" for s in sizes], fontsize=8.5)
-    axes.axhline(0.0, color="#bbbbbb", linewidth=0.8, zorder=1)
-    axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
+def _panel(axes: Any, dots: Sequence[Dot], colour: str) -> None:
+    for k, dot in enumerate(dots):
+        shade, fill = GREY if dot.beyond else colour, "white" if dot.beyond else colour
+        axes.plot([dot.low, dot.high], [k, k], color=shade, linewidth=1.6, alpha=0.55, zorder=2)
+        axes.plot(dot.mean, k, "o", markersize=6, markerfacecolor=fill, markeredgecolor=shade, zorder=3)
+        if dot.paper is not None:
+            axes.plot(dot.paper, k, "x", color=ORANGE, markersize=7, markeredgewidth=1.8, zorder=4)
+    axes.set_yticks(range(len(dots)), [_named(dot) for dot in dots], fontsize=9.5)
+    axes.set_ylim(len(dots) - 0.2, -0.8)
+    axes.axvline(0.0, color="#bbbbbb", linewidth=0.8, zorder=1)
+    axes.grid(axis="both", color="#ececec", linewidth=0.7)
     axes.set_axisbelow(True)
-    axes.margins(y=0.08)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _dot(axes: Any, x: float, dot: Dot, number: str, colour: str) -> None:
-    shade, fill, top = GREY if dot.beyond else colour, "white" if dot.beyond else colour, dot.spread.high
-    axes.plot([x, x], [dot.spread.low, dot.spread.high], color=shade, linewidth=1.4, alpha=0.55, zorder=2)
-    axes.plot(x, dot.spread.mean, "o", markersize=6, markerfacecolor=fill, markeredgecolor=shade, zorder=3)
-    if dot.paper is not None:
-        axes.plot([x, x], [dot.spread.mean, dot.paper[1]], ":", color=ORANGE, linewidth=0.9, zorder=2)
-        axes.plot(x, dot.paper[1], "x", color=ORANGE, markersize=6, markeredgewidth=1.6, zorder=4)
-        top = max(top, dot.paper[1])
-    axes.annotate(number, (x, top), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8, color=shade)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=9.5)
+    axes.spines[["top", "right", "left"]].set_visible(False)

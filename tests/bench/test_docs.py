@@ -8,7 +8,9 @@ import pytest
 import kibitz
 
 ROOT = Path(__file__).parents[2]
-PAGES = [path for folder in ("docs", "docs/explanation") for path in sorted((ROOT / folder).glob("*.md"))]
+PAGES = [
+    path for folder in ("docs", "docs/explanation", "docs/results") for path in sorted((ROOT / folder).glob("*.md"))
+]
 DOCUMENTS = [ROOT / "README.md", *PAGES]
 
 
@@ -53,7 +55,7 @@ def links(path: Path) -> list[str]:
 def test_links_are_found():
     """There are some to follow, pictures among them."""
     assert len(links(ROOT / "README.md")) > 3
-    assert "stitching.md" in links(ROOT / "docs/papers.md")
+    assert "results/index.md" in links(ROOT / "docs/papers.md")
     assert any(target.endswith(".png") for target in links(ROOT / "docs/stitching.md"))
 
 

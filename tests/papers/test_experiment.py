@@ -87,8 +87,8 @@ def test_the_verdict_on_a_paper_counts_claims():
         return outcome.verdict
 
     assert told(tried(4, 4), tried(4, 4), tried(0, 4)) == (
-        "Of 3 claims of the paper 2 hold, 0 fail and 1 is undecided. "
-        "Of 1 of our own 1 holds, 0 fail and 0 are undecided."
+        "Of the paper's 3 claims, 2 hold, 0 fail and 1 is undecided. "
+        "Of our own 1 claim, 1 holds, 0 fail and 0 are undecided."
     )
     assert told(Claim("x", "y", (False,)), summary="More.").endswith("undecided. More.")
 
@@ -340,7 +340,7 @@ def test_an_experiment_goes_from_plan_to_outcome(tmp_path):
     shelf = Shelf(tmp_path)
     outcome = made.recompute(shelf=shelf)
     assert outcome.sheets[0].rows == [("0", "0"), ("1", "2"), ("2", "4")] and outcome.about == "1 claim"
-    assert outcome.verdict == "Of 1 claims of the paper 0 hold, 0 fail and 1 is undecided."
+    assert outcome.verdict == "Of the paper's 1 claim, 0 hold, 0 fail and 1 is undecided."
     assert outcome.data()["figures"] == {"twice": [0, 2, 4]} and outcome.data()["seeds"] == [0, 1, 2]
     again = made.recompute(PaperPlan(starts=2, seed=1), shelf=Shelf(tmp_path))
     assert again.claims[0].truths == (True, True) and again.seconds > 0

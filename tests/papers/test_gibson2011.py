@@ -89,12 +89,13 @@ def assert_robust(r, claims):
     """The claims of shared experience: they held from every start that anybody tried."""
     for base in COARSE:
         for better in (DYNAMIC, EACH):
-            assert claims[f"2p {base}: {better} earns more than {BASE}"].count == len(r.earns[base][BASE].values)
-            assert all(claims[f"2p {base}: {better} is less exploitable than {BASE}"].truths)
-    assert all(claims[f"2p JQ-K: {PREFLOP} earns more than {BASE}"].truths)
-    assert all(claims[f"2p JQ-K: {PREFLOP} is less exploitable than {BASE}"].truths)
+            claim = claims[f"2 players, {base}: {better} earns more than {BASE}"]
+            assert claim.count == len(r.earns[base][BASE].values)
+            assert all(claims[f"2 players, {base}: {better} is less exploitable than {BASE}"].truths)
+    assert all(claims[f"2 players, JQ-K: {PREFLOP} earns more than {BASE}"].truths)
+    assert all(claims[f"2 players, JQ-K: {PREFLOP} is less exploitable than {BASE}"].truths)
     for worse in (ALL, PREFLOP):
-        assert all(claims[f"2p JQ-K: {DYNAMIC} is less exploitable than {worse}"].truths)
+        assert all(claims[f"2 players, JQ-K: {DYNAMIC} is less exploitable than {worse}"].truths)
 
 
 @pytest.mark.slow
@@ -130,7 +131,7 @@ def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
     for base in COARSE:  # and at every weight
         for better in (DYNAMIC, EACH):
             for what in ("earns more", "is less exploitable"):
-                told = found[f"2p {base}: {better} {what} than {BASE}"].verdict_text
+                told = found[f"2 players, {base}: {better} {what} than {BASE}"].verdict_text
                 assert told.startswith("holds at every weight: true in 3 of 3")
     for base in COARSE:  # three players: no theory, but by far
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
@@ -145,15 +146,15 @@ def test_every_claim_is_counted(rough, sampled):
     found = list(gibson2011.claims((rough, three, sampled)))
     assert len({claim.text for claim in found}) == len(found)
     for claim in found:
-        assert len(claim.truths) == (2 if claim.text.startswith("2p") else 1)
-    (claim,) = [claim for claim in found if claim.text == f"3p J-QK: {DYNAMIC} earns more than {BASE}"]
+        assert len(claim.truths) == (2 if claim.text.startswith("2 players") else 1)
+    (claim,) = [claim for claim in found if claim.text == f"3 players, J-QK: {DYNAMIC} earns more than {BASE}"]
     assert claim.truths == (drawn["J-QK"][DYNAMIC] > drawn["J-QK"][BASE],)
-    text = f"2p JQ-K: {PREFLOP} earns more than {ALL}"
+    text = f"2 players, JQ-K: {PREFLOP} earns more than {ALL}"
     claim = next(claim for claim in found if claim.text == text)
     pairs = zip(two.earns["JQ-K"][PREFLOP].values, two.earns["JQ-K"][ALL].values, strict=True)
     assert claim.truths == tuple(a > b for a, b in pairs) and claim.source == gibson2011.SOURCE
     for claim in found:
-        paper = claim.text.startswith("2p") and not claim.source.endswith("(future work)")
+        paper = claim.text.startswith("2 players") and not claim.source.endswith("(future work)")
         weights = [f"{weight:g}" for weight in (FEW if paper else [WEIGHT])]
         assert list(claim.tried) == weights and claim.tried[f"{WEIGHT:g}"] == claim.truths
     claim = next(claim for claim in found if claim.text == text)
@@ -189,7 +190,7 @@ def test_the_sheet_of_weights(rough):
     assert sheet.head == ("strategy", "weight 0", "weight 0.1", "paper")
     assert sheet.rows == [
         ("a", "2.0 ± 1.4", "2.0 ± 0.0", "2.50"), ("b", "5.0 ± 0.0", "7.0 ± 0.0", ""),
-        ("the paper's figures in the range of the starts", "1 of 1", "0 of 1", ""),
+        ("the paper's figures in the range of the initialisations", "1 of 1", "0 of 1", ""),
     ]  # fmt: skip
     assert weight_sheet("x", found, 1).head == ("strategy", "weight 0", "weight 0.1")
     text = gibson2011.reproduced(rough)
@@ -258,7 +259,7 @@ def test_pieces_of_the_paper_s_method(answers):
     plan, found = answers
     pieces = {run.name: run.pieces for run in leduc.runs(plan)}
     assert pieces[SAMPLED] == [(base, 20_000, AS_THE_PAPER, seed) for seed in range(2) for base in BASES]
-    assert pieces[f"{SAMPLED}, seats in turn"][0] == ("null", 400, "seats in turn", 0)
+    assert pieces[f"{SAMPLED}, alternating updates"][0] == ("null", 400, "alternating updates", 0)
     assert all(piece["games"] == 14 for piece in found[SAMPLED])
     first, other = found[SAMPLED][0]["strategies"], found[SAMPLED][3]["strategies"]
     assert first[BASE] != other[BASE] and first[BASE] != first[DYNAMIC]  # each game has random numbers of its own
@@ -358,13 +359,13 @@ def test_which_figures_come_out():
 
 def test_the_sentence_says_whether_figures_come_out(sampled, rough):
     paper = gibson2011_sampled.published(gibson2011.PAPER[2])
-    for good, said in ((0, "do not come out"), (5, "come out in part"), (10, "all come out")):
+    for good, said in ((0, "does not give"), (5, "gives some of"), (10, "gives all of")):
         figures = {key: 1000.0 * (k >= good) + figure for k, (key, figure) in enumerate(paper.items())}
         earns = {name: Spread((figures[name, EARNS],)) for name in PAPER_ROWS}
         exploit = {name: Spread((figures[name, EXPLOIT],)) for name in PAPER_ROWS}
         made = replace(sampled.results, earns={"JQ-K": earns}, exploit={"JQ-K": exploit})
         text = gibson2011_sampled.verdict(replace(sampled, results=made), paper, rough)
-        assert said in text and f"brings {good} of 10" in text and "one seed" in text
+        assert said in text and f"gives {good} of 10 figures" in text and "one seed" in text
 
 
 # The command
@@ -388,14 +389,14 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--starts", "3", "--markdown", "all.md")
     assert (code, err) == (0, "")
     for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "weight 0.01", "holds at every weight",
-                 "What the weight of a start does", "Table 1 by the paper's own method", "seats in turn",
+                 "What the weight of a start does", "Table 1 by the paper's own method", "alternating updates",
                  "What Static S=N All owes to each of its experts", "runs/papers/gibson2011/report.html"):  # fmt: skip
         assert text in out, text
     place = tmp_path / "runs/papers/gibson2011"
     html = (place / "report.html").read_text()
     assert html.count("data:image/png;base64,") == 3 and "src='http" not in html and "holds at every weight" in html
     markdown = (place / "report.md").read_text()
-    assert "![" in markdown and "seeds 0 to 2" in markdown and "Departs from the paper:" in markdown
+    assert "![" in markdown and "seeds 0 to 2" in markdown and "Differences from the paper:" in markdown
     assert "| + Static \\|S\\|=2 | 2589 |" in markdown
     for name in ("exploitability", "earnings", "crosstable"):
         assert (place / f"{name}.png").stat().st_size > 10_000
@@ -405,7 +406,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     data = json.loads((place / "report.json").read_text())
     assert "Tables and pictures are at 0.1, one of 4 weights" in markdown and "No weight reproduces all 10" in markdown
     assert "| claim | weight 0 | weight 0.01 | weight 0.1 | verdict | source |" in markdown
-    assert "| 3p J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in the one run made |" in markdown
+    assert "| 3 players, J-QK: Dynamic earns more than Base |  |  | 1 of 1 | holds in one run |" in markdown
     assert data["figures"]["two_players_by_weight"].keys() == {"0", "0.01", "0.1"}
     assert data["weight_of_tables"] == WEIGHT
     told = data["figures"]["chance_sampled"]
@@ -442,4 +443,4 @@ def test_the_whole_table():
     two = type("two", (), {"earns": {b: {BASE: Spread((0.0,) * 16)} for b in COARSE}})
     assert_robust(two, claims)
     for base in COARSE:
-        assert claims[f"3p {base}: {DYNAMIC} earns more than {BASE}"].count >= 14
+        assert claims[f"3 players, {base}: {DYNAMIC} earns more than {BASE}"].count >= 14

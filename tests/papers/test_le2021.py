@@ -249,7 +249,7 @@ def test_verdicts():
     assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
     assert found.data()["variants"] == {mode: list(held) for mode, held in both.items()}
     exact = Claim("b", "Sec. 1", (False,), {REAL: (False,)}, detail="it is 5", unit=FACT, leading=True)
-    assert exact.verdict_text == "fails, nothing is random: it is 5"
+    assert exact.verdict_text == "fails (exact): it is 5"
     assert exact.cell((False,)) == "false" and exact.stands is False
 
 
@@ -274,7 +274,7 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
     assert "This is a quick look" in text and "Claims and verdicts" in text
     for figure in figures:  # each with its paragraph
         after = text.partition(f"]({figure})")[2].strip()
-        assert after.startswith("Of the thesis' conclusions from Fig. 4.") and "correct game" in after.split("\n")[0]
+        assert after.startswith("Conclusions of the thesis from Fig. 4.") and "real rules" in after.split("\n")[0]
     data = json.loads((place / "report.json").read_text())
     assert data["figures"]["counts"]["3/3/3"]["null"]["thesis mode"] == [472_554, 893_784]
     assert {"real rules", "thesis mode"} == data["figures"]["abstractions"].keys()

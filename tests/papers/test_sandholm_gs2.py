@@ -61,18 +61,13 @@ def test_claims_are_judged_for_plain_and_safe_endgames_apart():
     by = {claim.text: claim for claim in claims(results)}
     earlier = by["endgames that begin a round earlier are better"]
     assert earlier.verdicts == {"plain endgames": HOLDS, "safe endgames": FAILS} and earlier.verdict == UNDECIDED
-    harder = by["solved at the table, endgames make a strategy harder to exploit"]
+    harder = by["endgame solving lowers exploitability"]
     assert [sum(held) for held in harder.tried.values()] == [8, 16] and harder.verdicts["safe endgames"] == HOLDS
-    small = by["on small decks plain endgames make a strategy easier to exploit"]
+    small = by["on small decks plain endgame solving raises exploitability"]
     assert [sum(held) for held in small.tried.values()] == [3, 5] and small.verdict == UNDECIDED
     assert [claim.data() for claim in by.values()] == paper["claims"]
     text = (DOCS / "sandholm_gs2.md").read_text(encoding="utf-8")
     assert all(claim.verdict_text in text for claim in by.values())
-    # docs/papers.md says the same in words.
-    (row,) = [line for line in (DOCS / "papers.md").read_text("utf-8").splitlines() if "(sandholm_gs2.md)" in line]
-    for words in ("Safe endgames make every strategy harder to exploit", "plain ones none of Leduc, some of",
-                  "is better for plain endgames and worse for safe ones"):  # fmt: skip
-        assert words in row
 
 
 @pytest.mark.slow

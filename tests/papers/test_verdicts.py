@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kibitz.bench.docs import main
-from kibitz.bench.verdicts import data_of, judged_again, section, text_of
+from kibitz.bench.openings import OPENINGS, Reason
+from kibitz.bench.page import page_text
+from kibitz.bench.verdicts import data_of, judged_again, text_of
 from kibitz.papers.claims import (
     COMPARISON,
     FACT,
@@ -40,6 +42,7 @@ from kibitz.papers.claims import (
 
 DOCS = Path(__file__).parents[2] / "docs"
 CLAIMS = re.compile(r"^\| claim \|.*\| verdict \|", re.MULTILINE)
+SECTION = re.compile(r"^## (?:Claims|Appendix: claims).*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 PAGES = [path for path in sorted(DOCS.glob("*.md")) if CLAIMS.search(path.read_text("utf-8"))]
 
 
@@ -111,7 +114,7 @@ def test_a_verdict_says_how_often_it_was_tried(claim):
     told, sizes = claim.verdict_text, {len(truths) for truths in claim.tried.values()}
     assert told.startswith(claim.verdict)
     if sizes == {1} and claim.unit != FACT and not (claim.across and len(claim.tried) > 1):
-        assert "in the one run made" in told
+        assert "in one run" in told
     for size in sizes - {1}:
         assert str(size) in told or claim.across
     first = len(next(iter(claim.tried.values())))
@@ -143,11 +146,11 @@ def test_a_better_case_is_never_worse_for_a_claim(truths, data):
 def test_what_was_wrong():
     """Differences within their intervals were called false, also where the exact figure was known."""
     assert measured("a", "b", (0.22, 21.01), 4.812).verdict_text == (
-        "holds in the one run made: 4.812 exactly (by match 0.22 ± 21.01)"
+        "holds in one run: 4.812 exactly (by match 0.22 ± 21.01)"
     )
     assert measured("a", "b", (-15.05, 23.15), 13.823).verdict == "holds"
-    assert measured("a", "b", (0.55, 0.96)).verdict_text == "undecided in the one run made: 0.55 ± 0.96"
-    assert measured("a", "b", (-17.07, 1.18)).verdict_text == "fails in the one run made: -17.07 ± 1.18"
+    assert measured("a", "b", (0.55, 0.96)).verdict_text == "undecided in one run: 0.55 ± 0.96"
+    assert measured("a", "b", (-17.07, 1.18)).verdict_text == "fails in one run: -17.07 ± 1.18"
 
 
 def test_verdicts_in_words():
@@ -160,31 +163,31 @@ def test_verdicts_in_words():
     assert of(True, False) == "undecided: true in 1 of 2 random initialisations"
     assert of(True, None, None, None) == "undecided: true in 1 of 4 random initialisations, undecided in 3"
     assert of(True, True, unit=COMPARISON) == "holds in all 2 comparisons, one run each"
-    assert of(True) == of(True, unit=RUN) == of(True, unit=COMPARISON) == "holds in the one run made"
+    assert of(True) == of(True, unit=RUN) == of(True, unit=COMPARISON) == "holds in one run"
     both = {"plain": (True, True, True), "safe": (False, False, False)}
     assert of(variants=both, unit=COMPARISON) == (
-        "undecided over all: holds in all 3 comparisons, one run each (plain); "
+        "undecided overall: holds in all 3 comparisons, one run each (plain); "
         "fails: true in 0 of 3 comparisons, one run each (safe)"
     )
     weights = {"0": (True,) * 4, "1": (True, True, True, False)}
     assert of(variants=weights, across="weight") == "holds at every weight: true in 3 to 4 of 4 random initialisations"
     weights["1"] = (True, False, False, False)
     assert of(variants=weights, across="weight") == (
-        "undecided over all, as it depends on the weight: true in 1 to 4 of 4 random initialisations"
+        "undecided overall, because it depends on the weight: true in 1 to 4 of 4 random initialisations"
     )
 
 
 def test_claims_of_all_kinds():
     assert compare("a", "b", [2.0, 3.0], [1.0, 3.0]).truths == (True, None)
-    assert fact("a", "b", 5, 4, "it is 5").verdict_text == "fails, nothing is random: it is 5"
-    assert within("a", "b", 0.1, 0.2, None, 60.0).verdict_text == "fails in the one run made: it came to 0.2000"
-    assert within("a", "b", 0.1, 0.05, (7, 61.0), 60.0).verdict_text == "fails in the one run made: 61.0 s"
+    assert fact("a", "b", 5, 4, "it is 5").verdict_text == "fails (exact): it is 5"
+    assert within("a", "b", 0.1, 0.2, None, 60.0).verdict_text == "fails in one run: it came to 0.2000"
+    assert within("a", "b", 0.1, 0.05, (7, 61.0), 60.0).verdict_text == "fails in one run: 61.0 s"
     assert within("a", "b", 0.1, 0.05, (7, 61.0)).verdict == "holds"
     three = [Claim("x", "paper", (side,)) for side in (True, False, None)]
     assert counts(three) == {"holds": 1, "fails": 1, "undecided": 1}
-    assert summary(three) == "Of 3 claims of the paper 1 holds, 1 fails and 1 is undecided."
+    assert summary(three) == "Of the paper's 3 claims, 1 holds, 1 fails and 1 is undecided."
     assert summary([replace(three[0], source=OURS)], "So.") == (
-        "Of 1 claims of our own 1 holds, 0 fail and 0 are undecided. So."
+        "Of our own 1 claim, 1 holds, 0 fail and 0 are undecided. So."
     )
     one = Comparison(1.0, ">", 0.0, float("inf"))  # a single deal has no interval
     assert one.true is None and claim_of(Claim("a", "b", (one,)).data()).cases == (one,)
@@ -199,10 +202,10 @@ def test_claims_of_all_kinds():
 
 
 def papers_of(page):
-    """The data of a page, and for each of its papers the section of the page."""
+    """The data of a page, and for each of its papers the sections of the page with claims."""
     assert data_of(page).is_file(), f"{page.name} has claims, and no data beside it"
     data, text = json.loads(data_of(page).read_text("utf-8")), page.read_text("utf-8")
-    sections = re.findall(r"^### Claims.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    sections = re.split(r"^(?=## Claims)", "".join(SECTION.findall(text)), flags=re.MULTILINE)[1:]
     assert data["page"] == page.name and len(data["papers"]) == len(sections)
     return list(zip(data["papers"], sections, strict=True))
 
@@ -217,21 +220,23 @@ def test_pages_are_found():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_verdicts_follow_from_the_page_s_own_figures(page):
     for paper, text in papers_of(page):
-        rows = [line.split(" | ") for line in text.replace("\\|", "\0").splitlines() if line.startswith("| ")][1:]
+        lines = [line for line in text.replace("\\|", "\0").splitlines() if line.startswith("| ")]
+        rows = {row[0]: row for row in (line.split(" | ") for line in lines if not line.startswith("| claim |"))}
         assert len(rows) == len(paper["claims"]) > 0
-        for claim, row in zip(paper["claims"], rows, strict=True):
+        for claim in paper["claims"]:
+            row = rows["| " + claim["claim"].replace("|", "\0")]
             verdict = slow_verdict(claim)
             assert claim["verdict"] == verdict, claim["claim"]
             assert row[0].removeprefix("| ").replace("\0", "|") == claim["claim"]
-            assert row[-2].replace("\0", "|") == claim["told"] and claim["told"].startswith(verdict)
+            assert row[-2].replace("\0", "|") == claim["verdict_text"] and claim["verdict_text"].startswith(verdict)
             assert row[-1].removesuffix(" |") == claim["source"]
-        for whose, said in (("paper", "of the paper"), ("ours", "of our own")):
+        for whose, said in (("paper", "the paper's"), ("ours", "our own")):
             own = [claim for claim in paper["claims"] if (claim["source"] == OURS or "(future" in claim["source"])
                    == (whose == "ours")]  # fmt: skip
             tally = Counter(map(slow_verdict, own))
             assert paper["verdicts"][whose] == {name: tally[name] for name in ("holds", "fails", "undecided")}
             if own:
-                told = re.search(rf"Of (\d+)(?: claims)? {said} (\d+) holds?, (\d+) fails? and (\d+) (is|are) un", text)
+                told = re.search(rf"Of {said} (\d+) claims?, (\d+) holds?, (\d+) fails? and (\d+) (is|are) un", text)
                 assert [int(n) for n in told.groups()[:4]] == [len(own), *paper["verdicts"][whose].values()]
 
 
@@ -241,12 +246,12 @@ def test_verdicts_say_how_many_random_initialisations_they_have(page):
         for claim in paper["claims"]:
             sizes = {len(of) for of in claim.get("variants", {"": claim.get("cases")}).values()}
             if claim["unit"] == RUN:
-                assert claim["n"] == 1 and sizes == {1} and "in the one run made" in claim["told"]
+                assert claim["n"] == 1 and sizes == {1} and "in one run" in claim["verdict_text"]
             elif claim["unit"] in (COMPARISON, FACT):
                 assert claim["n"] == (claim["unit"] == COMPARISON)
             else:
                 assert sizes == {claim["n"]} == {len(paper["seeds"])}
-                assert f"{claim['n']} {claim['unit']}" in claim["told"]
+                assert f"{claim['n']} {claim['unit']}" in claim["verdict_text"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -255,7 +260,7 @@ def test_exact_figures_of_a_page_are_what_its_claims_are_judged_by(page):
     text = page.read_text("utf-8")
     rows = re.findall(r"^\| (.+?) from (.+?) \| (-?\d+\.\d{3}) \| -?[\d.]+ ± [\d.]+ \|$", text, re.MULTILINE)
     exact = {(one, other): float(figure) for one, other, figure in rows}
-    assert bool(exact) == ("What one wins from another, exactly" in text)
+    assert bool(exact) == ("Exact winnings of each pair" in text)
     names = {name for pair in exact for name in pair}
     for claim in (claim for paper, _ in papers_of(page) for claim in paper["claims"] if names):
         whom = r"(?:even the largest single strategy, )?([^,]+)(?:,.*)?"
@@ -272,7 +277,7 @@ def test_exact_figures_of_a_page_are_what_its_claims_are_judged_by(page):
 def test_figures_of_claims_stand_in_the_tables_of_their_page(name):
     """Where the page prints what its claims compare: thresholds and what is worked out from figures are elsewhere."""
     page = DOCS / f"{name}.md"
-    tables = page.read_text("utf-8").partition("### Claims")[0]
+    tables = page.read_text("utf-8").partition("## Appendix: tables")[2]
     printed = {abs(float(figure)) for figure in re.findall(r"\d+\.\d+", tables.replace(",", ""))}
     checked = 0
     for claim in (claim for paper, _ in papers_of(page) for claim in paper["claims"]):
@@ -291,45 +296,87 @@ def test_grafts_on_a_small_deck_are_judged_exactly():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_pages_are_as_the_present_rule_makes_them(page):
-    text, data = page.read_text("utf-8"), json.loads(data_of(page).read_text("utf-8"))
-    again = judged_again(text, data)
-    assert again == (text, data) and text_of(data) == data_of(page).read_text("utf-8")
+    """A page is made from its data alone."""
+    data = json.loads(data_of(page).read_text("utf-8"))
+    assert judged_again(data) == data and text_of(data) == data_of(page).read_text("utf-8")
+    assert page.read_text("utf-8") == page_text(data)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_open_with_what_they_are_about(page):
+    """A heading of its own, two sentences, and a short table of the main claims; raw tables are appendices."""
+    head, about, *_ = page.read_text("utf-8").split("\n\n")
+    opening = OPENINGS[page.stem]
+    assert head == f"# {opening.heading}" and about == opening.summary
+    assert len({each.heading for each in OPENINGS.values()}) == len(OPENINGS) == len(PAGES)
+    assert len(re.findall(r"[.] (?=[A-Z])", about)) == 1, "two sentences"
+    table = page.read_text("utf-8").partition("| claim | measured | verdict | why | limits |")[2].partition("\n\n")[0]
+    assert 1 <= table.count("\n| ") <= 9
+    levels = re.findall(r"^## (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    assert levels[0].startswith("Claims and verdicts") and any(level.startswith("Appendix: tables") for level in levels)
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_reasons_are_about_claims_of_their_page(name):
+    claims = [claim_of(claim) for paper, _ in papers_of(DOCS / f"{name}.md") for claim in paper["claims"]]
+    for reason in OPENINGS[name].reasons:
+        assert any(map(reason.of, claims)), reason.pattern
+    for claim in claims:
+        if claim.of_the_paper and claim.verdict != "holds":
+            assert OPENINGS[name].why(claim), claim.text
+
+
+def test_a_reason_belongs_to_its_verdict():
+    reason = Reason("^a", "holds", "Because.", "Here.", "A")
+    here, there = (measured("a", "paper", (mean, 1.0)) for mean in (3.0, -3.0))
+    assert reason.row([here, measured("b", "paper", (1.0, 2.0))]) == ("A", "3.00 ± 1.00", "holds", "Because.", "Here.")
+    assert reason.row([there]) is None and not reason.of(there)
+    many = [compare(f"a{k}", "paper", [2.0, 3.0], [1.0, float(k)]) for k in (1, 2)]
+    assert reason.row(many)[1] == "2 claims, each true in 2 of 2 random initialisations"
 
 
 def test_a_page_is_judged_again():
-    data = {"page": "p.md", "papers": [
-        {"claims": [measured("a", "paper", (1.0, 2.0)).data()], "summary": "More.", "provenance": "Measured earlier."},
-        {"claims": [Claim("b | c", OURS, (True, True), unit=START).data()], "summary": ""},
+    paper = {"about": "Text.", "departs": ["Other."], "title": "T", "seeds": [0], "seconds": 1.0, "paper": "p"}
+    on = {"date": "d", "processor": "p", "cores": "2", "system": "s", "kibitz": "k", "python": "3", "numpy": "2",
+          "numba": "1"}  # fmt: skip
+    data = {"page": "p.md", "machine": on, "papers": [
+        {**paper, "claims": [measured("a", "paper", (1.0, 2.0)).data(), Claim("o", OURS, (True,)).data()],
+         "summary": "More.", "provenance": "Measured earlier."},
+        {**paper, "claims": [Claim("b | c", OURS, (True, True), unit=START).data()], "summary": ""},
     ]}  # fmt: skip
-    old = "## One\n\nText.\n\n### Claims, and more\n\n| claim | verdict |\n\n## Two\n\n### Claims\n\nold\n"
-    text, made = judged_again(old, data)
-    assert text.startswith("## One\n\nText.\n\n### Claims and verdicts\n\nOf 1 claims of the paper 0 hold, 0 fail and")
-    assert "More.\n\nMeasured earlier.\n\n| claim |" in text and "\n\n## Two\n\n### Claims and verdicts\n\n" in text
+    made = judged_again(data)
+    text = page_text(made)
+    assert text.startswith("# T; T\n\n1 run, seed 0. d, p, 2 cores")
+    assert "## Claims and verdicts: p\n\nOf the paper's 1 claim, 0 hold, 0 fail and 1 is undecided." in text
+    assert "More.\n\nMeasured earlier.\n\n| claim |" in text and "Differences from the paper:\n\n- Other.\n" in text
     assert "| b \\| c | 2 of 2 | holds in all 2 random initialisations | not in the paper |" in text
-    assert "\nold" not in text
-    assert judged_again(text, made) == (text, made)
+    assert text.count("## Appendix: claims that are not in the paper") == 1
     data["papers"][0]["claims"][0]["cases"][0]["exact"] = 0.5
-    text, made = judged_again(text, data)
+    made = judged_again(data)
     assert made["papers"][0]["verdicts"]["paper"] == {"holds": 1, "fails": 0, "undecided": 0}
-    assert "| a | 1 of 1 | holds in the one run made" in text
+    assert "| a | 1 of 1 | holds in one run" in page_text(made)
     assert json.loads(text_of(made)) == made and '{ "left": 1.0, "relation": ">", "right": 0.0,' in text_of(made)
-    assert section([Claim("a", "b", (True,))], "", "About.")[:3] == ["### Claims and verdicts", "", "About."]
 
 
-def test_the_list_of_papers_has_the_counts_of_the_pages():
-    """docs/papers.md is written by hand, and says of each page how many claims of the paper hold."""
-    table = (DOCS / "papers.md").read_text("utf-8").partition("## Recomputed")[2]
-    linked = set()
-    for row in (line for line in table.splitlines() if line.startswith("|")):
-        for name, said in re.findall(r"\[(\w+)\.md\]\(\1\.md\)( \([^)]*\))?", row):
-            linked.add(name)
-            papers = [paper for paper, _ in papers_of(DOCS / f"{name}.md")]
-            (paper,) = [each for each in papers if len(papers) == 1 or f"`kibitz paper {each['paper']} " in row]
-            whose = "paper" if any(paper["verdicts"]["paper"].values()) else "ours"
-            holds, fails, undecided = paper["verdicts"][whose].values()
-            own = "" if whose == "paper" else "of our own claims "
-            assert said == f" ({own}{holds} hold, {fails} fail, {undecided} undecided)", name
-    assert linked == {path.stem for path in PAGES}
+def test_the_index_has_every_claim_of_the_papers_once():
+    """docs/results/index.md: one row a claim of the source documents, with its verdict, n, reason and command."""
+    text = (DOCS / "results" / "index.md").read_text("utf-8").replace("\\|", "\0")
+    lines = [line for line in text.splitlines() if line.startswith("| [") and "`kibitz " in line]
+    rows = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines]
+    wanted = Counter()
+    for page in PAGES:
+        for claim in (claim for paper, _ in papers_of(page) for claim in paper["claims"]):
+            if claim["source"] != OURS and "(future" not in claim["source"]:
+                wanted[page.name, claim["claim"].replace("|", "\0"), claim["verdict"]] += 1
+    listed = Counter()
+    for source, said, _, verdict, n, _, command in rows:
+        name = re.search(r"\.\./(\w+\.md)", source)[1]
+        listed[name, said.partition(": ")[2], verdict] += 1
+        assert (n == "exact" or int(n) >= 1) and re.fullmatch(r"`kibitz (paper|bench) [^`]+`", command)
+        assert "--markdown" not in command and "--out" not in command
+    assert listed == wanted and wanted.total() > 100
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        assert (DOCS / "results" / target).exists(), target
 
 
 def test_documents_are_checked_with_their_verdicts(monkeypatch, tmp_path, capsys):
@@ -343,9 +390,12 @@ def test_documents_are_checked_with_their_verdicts(monkeypatch, tmp_path, capsys
     monkeypatch.setattr(docs.api, "page", lambda: "")
     monkeypatch.setattr(docs.readme, "PAGE", tmp_path / "README")
     monkeypatch.setattr(docs.readme, "page", lambda: "")
-    page.write_text("## One\n\n### Claims\n\nold\n")
+    page.write_text("# One\n\nold\n")
     data_of(page).parent.mkdir()
-    data = {"page": "p.md", "papers": [{"claims": [measured("a", "paper", (3.0, 2.0)).data()], "summary": ""}]}
+    on = dict.fromkeys(("date", "processor", "cores", "system", "kibitz", "python", "numpy", "numba"), "x")
+    paper = {"paper": "sandholm", "claims": [measured("a", "paper", (3.0, 2.0)).data()], "summary": "", "title": "T",
+             "about": "", "departs": [], "seeds": [0], "seconds": 1.0}  # fmt: skip
+    data = {"page": "p.md", "command": "kibitz paper sandholm", "machine": on, "papers": [paper]}
     data_of(page).write_text(text_of(data))
     assert main(["--check"]) == 1 and f"{page} is stale" in capsys.readouterr().out
-    assert main([]) == 0 and main(["--check"]) == 0 and "holds in the one run made: 3.00 ± 2.00" in page.read_text()
+    assert main([]) == 0 and main(["--check"]) == 0 and "holds in one run: 3.00 ± 2.00" in page.read_text()

@@ -53,7 +53,7 @@ def test_the_page_says_what_was_measured(exploited):
     assert not claims["Static.S={i} earns no more than Base"]
     assert ("Static.S=N is less exploitable than Base" in claims) == exploited
     page = holdem.page(holdem.EXPERIMENT.plan, r, list(holdem.claims(r)))
-    assert ("by a GPU" in page.about) == exploited and ("--exact" in page.about) != exploited
+    assert ("on a GPU" in page.about) == exploited and ("--exact" in page.about) != exploited
     cells = {row[0]: row for row in page.sheets[0].rows}
     assert cells[BASE][1] == "-2.50 ± 0.05" and cells[BASE][4] == "310.04"
     assert cells[ALL][3] == ("297.00" if exploited else "not measured")

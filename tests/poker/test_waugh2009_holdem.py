@@ -59,17 +59,17 @@ def test_the_page_says_what_was_measured(measured):
     assert told["the grafted strategy wins most on average"] == exactly
     assert len([claim for claim in claims if claim.of_the_paper]) == len(NAMES)
     page = holdem.page(holdem.EXPERIMENT.plan, r, claims)
-    assert ("by a GPU" in page.about) == measured and ("--exact" in page.about) != measured
+    assert ("on a GPU" in page.about) == measured and ("--exact" in page.about) != measured
     head, rows = page.sheets[0].head, {row[0]: row for row in page.sheets[0].rows}
     assert rows[GRAFTED][head.index(TWELVE)] == "5.00" and rows[TWELVE][head.index(GRAFTED)] == "-5.00"
     assert rows[GRAFTED][head.index("relative size")] == f"{(101 + 480) / 101:.2f}"
     assert rows[TWELVE][head.index("relative size")] == f"{105 / 101:.2f}"
     assert ("exploitability" in head) == measured
-    assert [sheet.title for sheet in page.sheets].count("What one wins from another, exactly") == measured
+    assert [sheet.title for sheet in page.sheets].count("Exact winnings of each pair") == measured
     assert page.figures["relative_size"][BASE] == 1.0
     trained = "on a small deck the grafted strategy beats its base once it is trained"
     assert told.get(trained) == ("holds" if measured else None), "one look says nothing of a course"
-    looks = next(sheet for sheet in page.sheets if sheet.title.startswith("How long grafts take"))
+    looks = next(sheet for sheet in page.sheets if sheet.title.startswith("Training time of grafts"))
     assert [row[1] for row in looks.rows] == ["-80.0", "-30.0", "20.0"][: len(r.course)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 
 import pytest
@@ -9,8 +10,8 @@ from matplotlib.text import Text
 
 from kibitz.bench.pictures import race_plot
 from kibitz.report.curves import curves_plot
-from kibitz.report.figures import Curves, FigurePanel, Heat, Line
-from kibitz.report.heat import heat_map
+from kibitz.report.figures import Curves, Dot, FigurePanel, Heat, Line, Scatter, picture_data, picture_of
+from kibitz.report.heat import draw, heat_map, size_plot
 from kibitz.report.plot import convergence_plot, log_ticks, short, unit_of
 from kibitz.solvers.result import Evaluation
 
@@ -103,3 +104,36 @@ def test_ticks_and_their_numbers():
         "1e-5", "0.0001", "0.05", "1", "1k", "1.05k", "2M",
     ]  # fmt: skip
     assert unit_of("leduc(players=3)") == "chips" and unit_of("goofspiel") == "payoff units"
+
+
+LINES = tuple(Line(name, (1.0, 10.0, 100.0), (3.0, 2.0, 1.0), (0.1, 0.1, 0.1)) for name in SOLVERS)
+DOTS = tuple(Dot(f"strategy {k}", group, 100 * k, 10.0 * k, 10.0 * k - 5, 10.0 * k + 5, 12.0 if k == 1 else None,
+                 k == 3)
+             for group in ("null", "JQ-K") for k in range(1, 4))  # fmt: skip
+KINDS = {
+    "four panels": Curves("x", "A title", "NashConv, chips", tuple(FigurePanel(f"game {k}", LINES) for k in range(4)),
+                          log_y=True, note="A note."),
+    "few values": Curves("x", "A title", "NashConv, chips", (FigurePanel("", LINES[:2], (("even", 1.5),)),),
+                         log_x=False, ticks=(1.0, 10.0, 100.0)),
+    "strategies": Scatter("x", "A title", "milli-antes per hand", DOTS),
+    "crosstable": Heat("x", "A title", ("a", "b"), [[0.0, 1.0], [-1.0, 0.0]], "mb/h", (("average", [1.0, -1.0]),)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("picture", KINDS.values(), ids=KINDS)
+def test_a_picture_is_drawn_again_from_its_data(picture, tmp_path):
+    """Data are plain, no text covers another, and a page of 700 pixels shrinks it to half at most."""
+    assert picture_of(json.loads(json.dumps(picture_data(picture)))) == picture
+    draw(picture, tmp_path / "x.png")
+    plot = {Curves: curves_plot, Scatter: size_plot, Heat: heat_map}[type(picture)]
+    figure = plot(picture)
+    assert covered(figure) == [] and figure.get_figwidth() * figure.get_dpi() <= 1400
+    said = [text.get_text() for text in figure.findobj(Text)]
+    assert "A title" in said
+
+
+def test_panels_stand_two_and_two():
+    places = [axes.get_position() for axes in curves_plot(KINDS["four panels"]).axes]
+    assert len({round(place.x0, 3) for place in places}) == len({round(place.y0, 3) for place in places}) == 2
+    ticks = curves_plot(KINDS["few values"]).axes[0].get_xticks()
+    assert list(ticks) == [1.0, 10.0, 100.0], "an axis that counts has no fractions"

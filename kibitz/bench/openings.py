@@ -1,0 +1,430 @@
+"""How each page of results opens: its heading, two sentences, and why its claims hold, fail or are undecided.
+
+A reason is about claims with one verdict. If another run gives a claim another verdict, the reason is not printed: it
+has to be written again. Reasons that nothing on the page measures begin with "Likely".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kibitz.papers.claims import FAILS, HOLDS, UNDECIDED, Claim
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why some claims have their verdict. Those with a label are rows of the table that a page opens with."""
+
+    pattern: str  # of the texts of claims, a regular expression
+    verdict: str
+    why: str
+    limits: str = ""
+    label: str = ""  # what the claims say together
+
+    def of(self, claim: Claim) -> bool:
+        return claim.verdict == self.verdict and re.search(self.pattern, claim.text) is not None
+
+    def row(self, claims: Sequence[Claim]) -> tuple[str, ...] | None:
+        """A row of the opening table: claim, measured, verdict, why, limits."""
+        its = [claim for claim in claims if self.of(claim)]
+        if not self.label or not its:
+            return None
+        its = [claim for claim in its if claim.of_the_paper] or its
+        return self.label, together(its), self.verdict, self.why, self.limits
+
+
+def together(claims: Sequence[Claim]) -> str:
+    """What was measured for several claims of one verdict."""
+    if len(claims) == 1:
+        return claims[0].measured_text
+    if len(claims) <= 3 and all(claim.detail for claim in claims):
+        return "; ".join(dict.fromkeys(claim.detail for claim in claims))
+    groups = [truths for claim in claims for truths in claim.tried.values()]
+    counts, sizes, units = [sum(each is True for each in truths) for truths in groups], {*map(len, groups)}, {
+        claim.unit for claim in claims}  # fmt: skip
+    if len(sizes) == len(units) == 1 and sizes != {1}:
+        true = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+        return f"{len(claims)} claims, each true in {true} of {max(sizes)} {claims[0].unit}s"
+    verbs = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "are undecided"}
+    return f"all {len(claims)} claims {verbs[claims[0].verdict]}"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The top of a page."""
+
+    heading: str
+    summary: str = ""
+    game: str = ""  # what the claims were tried in, for the list of all claims
+    reasons: tuple[Reason, ...] = ()
+
+    def why(self, claim: Claim) -> str:
+        return next((reason.why for reason in self.reasons if reason.of(claim)), "")
+
+
+def opening_of(data: Mapping[str, Any]) -> Opening:
+    """How the page of some data opens; with the titles of its papers, if it is none of OPENINGS."""
+    known = OPENINGS.get(Path(data.get("page", "")).stem)
+    return known or Opening("; ".join(paper["title"] for paper in data["papers"]))
+
+
+OVERLAP = "The 95% intervals overlap."
+ZERO = "The 95% interval of the match contains zero."
+WEIGHT = "The result depends on the weight of the random initialisation."
+NOT_UNIQUE = "Abstract equilibria are not unique, and the paper used another solver (chance-sampled CFR)."
+CCR = (
+    "The base almost never reaches the ccr part. There the expert keeps what its random initialisation says, so the "
+    "result depends on the weight of the initialisation."
+)
+SHORT = "Grafts have many buckets and had too few iterations. On a small deck they lose first and win later."
+WRONG_GAME = "The thesis' program used another game: a payoff with the wrong sign, and nobody had to follow suit."
+WRONG_UPDATE = "The thesis' updates weight regrets by reach once too often, so its curves are not those of MCCFR."
+MINUTES = "Training took minutes, and coarse strategies learn faster than fine ones."
+
+OPENINGS: dict[str, Opening] = {
+    "stitching": Opening(
+        "Strategy stitching and grafting in Leduc hold'em",
+        "Table 1 of Gibson & Szafron (2011) and Tables 1 and 2 of Waugh, Bard & Bowling (2009) are recomputed over 16 "
+        "random initialisations. Most claims hold, though few of the paper's figures are reproduced exactly; claims "
+        "about static experts with S=N depend on how the solver is initialised.",
+        "Leduc",
+        (
+            Reason(r"^2 players, JQ-K: (Dynamic|Static S=\{i\}|Static S=N Pre-flop) earns more than Base", HOLDS,
+                   "Experts use a finer abstraction than the base in their part of the game.",
+                   "Leduc; earnings against strategies from other base abstractions.",
+                   "Two players: Dynamic, S={i} and S=N Pre-flop earn more than Base"),
+            Reason(r"^2 players, JQ-K: Static S=N All (earns|is less)", UNDECIDED, CCR, "Four weights were tried.",
+                   "Two players: Static S=N All beats Base and S={i}"),
+            Reason(r"^2 players, JQ-K: Static S=N Pre-flop (earns more|is less exploitable) than Static S=N "
+                   r"All", UNDECIDED,
+                   f"It is compared with Static S=N All. {CCR}"),
+            Reason(r"^2 players, JQ-K: Static S=N Pre-flop earns more than Static S=\{i\}", UNDECIDED,
+                   "The difference is smaller than the spread over random initialisations."),
+            Reason(r"^2 players, JQ-K: (Dynamic|Static S=\{i\}) is less exploitable than (Static|Base)", HOLDS,
+                   "Likely: their experts are trained against opponents that are free to adapt outside the part.",
+                   "NashConv / 2 in the unabstracted game.",
+                   "Two players: Dynamic and S={i} are less exploitable than S=N and Base"),
+            Reason(r"^3 players, J-QK: .* earns more than Base$", HOLDS,
+                   "Experts use a finer abstraction than the base in their part of the game.",
+                   "1,000 iterations of CFR+ per game, one weight.",
+                   "Three players: all stitched strategies earn more than Base"),
+            Reason(r"^3 players, J-QK: Static S=N \S+ earns more than (Static S=\{i\}|Dynamic)", FAILS,
+                   "The experts with S=N depend on the random initialisation. Without regret in the initialisation "
+                   "they "
+                   "earn far more, but still less than Dynamic and S={i}.",
+                   "1,000 iterations of CFR+ per game, one weight; the paper used chance-sampled CFR.",
+                   "Three players: Static S=N earns more than Dynamic and S={i}"),
+            Reason(r"grafts beat .* head to head", HOLDS,
+                   "Theorem 1 of the paper covers this case: the opponent is the one that the base was solved against.",
+                   "Leduc.", "Grafted strategies beat their base"),
+            Reason(r"grafts win more on average than J\S+$", HOLDS,
+                   "Likely: grafts use a finer abstraction than the base.",
+                   "Leduc, nine strategies.",
+                   "Grafted strategies win more on average than their base"),
+            Reason(r"^JQ\.K flop grafts have more wins", FAILS, NOT_UNIQUE, "The paper's tables are not in our copy.",
+                   "JQ.K: flop grafts win more matches than preflop grafts"),
+            Reason(r"^J\.Q\.K preflop grafts are more exploitable", FAILS,
+                   "Likely: this base tells all private cards apart, so its grafts have little to overfit to."),
+            Reason(r"flop grafts are more exploitable", UNDECIDED, WEIGHT),
+            Reason(r"^\d players, .*: Dynamic earns more than Static", HOLDS,
+                   "Likely: its base and its experts are solved together."),
+            Reason(r"^2 players, JQ-K: Static S=N Pre-flop is less exploitable than Base", HOLDS,
+                   "Experts use a finer abstraction than the base in their part of the game."),
+            Reason(r"(^bases by|in the order of their bases)", HOLDS, "J.Q.K is the finest base abstraction."),
+            Reason(r"grafts are more exploitable", HOLDS,
+                   "Likely: a graft is solved against an opponent who plays the base's abstraction."),
+            Reason(r"always folding", UNDECIDED,
+                   "The exploitability of grafted strategies varies over random initialisations; some exceed 500 "
+                   "mb/h."),
+        ),
+    ),
+    "stitching_holdem": Opening(
+        "Strategy stitching in two-player limit hold'em",
+        "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with computations of up to 24 million "
+        "information sets. Static experts with S=N earn the most of their size, as in the paper, but no stitched "
+        "strategy is less exploitable than its base.",
+        "limit hold'em",
+        (
+            Reason(r"^Static\.S=N earns more than", HOLDS, "S=N experts have finer buckets than Base in their part.",
+                   "One run; mbb/h; 4,000 iterations of public chance sampling.",
+                   "Static S=N earns more than Base and than S={i}"),
+            Reason(r"^Static\.S=\{i\} earns no more", HOLDS,
+                   "Likely: an S={i} expert has to solve the whole game for the opponent, and was trained too little.",
+                   "One run.", "Static S={i} earns no more than Base"),
+            Reason(r"^Dynamic earns more than Base", UNDECIDED, OVERLAP, "One run; mbb/h.",
+                   "Dynamic earns more than Base"),
+            Reason(r"^the finest strategy beats Static\.S=N", UNDECIDED, ZERO, "One run; mbb/h.",
+                   "The finest single strategy beats Static S=N"),
+            Reason(r"^the finest strategy beats", HOLDS, "It was solved with more information sets than any other."),
+            Reason(r"exploitable", FAILS,
+                   "Likely: an expert is trained against a base that does not adapt, and an opponent who does adapt "
+                   "finds its weaknesses.",
+                   "Exact, over all boards, on a GPU; one run of each strategy.",
+                   "Stitching lowers exploitability"),
+        ),
+    ),
+    "stitching_three": Opening(
+        "Strategy stitching in three-player limit hold'em",
+        "Table 2 of Gibson & Szafron (2011) is recomputed for three players, after less than an hour of training. "
+        "Static experts with S=N win more than Base, Dynamic and S={i}, as in the paper; the ranking of the larger "
+        "strategies is not reproduced.",
+        "three-player limit hold'em",
+        (
+            Reason(r"^Static\.S=N (earns more than (Base|Dynamic|Static\.S=\{i\})|wins money)", HOLDS,
+                   "S={i} experts have to learn what free opponents do in the whole game; S=N experts learn faster.",
+                   "One run; the second size of experts that was tried.",
+                   "Static S=N wins money, and earns more than Base, Dynamic and S={i}"),
+            Reason(r"^Base, Dynamic and Static", FAILS, f"Base wins too. {MINUTES}", "One run; mbb/h.",
+                   "Base, Dynamic and S={i} do not win money"),
+            Reason(r"ACPC", FAILS, MINUTES, "One run; mbb/h. The strategies follow the paper's description.",
+                   "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
+        ),
+    ),
+    "grafting_holdem": Opening(
+        "Strategy grafting in limit hold'em",
+        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed in limit hold'em with imperfect-recall buckets. With "
+        "2,000 iterations per computation the grafted strategy loses to every single strategy.",
+        "limit hold'em",
+        (
+            Reason(r"^the grafted strategy beats", FAILS, SHORT,
+                   "One run; mb/h; 2,000 iterations of public chance sampling.",
+                   "The grafted strategy beats every single strategy"),
+            Reason(r"^20x7 beats 14", HOLDS, "Likely: imperfect recall leaves more buckets per round at the same size.",
+                   "One run.", "20x7 beats 14"),
+        ),
+    ),
+    "grafting_small": Opening(
+        "Strategy grafting in limit hold'em with 16 cards",
+        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed with a deck of 16 cards, where all results are exact. "
+        "The grafted strategy beats its base and both perfect-recall strategies, and loses to 20x7 and to the largest "
+        "single strategy.",
+        "limit hold'em, 16 cards",
+        (
+            Reason(r"^the grafted strategy beats (20x8|14|12)", HOLDS, "Grafts are finer than the base in their part.",
+                   "One run; mb/h, exact over all boards.", "The grafted strategy beats its base, 14 and 12"),
+            Reason(r"^the grafted strategy beats (20x7|even)", FAILS,
+                   "Grafts need more iterations than single strategies; the course of training shows it for the base.",
+                   "One run; mb/h, exact over all boards.", "The grafted strategy beats 20x7 and 20x32"),
+            Reason(r"^20x7 beats 14", HOLDS, "Likely: imperfect recall leaves more buckets per round at the same size.",
+                   "One run.", "20x7 beats 14"),
+            Reason(r"^on a small deck the grafted strategy beats its base", HOLDS,
+                   "After few iterations the grafts play mostly noise.", "One run at each number of iterations.",
+                   "It beats its base once it is trained"),
+            Reason(r"less exploitable than its base", FAILS,
+                   "Grafting bounds losses against the opponent of the base only; several grafts together lose the "
+                   "worst "
+                   "case.", "One run; exact.", "The grafted strategy is less exploitable than its base"),
+        ),
+    ),
+    "sandholm": Opening(
+        "GameShrink and Rhode Island hold'em",
+        "GameShrink's published size comes out exactly, under a reading of its definition that counts wins; that "
+        "reading "
+        "is not lossless. A stricter reading is lossless, and the unabstracted game is solved to a small NashConv.",
+        "Rhode Island hold'em",
+        (
+            Reason(r"^after GameShrink the linear", HOLDS, "Hands are merged by numbers of wins and losses.",
+                   "That these are the published classes is inferred from the size.",
+                   "The linear program after GameShrink has the published size"),
+            Reason(r"^GameShrink runs in one second", HOLDS, "Signals of a round are merged in one step.", "One run.",
+                   "GameShrink runs in one second"),
+            Reason(r"^an equilibrium of the abstract game", FAILS,
+                   "Classes by numbers of wins ignore which hands are beaten, and an opponent who sees all cards "
+                   "gains.",
+                   "Proved by exact best responses.", "GameShrink is lossless (win-count classes)"),
+            Reason(r"^an equilibrium with strict classes", HOLDS,
+                   "Classes also agree on the opponent's classes; the proof is in "
+                   "`kibitz/poker/buckets/gameshrink.py`.",
+                   "Not in the slides.", "Strict classes are lossless"),
+            Reason(r"^without abstraction the linear", HOLDS, "The same game, counted.", "",
+                   "The unabstracted linear program has 91,224,226 rows"),
+        ),
+    ),
+    "sandholm_abstraction": Opening(
+        "Expectation-based and potential-aware abstraction",
+        "Three abstraction methods of the slides are compared on Rhode Island hold'em at five sizes, exactly, over "
+        "eight "
+        "random initialisations. Expectation-based buckets win when there are few and potential-aware buckets when "
+        "there "
+        "are many, as in the slides; half of the single comparisons come out differently.",
+        "Rhode Island hold'em",
+        (
+            Reason(r"^EB² wins from PA at 13 / 25|^EB wins from PA at 13 / 25", HOLDS,
+                   "Likely: with few buckets the histograms of PA are too coarse.",
+                   "The slides do not name their sizes; rows are matched in order.",
+                   "With few buckets, expectation-based abstraction beats potential-aware"),
+            Reason(r"^PA wins from EB.? at 13 / (75|100)", HOLDS, "Likely: histograms tell hands apart that have "
+                                                                  "equal strength.",
+                   "Sizes are matched in order.", "With many buckets, potential-aware abstraction beats EB"),
+            Reason(r"^PA wins from EB.? at 13 / (50|75)", FAILS,
+                   "The point where PA becomes better lies at more buckets here; the slides' sizes are unknown.",
+                   "Sizes are matched in order.", "Potential-aware abstraction beats EB and EB² in the middle"),
+            Reason(r"^EB wins from EB² at", FAILS, "The slides' EB² may be another quantity (the square of the mean)."),
+            Reason(r"^PA wins from EB.? at 13 / 205", UNDECIDED, "The difference is below the NashConv of the "
+                                                                 "solutions."),
+            Reason(r"^PA is lossless", FAILS,
+                   "Hands with equal histograms cannot be told apart, and some of them are not equivalent.",
+                   "13 / 205 / 1,774 buckets.", "Potential-aware abstraction is lossless at the finest size"),
+            Reason(r"(is not|are never) lossless", HOLDS,
+                   "Hands with equal strength fall into one bucket at any budget.", "",
+                   "Expectation-based abstraction is not lossless"),
+        ),
+    ),
+    "sandholm_egt": Opening(
+        "First-order methods: EGT, iterated smoothing and CFR",
+        "The excessive gap technique and iterated smoothing are compared with CFR variants on four games, with the "
+        "same "
+        "gradients and the same time. CFR variants reach almost every target first; aggressive steps help EGT as the "
+        "slides say.",
+        "Leduc, Rhode Island hold'em",
+        (
+            Reason(r"^aggressive steps", HOLDS, "They shrink the smoothing faster, as long as the excessive gap "
+                                                "condition holds.",
+                   "Leduc, one run each.", "Aggressive steps beat conservative steps at equal time"),
+            Reason(r"^the Euclidean prox", FAILS, "Both prox functions reach a NashConv of the same order.",
+                   "Leduc, one run each.", "The Euclidean prox function is ten times better than entropy"),
+            Reason(r"^threads speed", FAILS, "The speed-up on two cores stays a little below 1.6.",
+                   "Two cores only.", "Threads speed up a step almost in proportion"),
+            Reason(r"^the operator needs", HOLDS, "The payoff operator is never written out as a matrix.",
+                   "Counted, not measured.", "The payoff operator needs a hundredth of the matrix's memory"),
+        ),
+    ),
+    "sandholm_gs2": Opening(
+        "Endgame solving",
+        "As in GS2, the first rounds are solved in advance and the last rounds when they are reached, and the result "
+        "is "
+        "measured by exact best responses. Safe endgame solving lowers exploitability in every comparison; plain "
+        "endgame solving does so only in some games.",
+        "Leduc, Rhode Island and limit hold'em",
+        (
+            Reason(r"^endgame solving lowers", UNDECIDED,
+                   "Plain endgame solving takes the ranges as fixed. Safe solving gives the opponent an opt-out value, "
+                   "and always helps.", "One run of each game.", "Endgame solving lowers exploitability"),
+            Reason(r"^learned values", HOLDS, "Roll-outs assume that nobody bets after phase I.",
+                   "One run of each game.",
+                   "Values learned from an equilibrium beat roll-outs"),
+            Reason(r"^endgames that begin a round earlier", UNDECIDED,
+                   "It is true of plain and false of safe endgame solving.", "One run of each game.",
+                   "Endgames that begin a round earlier are better"),
+            Reason(r"^in limit hold'em, river", HOLDS, "The endgame is solved without card abstraction.",
+                   "One run; duplicate deals.", "In limit hold'em, river endgame solving beats the same strategy "
+                                                "without it"),
+        ),
+    ),
+    "sandholm_gs3": Opening(
+        "GS3's four-round abstraction of limit hold'em on a GPU",
+        "Limit hold'em is solved with potential-aware buckets of GS3's sizes, on one GPU. It reaches the NashConv that "
+        "the slides report after six months on four processors.",
+        "limit hold'em",
+        (
+            Reason(r"^GS3's sizes", HOLDS, "Another solver (DCFR+), and each round as one matrix product on a GPU.",
+                   "NashConv in the abstract game; hardware is many years newer.",
+                   "GS3's sizes are solved to 0.028 small bets within ten minutes"),
+        ),
+    ),
+    "sandholm_gs3_cores": Opening(
+        "A four-round abstraction of limit hold'em on two cores",
+        "The same program without a GPU: limit hold'em with percentile buckets, smaller than GS3's. Two cores are "
+        "enough "
+        "to reach the NashConv of the slides.",
+        "limit hold'em",
+        (
+            Reason(r"to 0\.028 small bets", HOLDS, "Each round is one matrix product per iteration.",
+                   "Smaller abstraction than GS3's; NashConv in the abstract game.",
+                   "percentile(8) is solved to 0.028 small bets on two cores"),
+            Reason(r"per iteration or less", HOLDS, "", "One run.", "An iteration takes ten seconds or less"),
+        ),
+    ),
+    "sandholm_phases": Opening(
+        "Two-phase solving: the first rounds, then the rest",
+        "The first rounds of a game are solved alone and the remaining rounds afterwards, in all combinations of the "
+        "slides. Overlapping phases are better in every comparison, and statistics beat roll-outs in most.",
+        "Rhode Island and limit hold'em",
+        (
+            Reason(r"^overlapping phases", HOLDS, "The overlapping round is solved again, with correct later rounds.",
+                   "NashConv in the abstract game; one run each.", "Overlapping phases are better"),
+            Reason(r"^statistics of", HOLDS, "Roll-outs assume that nobody bets after phase I.",
+                   "Statistics of a known strategy, not of an opponent's hands.",
+                   "Statistics at the end of phase I are better than roll-outs"),
+            Reason(r"^a phase I with one more", HOLDS, "Fewer rounds are left to an estimate.", "Not in the slides.",
+                   "A longer phase I is better"),
+        ),
+    ),
+    "sandholm_tournaments": Opening(
+        "Jam-or-fold poker tournaments",
+        "The three-player tournament of Ganzfried & Sandholm (2008, 2009), the heads-up tournament of Miltersen & "
+        "Sørensen (2007) and published single-hand charts are recomputed with all cards counted. All algorithms end "
+        "below the published epsilon; only the claim that at most one hand per state mixes fails.",
+        "jam-or-fold hold'em",
+        (
+            Reason(r"no player gains more", HOLDS, "Every state is solved until the best deviation is small.",
+                   "Ex-post check over all states; `fp-pi` and `fp-vi` on 91 states only.",
+                   "Nobody gains more than 0.1% of the first prize by deviating"),
+            Reason(r"Independent Chip Model", HOLDS, "The Independent Chip Model ignores position and blinds.",
+                   "One tournament.", "The Independent Chip Model is inaccurate"),
+            Reason(r"^tournament and single-hand", HOLDS, "Prizes are not proportional to chips; single hands valued "
+                                                          "by the chip model agree with tournament play.",
+                   "The papers do not name the stacks.", "Tournament strategies differ from single-hand strategies"),
+            Reason(r"^two players, ", HOLDS, "The same game, solved with all cards counted.", "",
+                   "The published heads-up charts are correct"),
+            Reason(r"at most one hand", FAILS, "Likely: fictitious play stops with several hands close to indifferent.",
+                   "Approximate equilibrium.", "At most one hand per state mixes heads-up"),
+        ),
+    ),
+    "toepen": Opening(
+        "Toepen with small decks: the thesis of Le (2021)",
+        "The tables and figures of the thesis are recomputed with exact best responses, in the real rules and in the "
+        "thesis' variant, where nobody has to follow suit. All counts agree with the variant; most conclusions about "
+        "convergence do not hold with MCCFR as it is defined.",
+        "Toepen, small decks",
+        (
+            Reason(r"^the counts of Table", FAILS,
+                   "The thesis counted the variant in which nobody has to follow suit. There all counts agree.",
+                   "Counted exactly.", "Tables 3.1 and 3.2 count the infosets of the real rules"),
+            Reason(r"^(NashConv from high|a larger deck|each deck converges)", FAILS, WRONG_UPDATE,
+                   "15 repetitions, exact NashConv.", "A larger deck is not harder, and each deck stops improving"),
+            Reason(r"^(uniform play|2 suits, 3 ranks (are the most|converge))", FAILS, WRONG_GAME),
+            Reason(r"^(the highest ante|the range of rewards)", FAILS,
+                   "A call is possible before every card, so the ante can rise further."),
+            Reason(r"all do well at first", UNDECIDED, "Early strategies vary over repetitions."),
+            Reason(r"fall off", HOLDS, "Coarse abstractions learn fast and then stop improving.", "15 repetitions.",
+                   "Naive and simple abstractions end behind the unabstracted strategy"),
+            Reason(r"which has far more rows", FAILS, f"{WRONG_GAME} The finer abstraction is better here."),
+            Reason(r"^advanced-history is the best", HOLDS, "Likely: it merges histories that hardly matter, and "
+                                                            "keeps the hand.",
+                   "15 repetitions, exact scores.", "advanced-history is the best of the six abstractions"),
+            Reason(r"^advanced-hand is the worst", UNDECIDED, "It is close to advanced-combined, and changes with "
+                                                              "the rules."),
+            Reason(r"advanced-combined", HOLDS, "Likely: it has fewer rows, so it learns faster and ends lower."),
+            Reason(r"^abstracting the hand is worse", FAILS,
+                   "For the simple abstractions the opposite is true.", "15 repetitions.",
+                   "Abstracting the hand is worse than abstracting the history"),
+            Reason(r"(have 4 and 166|converges to about 200,000)", FAILS,
+                   "The thesis' numbers are those of the variant in which nobody has to follow suit."),
+            Reason(r"about 0\.914", FAILS, f"The thesis gives a lower bound. {WRONG_GAME}", "15 repetitions.",
+                   "The NashConv of the unabstracted strategy is about 0.914"),
+        ),
+    ),
+    "toepen_full": Opening(
+        "The full game of Toepen: blueprint, search and exploitation",
+        "The thesis leaves the full game open: 32 cards, with betting. A blueprint is trained by MCCFR, beats a rule "
+        "of "
+        "thumb and all abstractions of the thesis, and improves further with real-time search.",
+        "Toepen, 32 cards",
+        (
+            Reason(r"^the blueprint beats the rule", HOLDS, "It was trained for a million iterations.",
+                   "One training run; duplicate deals.", "The blueprint beats a rule of thumb"),
+            Reason(r"^search gains over its blueprint", HOLDS, "Endgames are solved without abstraction.",
+                   "Exact in each of the endgames that were sampled.", "Search improves on the blueprint"),
+            Reason(r"^exploit\(", HOLDS, "It plays a best response within a bound on what it risks.",
+                   "One opponent, few deals.", "Exploitation gains more than search from a weak opponent"),
+            Reason(r"loses to the blueprint$", HOLDS, "They had a tenth of its iterations, and most have far more "
+                                                      "rows.",
+                   "Training time differs.", "The other abstractions lose to the blueprint"),
+        ),
+    ),
+}
