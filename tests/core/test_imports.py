@@ -16,8 +16,8 @@ import kibitz
 ROOT = Path(kibitz.__file__).parent
 # Packages, lowest first: a module imports from its own package and from those before it.
 LAYERS = (
-    "core", "cards", "games", "forms", "solvers", "evaluate", "stitch", "play", "poker", "toepen", "report", "papers",
-    "commands", "bench", "web", "cli", "__main__",
+    "core", "cards", "games", "forms", "solvers", "evaluate", "stitch", "play", "poker", "toepen", "report", "commands",
+    "papers", "bench", "web", "cli", "__main__",
 )  # fmt: skip
 # Tables of what lies above: what a name of a game or a plug-in stands for, imported when it is first asked for.
 SEAM = {"games", "games.plugins", "solvers"}  # GAMES, PLUGINS, SOLVERS
