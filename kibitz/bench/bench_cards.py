@@ -214,12 +214,12 @@ def cards_markdown(figure: dict[str, Any]) -> list[str]:
         f"kibitz in a loop over single hands, without a batch in memory: {inner:,.0f} per second."
     )
     lines = ["| what | kibitz | compared with | its figure | ratio |", "|---|---:|---|---:|---:|"]
-    rows = [row for row in figure["rows"] if row["theirs"]]
+    rows = [row for row in figure["rows"] if not row["note"].startswith("skipped")]
     for row in rows:
         what = f"{FIGURES[row['figure']]}: {row['way']}"
-        lines.append(
-            f"| {what} | {row['ours']:,.0f} | {row['peer']} | {row['theirs']:,.0f} | {row['ratio']:,.2f}x |"
-        )
+        theirs = f"{row['theirs']:,.0f}" if row["theirs"] else row["note"]
+        ratio = f"{row['ratio']:,.2f}x" if row["ratio"] else "-"
+        lines.append(f"| {what} | {row['ours']:,.0f} | {row['peer']} | {theirs} | {ratio} |")
     if not rows:
         lines = ["| what | kibitz |", "|---|---:|"]
         ours = dict.fromkeys((f"{FIGURES[row['figure']]}: {row['way']}", row["ours"]) for row in figure["rows"])

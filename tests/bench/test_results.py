@@ -90,3 +90,13 @@ def test_the_bench_writes_sections(tmp_path, monkeypatch):
     text = page.read_text()
     assert "## riscv" in text and "321x" in text and "### Start-up" in text and "9.0 s" in text
     assert set(json.loads(data.read_text())) > {"riscv, 2 cores"}
+
+
+def test_the_page_has_neither_targets_nor_missing_libraries():
+    row = run_on("aarch64")["rows"][0]
+    missing = {**row, "peer": "LiteEFG", "theirs": None, "ratio": None, "note": "skipped: not installed"}
+    slow = {**row, "peer": "Gambit", "theirs": None, "note": "> 60 s"}
+    run = run_on("aarch64") | {"peers": {"OpenSpiel": "2", "LiteEFG": "not installed"}, "rows": [row, missing, slow]}
+    text = results.markdown(results.joined({}, run, None))
+    assert "not installed" not in text and "goal" not in text.lower() and "| met" not in text
+    assert "Compared with: OpenSpiel 2." in text and "| > 60 s | > 300x |" in text
