@@ -20,8 +20,6 @@ extensions = ["myst_nb"]
 exclude_patterns = ["**.ipynb_checkpoints"]
 nb_execution_mode = "off"  # notebooks are shown with the outputs that are stored in them; tests run them
 myst_heading_anchors = 3
-# Ten pages of results begin with a heading of the second level. Remove this line once they have a title.
-suppress_warnings = ["myst.header"]
 
 html_theme = "furo"
 html_title = "kibitz"
