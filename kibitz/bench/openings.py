@@ -1,7 +1,7 @@
 """How each page of results opens: its heading, two sentences, and why its claims hold, fail or are undecided.
 
-A reason is about claims with one verdict. If another run gives a claim another verdict, the reason is not printed: it
-has to be written again. Reasons that nothing on the page measures begin with "Likely".
+A reason is about claims with one verdict, and the sentences are about so many claims of each verdict. If another run
+gives other verdicts, they are not printed: they have to be written again. Reasons that nothing on the page measures begin with "Likely".
 """
 
 from __future__ import annotations
@@ -58,9 +58,15 @@ class Opening:
     """The top of a page."""
 
     heading: str
+    verdicts: tuple[int, int, int] = (0, 0, 0)  # claims that hold, fail and are undecided where the summary is true
     summary: str = ""
     game: str = ""  # what the claims were tried in, for the list of all claims
     reasons: tuple[Reason, ...] = ()
+
+    def summary_of(self, claims: Sequence[Claim]) -> str:
+        """The summary, if it was written for such verdicts."""
+        counts = tuple(sum(claim.verdict == each for claim in claims) for each in (HOLDS, FAILS, UNDECIDED))
+        return self.summary if counts == self.verdicts else ""
 
     def why(self, claim: Claim) -> str:
         return next((reason.why for reason in self.reasons if reason.of(claim)), "")
@@ -88,6 +94,7 @@ MINUTES = "Training took minutes, and coarse strategies learn faster than fine o
 OPENINGS: dict[str, Opening] = {
     "stitching": Opening(
         "Strategy stitching and grafting in Leduc hold'em",
+        (79, 38, 18),
         "Table 1 of Gibson & Szafron (2011) and Tables 1 and 2 of Waugh, Bard & Bowling (2009) are recomputed over 16 "
         "random initialisations. Most claims hold, though few of the paper's figures are reproduced exactly; claims "
         "about static experts with S=N depend on how the solver is initialised.",
@@ -144,6 +151,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "stitching_holdem": Opening(
         "Strategy stitching in two-player limit hold'em",
+        (8, 4, 2),
         "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with computations of up to 24 million "
         "information sets. Static experts with S=N earn the most of their size, as in the paper, but no stitched "
         "strategy is less exploitable than its base.",
@@ -169,6 +177,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "stitching_three": Opening(
         "Strategy stitching in three-player limit hold'em",
+        (6, 5, 0),
         "Table 2 of Gibson & Szafron (2011) is recomputed for three players, after less than an hour of training. "
         "Static experts with S=N win more than Base, Dynamic and S={i}, as in the paper; the ranking of the larger "
         "strategies is not reproduced.",
@@ -186,6 +195,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "grafting_holdem": Opening(
         "Strategy grafting in limit hold'em",
+        (1, 6, 0),
         "Table 3 of Waugh, Bard & Bowling (2009) is recomputed in limit hold'em with imperfect-recall buckets. With "
         "2,000 iterations per computation the grafted strategy loses to every single strategy.",
         "limit hold'em",
@@ -199,6 +209,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "grafting_small": Opening(
         "Strategy grafting in limit hold'em with 16 cards",
+        (6, 5, 0),
         "Table 3 of Waugh, Bard & Bowling (2009) is recomputed with a deck of 16 cards, where all results are exact. "
         "The grafted strategy beats its base and both perfect-recall strategies, and loses to 20x7 and to the largest "
         "single strategy.",
@@ -222,6 +233,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm": Opening(
         "GameShrink and Rhode Island hold'em",
+        (9, 1, 0),
         "GameShrink's published size comes out exactly, under a reading of its definition that counts wins; that "
         "reading "
         "is not lossless. A stricter reading is lossless, and the unabstracted game is solved to a small NashConv.",
@@ -246,6 +258,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_abstraction": Opening(
         "Expectation-based and potential-aware abstraction",
+        (17, 8, 2),
         "Three abstraction methods of the slides are compared on Rhode Island hold'em at five sizes, exactly, over "
         "eight "
         "random initialisations. Expectation-based buckets win when there are few and potential-aware buckets when "
@@ -276,6 +289,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_egt": Opening(
         "First-order methods: EGT, iterated smoothing and CFR",
+        (2, 2, 0),
         "The excessive gap technique and iterated smoothing are compared with CFR variants on four games, with the "
         "same "
         "gradients and the same time. CFR variants reach almost every target first; aggressive steps help EGT as the "
@@ -295,6 +309,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_gs2": Opening(
         "Endgame solving",
+        (2, 0, 3),
         "As in GS2, the first rounds are solved in advance and the last rounds when they are reached, and the result "
         "is "
         "measured by exact best responses. Safe endgame solving lowers exploitability in every comparison; plain "
@@ -317,6 +332,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_gs3": Opening(
         "GS3's four-round abstraction of limit hold'em on a GPU",
+        (1, 0, 0),
         "Limit hold'em is solved with potential-aware buckets of GS3's sizes, on one GPU. It reaches the NashConv that "
         "the slides report after six months on four processors.",
         "limit hold'em",
@@ -328,6 +344,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_gs3_cores": Opening(
         "A four-round abstraction of limit hold'em on two cores",
+        (2, 0, 0),
         "The same program without a GPU: limit hold'em with percentile buckets, smaller than GS3's. Two cores are "
         "enough "
         "to reach the NashConv of the slides.",
@@ -341,6 +358,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_phases": Opening(
         "Two-phase solving: the first rounds, then the rest",
+        (4, 0, 0),
         "The first rounds of a game are solved alone and the remaining rounds afterwards, in all combinations of the "
         "slides. Overlapping phases are better in every comparison, and statistics beat roll-outs in most.",
         "Rhode Island and limit hold'em",
@@ -356,6 +374,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "sandholm_tournaments": Opening(
         "Jam-or-fold poker tournaments",
+        (14, 1, 0),
         "The three-player tournament of Ganzfried & Sandholm (2008, 2009), the heads-up tournament of Miltersen & "
         "Sørensen (2007) and published single-hand charts are recomputed with all cards counted. All algorithms end "
         "below the published epsilon; only the claim that at most one hand per state mixes fails.",
@@ -377,6 +396,7 @@ OPENINGS: dict[str, Opening] = {
     ),
     "toepen": Opening(
         "Toepen with small decks: the thesis of Le (2021)",
+        (13, 19, 2),
         "The tables and figures of the thesis are recomputed with exact best responses, in the real rules and in the "
         "thesis' variant, where nobody has to follow suit. All counts agree with the variant; most conclusions about "
         "convergence do not hold with MCCFR as it is defined.",
@@ -411,9 +431,9 @@ OPENINGS: dict[str, Opening] = {
     ),
     "toepen_full": Opening(
         "The full game of Toepen: blueprint, search and exploitation",
+        (16, 0, 0),
         "The thesis leaves the full game open: 32 cards, with betting. A blueprint is trained by MCCFR, beats a rule "
-        "of "
-        "thumb and all abstractions of the thesis, and improves further with real-time search.",
+        "of thumb and all abstractions of the thesis, and improves further with real-time search.",
         "Toepen, 32 cards",
         (
             Reason(r"^the blueprint beats the rule", HOLDS, "It was trained for a million iterations.",

@@ -36,9 +36,10 @@ def page_text(data: Data) -> str:
     """The whole page as Markdown."""
     papers = data["papers"]
     opening = opening_of(data)
+    claims = [claim_of(each) for paper in papers for each in paper["claims"]]
     lines = [f"# {opening.heading}", ""]
-    lines += [opening.summary, ""] if opening.summary else []
-    lines += _main_claims(opening, papers)
+    lines += [line for text in (opening.summary_of(claims),) if text for line in (text, "")]
+    lines += _main_claims(opening, claims)
     lines += [origin(data), ""]
     lines += [line for text in (" ".join(remarks(data)),) if text for line in (text, "")]
     several = len(papers) > 1
@@ -47,9 +48,8 @@ def page_text(data: Data) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _main_claims(opening: Opening, papers: Sequence[Data]) -> list[str]:
+def _main_claims(opening: Opening, claims: Sequence[Claim]) -> list[str]:
     """The short table that a page opens with."""
-    claims = [claim_of(each) for paper in papers for each in paper["claims"]]
     rows = [row for reason in opening.reasons if (row := reason.row(claims)) is not None]
     if not rows:
         return []
@@ -95,8 +95,7 @@ def _paper(paper: Data, label: str) -> list[str]:
 
 
 def claims_part(claims: Sequence[Claim], listed: Sequence[Claim], label: str, *about: str) -> list[str]:
-    """All claims, counted by verdict; those of the paper listed. about: the end of the summary, and where it is "
-      "from."""
+    """All claims, counted by verdict; those of the paper listed. about: the end of the summary, and where it is from."""
     more, *others = about
     lines = [f"## {HEAD}{label}", ""]
     lines += [line for text in (summary(claims, more), *others) if text for line in (text, "")]

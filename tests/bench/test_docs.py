@@ -124,12 +124,12 @@ PRIVATE = [
     "is told", "looks at the gap", "first to most gaps", "within buckets", "rows that may move", "fewer bets",
     "for want of",
 ]  # fmt: skip
-PAGES = ("architecture", "endgames", "glossary", "own_game", "papers", "poker", "serve", "tournaments")
+WRITTEN = ("architecture", "endgames", "glossary", "own_game", "papers", "poker", "serve", "tournaments")
 PACKAGES = ("core", "forms", "games", "poker", "solvers", "web")
 
 
 @pytest.mark.parametrize("name", [
-    "README.md", *(f"docs/{page}.md" for page in PAGES), *(f"kibitz/{package}/README.md" for package in PACKAGES),
+    "README.md", *(f"docs/{page}.md" for page in WRITTEN), *(f"kibitz/{package}/README.md" for package in PACKAGES),
 ])  # fmt: skip
 def test_written_documents_use_the_words_of_the_field(name):
     """Phrases that readers from outside do not understand, and that documents once had."""

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kibitz.bench.docs import main
-from kibitz.bench.openings import OPENINGS, Reason
+from kibitz.bench.openings import OPENINGS, Opening, Reason
 from kibitz.bench.page import page_text
 from kibitz.bench.verdicts import data_of, judged_again, text_of
 from kibitz.papers.claims import (
@@ -324,6 +324,25 @@ def test_reasons_are_about_claims_of_their_page(name):
     for claim in claims:
         if claim.of_the_paper and claim.verdict != "holds":
             assert OPENINGS[name].why(claim), claim.text
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_figures_of_an_opening_are_those_of_its_data(name):
+    """Years, in brackets, are those of papers; millions are written out in the data."""
+    data, opening = (DOCS / name / "data.json").read_text("utf-8"), OPENINGS[name]
+    texts = [opening.summary, *(text for each in opening.reasons for text in (each.why, each.limits, each.label))]
+    for text in texts:
+        text = re.sub(r"(?<=\d) million", ",000,000", re.sub(r"\([\d, ]+\)", "", text))
+        for figure in re.findall(r"\d[\d,.]*\d|\d", text):
+            assert re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d|[.,]\d)", data), (figure, text)
+
+
+def test_a_summary_belongs_to_its_verdicts():
+    claims = [measured("a", "paper", (3.0, 1.0)), measured("b", "paper", (-3.0, 1.0))]
+    opening = Opening("A page", (1, 1, 0), "One of two.")
+    assert [claim.verdict for claim in claims] == ["holds", "fails"]
+    assert opening.summary_of(claims) == "One of two."
+    assert opening.summary_of(claims[:1]) == opening.summary_of([*claims, claims[0]]) == ""
 
 
 def test_a_reason_belongs_to_its_verdict():
