@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 import typer.main
+from commands import call
 from hypothesis import HealthCheck, settings
 
 from examples import examples
+
+__all__ = ["call"]  # a fixture: the command, run in this process
 
 # Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist, so that
 # each is compiled once; those of other files file by file. The families that take longest stand first and are begun

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from commands import call, kuhn
+from commands import kuhn
 
-__all__ = ["call", "kuhn"]
+__all__ = ["kuhn"]

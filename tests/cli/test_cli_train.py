@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import PATIENCE, Call, bad, call, child, data, good  # noqa: F401 (call is a fixture)
+from commands import PATIENCE, Call, bad, child, data, good
 from terminal import shown_until
 
 from kibitz.cli.train import TrainOrder, bytes_of, continuation
@@ -22,7 +22,7 @@ SMALL = "toepen(suits=2, ranks=3, hand=2)"
 FEW = ("--memory", "1MB", "--abstraction", "maximal", "--threads", "1")
 
 
-def test_it_says_what_came_of_it(call: Call) -> None:  # noqa: F811
+def test_it_says_what_came_of_it(call: Call) -> None:
     out = good(call, "train", SMALL, *FEW, "--iterations", "300", "--out", "deep/s.blueprint")
     assert out.startswith(f"{SMALL} by maximal: 300 iterations")
     assert re.search(r"decisions +[\d,]+ visited, [\d,]+ a second", out)
@@ -33,7 +33,7 @@ def test_it_says_what_came_of_it(call: Call) -> None:  # noqa: F811
     assert held.seed == 0 and held.full == "evict"
 
 
-def test_json_and_the_same_bytes(call: Call) -> None:  # noqa: F811
+def test_json_and_the_same_bytes(call: Call) -> None:
     options = (*FEW, "--iterations", "1200", "--seed", "3", "--full", "refuse")
     one = data(call, "train", SMALL, *options, "--out", "one")
     two = data(call, "train", SMALL, *options, "--out", "two", "--checkpoint-every", "0.001")
@@ -47,13 +47,13 @@ def test_json_and_the_same_bytes(call: Call) -> None:  # noqa: F811
     assert third["sha256"] != one["sha256"]
 
 
-def test_quiet_and_many_threads(call: Call) -> None:  # noqa: F811
+def test_quiet_and_many_threads(call: Call) -> None:
     out = good(call, "train", SMALL, "--memory", "1MB", "--seconds", "0.3", "--threads", "3", "--quiet", "--out", "q")
     held = load_blueprint("q")
     assert out == "" and held.iteration > 0 and held.abstraction == "outlook"
 
 
-def test_resume_goes_on_with_what_it_was(call: Call) -> None:  # noqa: F811
+def test_resume_goes_on_with_what_it_was(call: Call) -> None:
     whole = data(call, "train", SMALL, *FEW, "--iterations", "2100", "--seed", "9", "--out", "whole")
     good(call, "train", SMALL, *FEW, "--iterations", "700", "--seed", "9", "--out", "part")
     on = data(call, "train", "--resume", "part", "--iterations", "1500", "--threads", "1")
@@ -67,7 +67,7 @@ def test_resume_goes_on_with_what_it_was(call: Call) -> None:  # noqa: F811
     assert on["iterations"] > 2100
 
 
-def test_a_full_table_is_told(call: Call) -> None:  # noqa: F811
+def test_a_full_table_is_told(call: Call) -> None:
     game = "toepen(suits=3, ranks=3, hand=3)"
     options = ("--memory", "50KB", "--abstraction", "null", "--iterations", "300", "--threads", "1")
     assert "gave way to others" in good(call, "train", game, *options, "--out", "e")
@@ -154,7 +154,7 @@ STOP = ("--iterations", "10", "--out", "new")
         (("--resume", "damaged", "--seconds", "1"), "damaged"),
     ],
 )  # fmt: skip
-def test_bad_input(call: Call, saved: Path, arguments: tuple[str, ...], words: str) -> None:  # noqa: F811
+def test_bad_input(call: Call, saved: Path, arguments: tuple[str, ...], words: str) -> None:
     Path("file").write_text("in the way")
     Path("folder").mkdir()
     Path("folder/notes.txt").write_text("mine")
@@ -174,7 +174,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_buckets_by_strength(call: Call) -> None:  # noqa: F811
+def test_buckets_by_strength(call: Call) -> None:
     base = ("train", SMALL, "--memory", "1MB", "--threads", "1")
     good(call, *base, "--iterations", "300", "--out", "solved")
     named = ("--abstraction", "strength", "--strength", "solved")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from commands import FOX
 from typer.main import get_command
 
 import kibitz
@@ -36,19 +37,6 @@ STAND_INS = [
     (r"--deals \d+", "--deals 20"),
 ]
 DECLARES = ("option", "flag", "argument", "number")  # of kibitz.cli.options: what they take is help
-FOX = """
-from kibitz.games import TERMINAL
-
-class Fox:
-    players = 2
-    def root(self): return ()
-    def turn(self, state): return (0, 1, TERMINAL)[len(state)]
-    def actions(self, state): return ["left", "right"]
-    def chance(self, state): return []
-    def after(self, state, action): return (*state, action)
-    def infoset(self, state): return "hide" if not state else "seek"
-    def payoff(self, state): return [1, -1] if state[0] != state[1] else [-1, 1]
-"""
 SMALL = ("leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--inside", "suits", "--iterations", "3")
 VIEWS = (
     "--base",

@@ -12,7 +12,6 @@ import pytest
 from random_games import RandomGame
 
 import kibitz
-from kibitz.cli import app
 from kibitz.core.errors import GameError
 from kibitz.evaluate.crosstable import crosstable, mix, units
 from kibitz.forms.profile import Profile
@@ -154,21 +153,6 @@ def test_units():
 
 
 # The commands
-
-
-@pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            app([str(a) for a in arguments], prog_name="kibitz")
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return int(end.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import Call, bad, call, data, good  # noqa: F401 (call is a fixture)
+from commands import Call, bad, data, good
 from poker_games import GAMES
 
 import kibitz
@@ -167,7 +167,7 @@ def test_an_expert_alone_is_no_strategy() -> None:
 # The command line
 
 
-def test_commands_measure_blueprints(call: Call) -> None:  # noqa: F811
+def test_commands_measure_blueprints(call: Call) -> None:
     trained("leduc").save("leduc.blueprint")
     trained("poker(file=leduc)", "percentile(2)").save("buckets.blueprint")
     trained("poker(file=leduc)").save("hands.blueprint")
@@ -206,7 +206,7 @@ def test_a_responder_that_found_nothing_says_so() -> None:
     assert said(0.5, 0.01).startswith("at least 0.4804: the responder wins +0.5000")
 
 
-def test_sampled_evaluations_have_no_negative_bound(call: Call) -> None:  # noqa: F811
+def test_sampled_evaluations_have_no_negative_bound(call: Call) -> None:
     made = Blueprint.empty("toepen", "outlook", 1_000_000)
     made.train(iterations=1)
     made.save("t.blueprint")

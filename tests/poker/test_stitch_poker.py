@@ -10,7 +10,6 @@ from poker_games import GAMES, compare_strategies, pair, random_probabilities
 
 import kibitz
 from kibitz import evaluate
-from kibitz.cli import app
 from kibitz.core.errors import GameError, SolverError
 from kibitz.evaluate.crosstable import crosstable, mix
 from kibitz.forms.abstraction import abstract_game, abstraction
@@ -296,20 +295,6 @@ def test_crosstables_that_need_a_tree_say_so(monkeypatch):
 
 
 # Commands
-
-
-@pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            app([str(a) for a in arguments], prog_name="kibitz")
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return int(end.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture
