@@ -49,7 +49,7 @@ def on_two_cores() -> Iterator[None]:
 
 @contextmanager
 def a_busy_process() -> Iterator[None]:
-    """Another process that never rests; it ends with this one."""
+    """A competing CPU load: another process, which ends with this one."""
     child = subprocess.Popen([sys.executable, "-c", _BUSY])
     try:
         yield

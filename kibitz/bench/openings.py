@@ -1,7 +1,8 @@
 """How each page of results opens: its heading, two sentences, and why its claims hold, fail or are undecided.
 
 A reason is about claims with one verdict, and the sentences are about so many claims of each verdict. If another run
-gives other verdicts, they are not printed: they have to be written again. Reasons that nothing on the page measures begin with "Likely".
+gives other verdicts, they are not printed: they have to be written again. Reasons that nothing on the page measures
+begin with "Likely".
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def _paper(paper: Data, label: str) -> list[str]:
 
 
 def claims_part(claims: Sequence[Claim], listed: Sequence[Claim], label: str, *about: str) -> list[str]:
-    """All claims, counted by verdict; those of the paper listed. about: the end of the summary, and where it is from."""
+    """All claims, counted by verdict; those of the paper listed. about: the end of the summary, and its source."""
     more, *others = about
     lines = [f"## {HEAD}{label}", ""]
     lines += [line for text in (summary(claims, more), *others) if text for line in (text, "")]

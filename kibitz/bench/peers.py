@@ -8,7 +8,7 @@ A process each, so that a peer's threads, output, memory and crashes stay there.
 
 A figure is a `TimedWork`, prepared off the clock (game laid out, solver made) and then stepped. `rate` and `race`
 time a TimedWork; time our own solvers with them too, and both halves are measured alike. To keep it fair:
-- One thread each: the child's environment caps BLAS and OpenMP pools, LiteEFG is told.
+- One thread each: the child's environment caps BLAS and OpenMP pools, and LiteEFG has an option.
   `cpu_share` is processor over wall time: above 1 something ran in parallel, below 1 others had the core.
 - Each peer runs the fastest of its own solvers that does the job; `solver` names it.
 - NashConv is the sum over players of what a best response gains. OpenSpiel and NoRegret call half of that

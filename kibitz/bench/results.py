@@ -172,12 +172,12 @@ def goals(result: Result) -> list[str]:
         add(what, f"{PCS_GOAL}x", f"{sampled:,.0f}x", sampled >= PCS_GOAL)
     for threads, rate in result.get("three", {}).get("rates", {}).items():
         each, many = rate / int(threads), "s" * (int(threads) > 1)
-        what = f"decisions a second and core of hold'em for three, {threads} thread{many}"
+        what = f"decisions a second and core of three-player hold'em, {threads} thread{many}"
         add(what, f"{THREE_GOAL / 1e6:g} million", f"{each / 1e6:.2f} million", rate >= THREE_GOAL * int(threads))
     chart = result.get("jam", {}).get("charts", {}).get("3")
     if chart and not chart["deals"]:
         goal, seconds = bench_poker.JAM_GOAL, chart["seconds"]
-        add("charts of jam or fold for three", f"{goal:g} s", f"{seconds:.2f} s", seconds <= goal)
+        add("three-player charts of jam or fold", f"{goal:g} s", f"{seconds:.2f} s", seconds <= goal)
     for kind, each in result.get("endgames", {}).items():
         goal, most = each["goal"], each["most"]
         what = f"endgames of hold'em to 1% of the pot, {kind}"

@@ -105,7 +105,7 @@ class Boards:
         return self.deck.astype(np.int64), self.place.astype(np.int64), rename
 
     def find(self, level: int, cards: NDArray[np.integer], hole: int) -> tuple[Ints, Ints]:
-        """(board, hand on it) of hands on boards by whatever names of suits: cards [n, hole + board so far]."""
+        """(board, hand on it) of hands on boards under any renaming of suits: cards [n, hole + board so far]."""
         from kibitz.cards.kernels.boards import BoardKeys, find
 
         hands = np.ascontiguousarray(cards, np.uint8)

@@ -78,7 +78,7 @@ class Equity(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Hands before the flop up to names of suits, and how they fare against each other.
+    """Hands before the flop up to suit isomorphism, and how they fare against each other.
 
     Counts are over all pairs of hands of two classes that share no card, and all boards; [i, j] is i against j.
     """
@@ -269,7 +269,7 @@ def pairs_of_classes(gone: ArrayLike = ()) -> Ints:
 
 @lru_cache(1)
 def class_names() -> tuple[str, ...]:
-    """Names of hands before the flop up to names of suits, in the order of Indexer([2]): "AKs", "AKo", "QQ"."""
+    """Names of hands before the flop up to suit isomorphism, in the order of Indexer([2]): "AKs", "AKo", "QQ"."""
     names = []
     for low, high in np.sort(Indexer([2]).unindex(np.arange(169)), axis=1).tolist():
         kind = "" if low // 4 == high // 4 else "s" if low % 4 == high % 4 else "o"
@@ -291,7 +291,7 @@ def class_hands(text: str) -> Ints:
 
 
 def class_equity(one: str, other: str) -> Equity:
-    """How hands before the flop fare against each other, both up to names of suits: class_equity("AKs", "QQ")."""
+    """How hands before the flop fare against each other, both up to suit isomorphism: class_equity("AKs", "QQ")."""
     i, j, every = class_number(one), class_number(other), classes()
     return Equity(int(every.wins[i, j]), int(every.ties[i, j]), int(every.losses[i, j]))
 
@@ -303,4 +303,4 @@ def class_number(text: str) -> int:
     for name in (plain, plain[1::-1] + plain[2:]):
         if name in class_names():
             return class_names().index(name)
-    raise GameError(f"{text!r} is not a hand up to names of suits: those are AA, AKs (suited), AKo (not) and so on")
+    raise GameError(f"{text!r} is not a hand up to suit isomorphism: those are AA, AKs (suited), AKo (not) and so on")

@@ -1,4 +1,4 @@
-"""Hands up to the names of suits: numbers without gaps, and back."""
+"""Hands up to suit isomorphism: numbers without gaps, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CARDS = 13  # in all rounds together
 
 
 class Indexer:
-    """Numbers 0 to size - 1 for hands that come in rounds, up to the names of suits.
+    """Numbers 0 to size - 1 for hands that come in rounds, up to suit isomorphism.
 
     Indexer([2, 3, 1, 1]) is Texas hold'em on the river: two private cards, a flop of three, turn and river. Within a
     round the order of cards does not count; between rounds it does.
@@ -44,7 +44,7 @@ class Indexer:
         return index.astype(np.int64).reshape(np.shape(cards)[:-1])
 
     def unindex(self, numbers: ArrayLike) -> NDArray[np.int64]:
-        """A hand of each number, [...] -> [..., all rounds]: of all that differ by names of suits, one."""
+        """A hand of each number, [...] -> [..., all rounds]: of all that differ by a renaming of suits, one."""
         from kibitz.cards.kernels.isomorphism import hands
 
         index = np.asarray(numbers)

@@ -1,6 +1,6 @@
 """The tables of Texas hold'em: what each holds, and how its pieces are worked out (`tables.py` makes and keeps them).
 
-A hand and board up to names of suits belongs to one board up to names of suits, so boards are what is cut into pieces:
+Up to suit isomorphism a hand and board belong to one board, so the work is cut into pieces by boards:
 1,755 of three cards, 16,432 of four, 134,459 of five. On each, all hands meet all others at once, for every way to
 complete it (`cards/kernels/strength.py`).
 """
@@ -105,7 +105,7 @@ _RECIPES: dict[str, Callable[[], Recipe]] = {
 
 
 def _board_pieces(seen: int, arrays: Arrays, lock: threading.Lock) -> Fill:
-    """Boards up to names of suits, a slice a piece; a hand and board up to names of suits belongs to one of them."""
+    """Boards up to suit isomorphism, a slice for each piece; a hand and board belong to one of them."""
     from kibitz.cards.kernels.strength import HANDS, figures_of, fill_figures, workspace
 
     boards, plan = _boards(seen - 2), Indexer([2, seen - 2])._plan

@@ -2,7 +2,7 @@
 
 *Ahead* is what a hand on a board of the last round has against a random hand: twice the hands that it beats plus those
 that it ties. E[HS] and E[HS²] of a round are sums of it, and of its square, over all boards that can still come. Being
-whole numbers they are the same, to the bit, for hands that differ by the names of suits. For Texas hold'em they come
+whole numbers they are the same, to the bit, for hands that differ by a renaming of suits. For Texas hold'em they come
 from the tables of `recipes.py`; any other game is gone through board by board.
 """
 

@@ -225,7 +225,7 @@ def _check(order: SolveOrder) -> None:
         from kibitz.poker.bucketed.device import Device as ArrayDevice
 
         if order.request.abstraction is None:
-            raise SolverError("--device gpu is for poker within buckets: name them, as --abstraction 'percentile(8)'")
+            raise SolverError("--device gpu is for poker in buckets: name them, as --abstraction 'percentile(8)'")
         ArrayDevice(run.device)  # refused at once where there is none
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
@@ -322,7 +322,7 @@ class _Log:
 
     def __exit__(self, *error: object) -> None:
         if self.file is not None:
-            with suppress(OSError):  # what is left in it was told of already
+            with suppress(OSError):  # what is left in it was reported already
                 self.file.close()
 
     def add(self, now: Evaluation) -> None:

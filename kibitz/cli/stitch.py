@@ -226,7 +226,7 @@ def _sizes(target: Any, kind: str, partition: str) -> dict[str, Any]:
     if subject is not None:
         data["infosets"] = len(subject.infosets.labels)
     data["experts"] = [expert.facts for expert in experts] if static else []
-    if hasattr(target.base, "machine"):  # experts of a blueprint are told by their buckets
+    if hasattr(target.base, "machine"):  # experts of a blueprint are listed by their buckets
         return data | {"players": target.base.machine.players}
     sizes = [expert.size for expert in experts]
     if subject is not None:

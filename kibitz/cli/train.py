@@ -345,7 +345,7 @@ def line(order: TrainOrder, blueprint: Blueprint, used: float, first: Progress, 
 
 
 def continuation(order: TrainOrder, game: str) -> str:
-    """The command that goes on with an interrupted training."""
+    """The command that resumes an interrupted training."""
     words = ["--resume", str(order.out), "--threads", str(order.threads)]
     if order.iterations is not None:
         words += ["--iterations", str(order.iterations)]

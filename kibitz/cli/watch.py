@@ -101,7 +101,7 @@ class Watch:
                 if self.shown:
                     say(plain(self.line()))
 
-    # What is told to it
+    # Messages to it
 
     def phase(self, text: str) -> None:
         """Name what begins now."""

@@ -34,7 +34,7 @@ Bucket = Callable[[int, str], Hashable]  # (seat, infoset label) -> bucket
 # name -> one line for the command line; names of ranks with dots, such as JQ.K, are read as groups of ranks
 NAMES: dict[str, str] = {
     "null": "each infoset has a row of its own",
-    "suits": "lossless: hands that differ only by the names of suits share a row",
+    "suits": "lossless: hands that differ only by a renaming of suits share a row",
     "JQ.K": "groups of ranks, any such name: the group of the private card, then whether the board pairs it",
 }
 

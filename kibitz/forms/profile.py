@@ -204,7 +204,7 @@ class Profile:
         """Write the profile to a directory, by convention NAME.profile; an older one there is replaced at once."""
         if not self.infosets.plain:
             raise GameError(
-                "a profile within buckets is not saved, as its buckets would be lost: lift it to the game first, "
+                "a profile in buckets is not saved, as its buckets would be lost: lift it to the game first, "
                 "or solve with kibitz.solve(game, abstraction=...), which does"
             )
         store.save(Path(path), KIND, self._arrays(), self._meta())

@@ -39,7 +39,7 @@ class RowMap:
     kernel: RowArrays  # what the kernels read
 
     def __repr__(self) -> str:
-        return f"<RowMap: {self.rows:,} rows for {len(self.row):,} infosets, {int(self.moves.sum()):,} may move>"
+        return f"<RowMap: {self.rows:,} rows for {len(self.row):,} infosets, {int(self.moves.sum()):,} trainable>"
 
     @property
     def rows(self) -> int:
@@ -93,7 +93,7 @@ def row_map(
 
     row     [I] infoset -> row number; default: each infoset its own. Infosets that share a row must belong to one
             seat and have the same actions, or with `by_position` as many.
-    moves   [rows] which rows may move; default: all. Frozen rows need `base`.
+    moves   [rows] which rows are trained; default: all. Frozen rows need `base`.
     base    [K] probabilities by infoset column, read where rows are frozen.
     closed  [K] actions that the abstraction drops: they are never played. Infosets of a row must agree.
     """
@@ -108,7 +108,7 @@ def row_map(
     rows = int(row.max(initial=-1)) + 1
     moves = np.ones(rows, bool) if moves is None else np.asarray(moves, bool)
     if moves.shape != (rows,):
-        raise SolverError(f"the mask of rows that may move has {moves.size:,} entries for {rows:,} rows")
+        raise SolverError(f"the mask of trainable rows has {moves.size:,} entries for {rows:,} rows")
     columns = int(infosets.first[-1])
     closed = np.zeros(columns, bool) if closed is None else np.asarray(closed, bool)
     if base is None and not moves.all():

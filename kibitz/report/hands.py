@@ -53,7 +53,7 @@ def _colours(bucket: Any, count: int) -> Any:
 
 
 def _grid(axes: Any, buckets: HandBuckets) -> None:
-    """Hands of two cards up to names of suits: suited above the diagonal, offsuit below."""
+    """Hands of two cards up to suit isomorphism: suited above the diagonal, offsuit below."""
     n = buckets.boards.ranks
     ranks = np.arange(12, 12 - n, -1)
     cards = np.array([[4 * max(a, b), 4 * min(a, b) + (0 if j > i else 1)]

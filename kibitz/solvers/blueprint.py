@@ -193,7 +193,7 @@ class Blueprint:
         if not self.store.trainable:
             raise SolverError("a stitched strategy is played, not trained: train its base or its experts")
         if self.wants_base:
-            raise SolverError("an expert goes on with the base that it was trained onto: give that too (--base)")
+            raise SolverError("an expert is trained further with the base that it began with: give that too (--base)")
         last = self.iteration + count
         self.counts += walked(self, self.mask(), self.base_player(), self.iteration, last, threads, pool)
         halve = last == self.next_halving

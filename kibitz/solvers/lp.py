@@ -8,7 +8,7 @@ seat 0, an equilibrium plan x solves
 The duals of F'q <= A'x are seat 1's plan, so one programme gives both strategies and the value.
 
 HiGHS has absolute tolerances and takes entries below 1e-9 for zero, so payoffs are divided by a scale: the largest one,
-and where they are far apart smaller ones too. An answer is held against its gap in the game before it is given.
+and where they are far apart smaller ones too. NashConv of an answer is measured in the game before it is returned.
 """
 
 from __future__ import annotations

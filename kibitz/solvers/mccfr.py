@@ -95,7 +95,7 @@ class Mccfr:
         self.average = np.zeros(int(row_width.sum()))
 
     def _marked(self, game: Any, frozen: NDArray[np.bool_]) -> Any:
-        """The tree with a mark at the decisions that may move, which are part 1; the base plays the others."""
+        """The tree with a mark at the trained decisions, which are part 1; the base plays the others."""
         from kibitz.solvers.kernels.tree import MOVES
 
         if frozen.any():
@@ -138,7 +138,7 @@ class Mccfr:
         return other
 
     def regrouped(self, row: NDArray[np.int64]) -> Mccfr:
-        """The same with other rows, all of which may move, from a uniform start; it shares the rest of the tree.
+        """The same with other rows, all of which are trained, from a uniform start; it shares the rest of the tree.
 
         row: infoset -> row. The caller vouches for rows that `kibitz.forms.rows.check_rows` lets pass.
         """

@@ -2,7 +2,7 @@
 
 On a tree an expert's game is an abstract game in which frozen decisions are chance [Gibson & Szafron 2011, Def. 3.2].
 On a form whose decisions can be frozen (`FreezableForm`) it is the form itself. Buckets of such a form are one list for
-a whole round, so experts see the game as it is, up to the names of suits; others need the game's tree.
+a whole round, so experts see the game as it is, up to suit isomorphism; others need the game's tree.
 """
 
 from __future__ import annotations

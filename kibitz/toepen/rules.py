@@ -149,7 +149,7 @@ class Toepen(BuiltIn):
         )
 
     def _classes(self) -> Iterator[tuple[tuple[Cards, ...], int]]:
-        """One deal for each class of deals that differ by names of suits only, and the size of the class."""
+        """One deal for each class of deals that differ only by a renaming of suits, and the size of the class."""
         ranks = range(8 - self.ranks, 8)
         shares = sorted(
             (

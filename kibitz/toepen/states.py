@@ -111,7 +111,7 @@ def thesis_key(state: ToepenState, seat: int) -> str:
 
 
 def maximal_key(state: ToepenState, seat: int) -> str:
-    """What a seat knows, the same for all infosets that differ by names of suits only."""
+    """What a seat knows, the same for all infosets that differ only by a renaming of suits."""
     return renamed(state.held[seat], state.done, maximal_names(state.dealt[seat], state.plays))
 
 

@@ -1,9 +1,9 @@
 """Buckets of hands by their value under a solved strategy: what [Le 2021, Sec. 5.2] leaves open first.
 
 The strategy plays against itself; the strength of a hand, for a seat and for the leader's or the reactor's half of a
-trick, is the mean payoff that follows where the seat holds it at a decision. Hands that differ by names of suits count
-as one. Hands of the same size are then cut into buckets, so that the strengths within a bucket are as close as can be
-(k-means on a line, solved exactly), each hand weighing as often as it was seen.
+trick, is the mean payoff that follows where the seat holds it at a decision. Hands that differ by a renaming of suits
+count as one. Hands of the same size are then cut into buckets, so that the strengths within a bucket are as close as
+can be (k-means on a line, solved exactly), each hand weighing as often as it was seen.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def strength_buckets(solved: Blueprint, buckets: int = BUCKETS, deals: int = DEA
 
 
 def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each hand by number: the number of the hand that stands for its class up to names of suits, and its size."""
+    """For each hand by number: the hand that stands for its class up to suit isomorphism, and the size of the class."""
     from kibitz.toepen.kernels.keys import CHOOSE
     from kibitz.toepen.kernels.rules import MOST_CARDS
 

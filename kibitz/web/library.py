@@ -49,7 +49,7 @@ MADE = (
     ("uniform-leduc", "Leduc, uniform", "leduc", "uniform"),
     ("uniform-rhode-island", "Rhode Island, uniform", "rhode_island", "uniform"),
     ("uniform-limit-2", "Limit hold'em for two, uniform", "poker(file=holdem.limit.2p)", "uniform"),
-    ("uniform-limit-3", "Limit hold'em for three, uniform", "poker(file=holdem.limit.3p)", "uniform"),
+    ("uniform-limit-3", "Three-player limit hold'em, uniform", "poker(file=holdem.limit.3p)", "uniform"),
     ("uniform-no-limit-2", "No-limit hold'em for two, uniform", "poker(file=holdem.nolimit.2p)", "uniform"),
     ("uniform-toepen", "Toepen, uniform", "toepen", "uniform"),
     ("uniform-liars-dice", "Liar's Dice, uniform", "liars_dice", "uniform"),

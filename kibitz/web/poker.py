@@ -76,7 +76,7 @@ def label_of(action: str, facing: bool) -> str:
 
 
 def class_of(hand: Sequence[int]) -> str:
-    """Two cards up to the names of suits: AKs, AKo, AA; one card as it is."""
+    """Two cards up to suit isomorphism: AKs, AKo, AA; one card as it is."""
     if len(hand) != 2:
         return text_of(hand)
     high, low = sorted(hand, reverse=True)

@@ -1,4 +1,4 @@
-"""Boards up to the names of suits, and hands found on them."""
+"""Boards up to suit isomorphism, and hands found on them."""
 
 from __future__ import annotations
 

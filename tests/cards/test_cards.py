@@ -1,4 +1,4 @@
-"""Cards: exhaustive counts, twins written from the definitions, and hands up to the names of suits."""
+"""Cards: exhaustive counts, twins written from the definitions, and hands up to suit isomorphism."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_bad_names():
         cards.name(52)
 
 
-# Up to the names of suits
+# Up to suit isomorphism
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_sizes(rounds, size):
 
 
 def least(hand, rounds):
-    """The hand up to names of suits, from the definition: the least of all its renamings, sorted within rounds."""
+    """The hand up to suit isomorphism, from the definition: the least of all its renamings, sorted within rounds."""
     ends = np.cumsum([0, *rounds])
     return min(
         tuple(tuple(sorted(card // 4 * 4 + suits[card % 4] for card in hand[a:b])) for a, b in pairwise(ends))

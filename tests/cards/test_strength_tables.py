@@ -147,7 +147,7 @@ def test_the_nuts_and_shapes():
         (lambda: cards.equity("Ah Kd", "Qs"), "hand of two cards against another"),
         (lambda: cards.equity("Ah Kd", "Qs Qc", "2c 3c 4c 5c 6c 7c"), "at most 5 cards, not 6"),
         (lambda: cards.equity("Ah Kd", "Qs Qc", samples=0), "samples=0 should be 1 or more"),
-        (lambda: cards.class_equity("AKx", "QQ"), "'AKx' is not a hand up to names of suits"),
+        (lambda: cards.class_equity("AKx", "QQ"), "'AKx' is not a hand up to suit isomorphism"),
         (lambda: recipes.recipe("flush"), "there is no table 'flush'"),
         (lambda: recipes.recipe("river-histogram-50"), "histograms are of preflop, flop and turn"),
     ],

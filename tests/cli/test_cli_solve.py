@@ -98,10 +98,10 @@ def test_openspiel(call: Call) -> None:
 
 @pytest.fixture
 def interrupt_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """interrupt_after(looks): the next run gets a Ctrl-C at its so-manieth look at the gap."""
+    """interrupt_after(count): the next run gets a Ctrl-C at its evaluation of that number."""
 
-    def wanted(looks: int) -> None:
-        left = [looks]
+    def wanted(count: int) -> None:
+        left = [count]
 
         def add(self: Any, now: Evaluation) -> None:
             real(self, now)

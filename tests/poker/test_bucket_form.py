@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_refused() -> None:
     buckets, _ = random_buckets(rules("leduc"), 3, 1)
     poker, parents = rules("leduc"), [of.parent for of in buckets.rounds]
     weights = joint_weights(buckets)
-    with pytest.raises(GameError, match="do not name their path"):
+    with pytest.raises(GameError, match="do not have perfect recall"):
         BucketForm(poker, "x", "", [parents[0], parents[1][::-1]], weights)
     with pytest.raises(SolverError, match="joint weights of"):
         BucketForm(poker, "x", "", [parents[0], np.append(parents[1], parents[1][-1])], weights)

@@ -53,7 +53,7 @@ def rules(name: str) -> Poker:
 
 
 def dealt(known: Definition, level: int, count: int, seed: int = 1) -> np.ndarray:
-    """Private cards and the board so far, by any names of suits and in any order."""
+    """Private cards and the board so far, under any renaming of suits and in any order."""
     rng, size = np.random.default_rng(seed), known.hole + sum(known.board[: level + 1])
     return np.array([rng.permutation(known.deck)[:size] for _ in range(count)], np.uint8)
 

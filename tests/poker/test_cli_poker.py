@@ -54,7 +54,7 @@ def test_info_counts_what_is_not_laid_out():
 @pytest.mark.parametrize(
     ("game", "solver", "words"),
     [
-        ("poker(file=holdem.limit.2p)", "cfr+", "sequences up to the names of suits"),
+        ("poker(file=holdem.limit.2p)", "cfr+", "sequences up to suit isomorphism"),
         ("poker(file=holdem.limit.3p)", "cfr+", "at least 50,231,740,903,344,000 histories"),
         ("poker(file=holdem.nolimit.2p)", "cfr+", "the limit is 2,000,000"),
         ("rhode_island", "mccfr", "at least 6,705,372,545 histories"),

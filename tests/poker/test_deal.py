@@ -73,7 +73,7 @@ def first_renaming(d, groups):
 def kinds_of(d, level):
     """What tells classes apart -> all deals of the class.
 
-    Deals that differ by names of suits alone are one class. In the last round, with hands of one card, boards that
+    Deals that differ only by a renaming of suits are one class. In the last round, with hands of one card, boards that
     differ so, hands that were of one class before, and equal strength are enough.
     """
     found = {}
@@ -244,7 +244,7 @@ def test_every_deal_of_more_random_decks(deck):
 
 def test_rhode_island_has_the_classes_of_the_paper():
     made = deal(definition(4, 13, 1, (0, 1, 1)))
-    # 13, 325 and 9,997 up to the names of suits; of the last, 7,969 differ in what they are worth.
+    # 13, 325 and 9,997 up to suit isomorphism; of the last, 7,969 differ in what they are worth.
     assert [r.classes for r in made.rounds] == [13, 325, 7_969]
     assert [r.classes for r in deal(definition(4, 13, 1, (0, 1, 1, 0))).rounds[:3]] == [13, 325, 9_997]
     assert [round(r.share.sum() * 52) for r in made.rounds] == [52, 52 * 51, 52 * 51 * 50]

@@ -241,7 +241,7 @@ class OfSeats:
     [(2, [2, 4, 8], [2, 4, 8], 20), pytest.param(3, [3, 15, 69], [3, 11, 39], 87, marks=pytest.mark.slow)],
 )
 def test_suits_that_no_longer_matter(ranks, classes, by_count, up_to_suits):
-    """Strict classes are fewer than hands up to the names of suits, and as good."""
+    """Strict classes are fewer than hands up to suit isomorphism, and as good."""
     cards = Cards(deck(ranks, 3), 1, (0, 1, 1))
     strict, counts = shrink(cards), shrink(cards, "win-count")
     assert strict.classes == classes and counts.classes == by_count

@@ -143,7 +143,7 @@ def test_buckets_that_forget(name):
 @pytest.mark.parametrize("name", FORGETFUL)
 def test_the_value_of_buckets_that_forget_is_refused(name):
     both = forgetful(name)
-    with pytest.raises(SolverError, match="buckets that forget the bucket before have no plans"):
+    with pytest.raises(SolverError, match="imperfect-recall buckets have no plans"):
         both.form.value(random_probabilities(both.form, 8))
 
 

@@ -149,7 +149,7 @@ def test_every_infoset_of_the_tree_is_of_a_class_and_no_class_is_empty(name):
     fast, slow = both.form.infosets, both.tree.infosets
     assert np.unique(both.of).tolist() == list(range(both.form.points))
     assert set(fast.labels) <= set(slow.labels)  # a class is called by one of its own
-    # Infosets of one class differ by names of suits alone, and all of those are of it.
+    # Infosets of one class differ only by a renaming of suits, and all of those are of it.
     for i in range(0, len(both.of), max(1, len(both.of) // 40)):
         mine = set(other_names(both.game.definition, slow.labels[i]))
         seat = slow.seat_of(i)
@@ -257,7 +257,7 @@ def test_memory_has_a_bound():
     game = Poker(GAMES["leduc"])
     form = PokerForm(game)
     for refused in (100, 20 * form.sequences):
-        with pytest.raises(GameError, match="sequences up to the names of suits"):
+        with pytest.raises(GameError, match="sequences up to suit isomorphism"):
             PokerForm(game, most_bytes=refused)
     assert PokerForm(game, most_bytes=100 * form.sequences).sequences == form.sequences
     with pytest.raises(GameError, match=r"rhode_island has .* 3\d\d MB to solve"):

@@ -173,7 +173,7 @@ def test_too_many_deals_to_list():
         kibitz.solve(rules, "cfr+", iterations=1)
 
 
-# Deals up to the names of suits
+# Deals up to suit isomorphism
 
 
 @pytest.mark.parametrize("size", SMALL)

@@ -1,4 +1,4 @@
-"""Boards up to the names of suits, round after round, and where a hand on any board is found among them."""
+"""Boards up to suit isomorphism, round after round, and where a hand on any board is found among them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def place_of(low, high, live):
 
 @kernel
 def find(cards, rounds, tables, board, hand):
-    """The numbers of boards and of hands on them, by whatever names of suits. cards [n, private cards, board so far].
+    """The numbers of boards and of hands on them, under any renaming of suits. cards [n, private cards, board so far].
 
     Round by round, of the renamings that lead to the board so far those are left that make the new cards least. There
     are one or two private cards.

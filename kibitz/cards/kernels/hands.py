@@ -78,7 +78,7 @@ def ahead_of_values(values, places, ahead):
 
 @kernel
 def look_up(boards, gone, plan, figures, out, space):
-    """Figures of hands of two cards by number up to names of suits (`cards/isomorphism.py`, the board as one round),
+    """Figures of hands of two cards by number up to suit isomorphism (`cards/isomorphism.py`, the board as one round),
     for all hands on boards. out: [n, hands]."""
     for n in range(len(boards)):
         live = list_live(board_of(boards[n]) | gone, space.live)

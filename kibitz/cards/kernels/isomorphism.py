@@ -1,4 +1,4 @@
-"""Numbers for hands up to the names of suits, without gaps, and back [Waugh 2013, A Fast and Optimal Hand Isomorphism
+"""Numbers for hands up to suit isomorphism, without gaps, and back [Waugh 2013, A Fast and Optimal Hand Isomorphism
 Algorithm].
 
 Cards come in rounds: private ones, a flop, and so on; within a round their order does not count. What a suit holds is a

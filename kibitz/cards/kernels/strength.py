@@ -2,8 +2,8 @@
 
 The value of a hand on a board depends on its two ranks, or, if it makes a flush, on its ranks in that suit. So *kinds*
 of hands are evaluated and sorted, 183 at most, and not 1,081 hands. Kinds of the same value share a *place*. The hands
-of each place that hold a card are counted and summed from below: this gives how many hands a hand beats. Hands that
-hold one of its own two cards are taken away.
+of each place that contain a card are counted. Running sums of these counts, from the weakest place on, say how many
+hands a hand beats, once those that contain one of its own two cards are subtracted.
 
 A hand is a number too: that of cards a < b is b * (b - 1) / 2 + a. A set of cards is four masks of ranks, as in
 `ranking`; `gone` are cards that are not in the deck.
@@ -23,7 +23,7 @@ from kibitz.core.jit import ONE, TWO, U64, kernel, part
 ZERO = U64(0)
 CARDS = U64(52)
 HANDS = 1326
-CLASSES = 169  # hands up to names of suits
+CLASSES = 169  # hands up to suit isomorphism
 RIVER = U64(2 * 990)  # of a hand on the river that beats all others: 2 for a win, 1 for a tie
 MOST_RUN_OUTS = 1176
 PAIRS_OF_RANKS = U64(91)
@@ -77,7 +77,7 @@ class ShowdownWorkspace(NamedTuple):
     cards: np.ndarray  # uint8[7]  a hand and a board, to be numbered
     code: np.ndarray  # uint64[4]
     number: np.ndarray  # uint64[4]
-    index: np.ndarray  # uint64[1326]  numbers of hands up to names of suits
+    index: np.ndarray  # uint64[1326]  numbers of hands up to suit isomorphism
     sums: np.ndarray  # uint32[1326, 3]  wins, ties, squares; 1,081 * 1,980 ** 2 is just below 2 ** 32
     bin_at: np.ndarray  # uint64[RIVER + 1]  the bin of each strength
 
@@ -94,7 +94,7 @@ def workspace() -> ShowdownWorkspace:
 
 
 class Figures(NamedTuple):
-    """Counts of showdowns by hand, class, or number up to names of suits: what is not asked for has no length."""
+    """Counts of showdowns by hand, class, or number up to suit isomorphism: what is not asked for has no length."""
 
     ahead: np.ndarray  # [n]  twice the wins plus the ties on the board as it is
     wins: np.ndarray  # [n]  sums over the rest of the board
@@ -235,7 +235,7 @@ def run_outs(dead, left, space):
 
 @part
 def number_hands(cards, hands, plan, space):
-    """The number up to names of suits of each hand on a board: space.index[hand]."""
+    """The number up to suit isomorphism of each hand on a board: space.index[hand]."""
     for k in range(U64(len(cards))):
         space.cards[k + TWO] = cards[k]
     for k in range(hands):
@@ -250,7 +250,7 @@ def ahead_of(hand, space):
     return TWO * space.wins[hand] + space.ties[hand]
 
 
-# Tables. Each board stands for all that differ by names of suits; hands on it that differ so get the same entry twice.
+# Tables. Each board stands for all that differ by a renaming of suits; such hands on it get the same entry twice.
 
 
 @kernel

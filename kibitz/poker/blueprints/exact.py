@@ -49,7 +49,7 @@ def on_form_of(blueprint: Blueprint, game: Any) -> tuple[Form, Profile] | None:
 
 
 def by_suits(rules: Any) -> PokerForm:
-    """The poker form whose classes of hands differ by names of suits alone, kept as long as the game lives."""
+    """The poker form whose classes of hands differ only by a renaming of suits, kept as long as the game lives."""
     if rules.definition.hole != 1:
         return poker_form(rules)  # only hands of one card are alike by more
     form: PokerForm | None = rules.__dict__.get("_form_by_suits")

@@ -36,7 +36,7 @@ def rounds_in(machine: Machine) -> Rounds:
 
 
 def hands_before(machine: Any) -> int:
-    """Hands of the first round up to names of suits: 169 of two cards of a whole deck."""
+    """Hands of the first round up to suit isomorphism: 169 of two cards of a whole deck."""
     ranks, suits, hole = machine.definition.ranks, machine.definition.suits, machine.definition.hole
     if hole == 2 and suits > 1:
         return int(ranks**2)  # pairs, suited, offsuit

@@ -23,10 +23,10 @@ RATE = {"cpu": 3.5e10, "gpu": 4.5e13}  # operations a second: of a core of Neove
 
 
 def layout_of(game: Poker, buckets: HandBuckets) -> BucketLayout:
-    """What lies where in a game within buckets."""
+    """The layout of a game in buckets."""
     if not buckets.perfect_recall:
         raise SolverError(
-            f"{buckets.name} forgets buckets of earlier rounds; a bucket form needs buckets that name their path: take "
+            f"{buckets.name} has imperfect recall; a bucket form needs perfect-recall buckets: take "
             "recall=true, or sample the game (kibitz train)"
         )
     return BucketLayout(game, buckets.name, buckets.digest, [of.parent for of in buckets.rounds])
@@ -46,7 +46,7 @@ def cost(layout: BucketLayout, buckets: HandBuckets, device: str = "cpu") -> dic
 
 
 def bucket_form(game: Poker, buckets: HandBuckets, device: str = "cpu", tell: Tell | None = None) -> BucketForm:
-    """The form of a game within buckets. Refused before the start where memory is too small."""
+    """The form of a game in buckets. Refused before the start where memory is too small."""
     forms: dict[Any, BucketForm] = game.__dict__.setdefault("_bucket_forms", {})
     key = (buckets.digest, device)
     if key not in forms:

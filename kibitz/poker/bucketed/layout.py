@@ -113,7 +113,7 @@ class BucketLayout(FactoredForm):
             steps = np.diff(parent)
             if not len(parent) or parent[0] != 0 or parent[-1] != before - 1 or ((steps != 0) & (steps != 1)).any():
                 raise GameError(
-                    f"the buckets of round {level} do not name their path: each bucket of the round before needs "
+                    f"the buckets of round {level} do not have perfect recall: each bucket of the round before needs "
                     "buckets of its own, that follow one another"
                 )
 

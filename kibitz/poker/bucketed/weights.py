@@ -6,7 +6,7 @@ less how likely it loses (showdowns). Matrices of earlier rounds are sums over t
 [Gilpin, Hoda, Peña & Sandholm 2007]: B of each round, and W.
 
 They are counted on all last boards up to suit isomorphism, flop by flop (`poker/buckets/kernels/joint.py`), and kept as
-tables of `kibitz.cards.tables`: in pieces that are gone on with, with a checksum, made once.
+tables of `kibitz.cards.tables`: in pieces, so that building them can be resumed, with a checksum, once.
 """
 
 from __future__ import annotations

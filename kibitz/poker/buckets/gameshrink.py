@@ -44,7 +44,7 @@ classes only, and an equilibrium within classes is one of the whole game. What i
 order of the hands alone. With more players the classes of all
 opponents stand for D. Who wins must not be settled before the last round, except by folding.
 
-Renaming suits fulfils (1) and (2), so strict classes are never finer than hands up to the names of suits. They can be
+Renaming suits fulfils (1) and (2), so strict classes are never finer than hands up to suit isomorphism. They can be
 coarser: 7,969 and not 9,997 on the last round of Rhode Island hold'em, because on a board of two suits no flush is
 left and nothing but the ranks and the flop's class matters.
 

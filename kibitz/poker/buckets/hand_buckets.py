@@ -96,7 +96,7 @@ class HandBuckets:
     # What is in which bucket
 
     def of(self, level: int, cards: NDArray[np.integer]) -> Ints:
-        """[n]  the buckets of hands by whatever names of suits: cards [n, private cards and board so far]."""
+        """[n]  the buckets of hands under any renaming of suits: cards [n, private cards and board so far]."""
         board, hand = self.boards.find(level, cards, self.hole)
         return self._at(level, board, hand, cards)
 

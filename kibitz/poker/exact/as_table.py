@@ -22,10 +22,10 @@ VIEW = "isomorphic"  # the abstraction that rows of the whole game are of
 
 
 def hand_rows(machine: PokerMachine, infosets: Any, probabilities: Floats) -> tuple[Words, NDArray[np.float32]]:
-    """(keys, values) of a profile of the whole game, up to the names of suits.
+    """(keys, values) of a profile of the whole game, up to suit isomorphism.
 
-    An infoset of the form may stand for hands of one strength that differ by more than names of suits: then each has
-    a row.
+    An infoset of the form may stand for hands of one strength that differ by more than a renaming of suits: then
+    each has a row.
     """
     from kibitz.poker.rules.kernels.machine import join
 

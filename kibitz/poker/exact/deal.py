@@ -1,4 +1,4 @@
-"""The cards of a two-player poker game: boards up to the names of suits, and the hands on each.
+"""The cards of a two-player poker game: boards up to suit isomorphism, and the hands on each.
 
 Betting does not look at suits, so renaming them changes nothing: of all boards that differ by a renaming one is
 kept, with their number, and on it the hands that a renaming which leaves the board alone turns into one another are
@@ -85,7 +85,7 @@ class Deal:
         return " ".join(text_of(group) for group in groups)
 
     def find(self, level: int, text: str) -> int:
-        """The class of a hand and boards, by whatever names of suits."""
+        """The class of a hand and boards, under any renaming of suits."""
         try:
             groups = [sorted(cards_of(word)) for word in text.split()]
         except KeyError:  # not cards at all
@@ -131,7 +131,7 @@ def least_classes(definition: Definition) -> list[int]:
 
 
 def deal(definition: Definition, alike: bool = True) -> Deal:
-    """Enumerate the boards and hands of a game, up to the names of suits.
+    """Enumerate the boards and hands of a game, up to suit isomorphism.
 
     alike: whether hands that are alike in the last round are one class too (`_alike`).
     """

@@ -142,7 +142,7 @@ class PokerInfosets(Infosets):
         raise GameError("infosets of a poker form are found by find(seat, label)")
 
     def label(self, infoset: int) -> str:
-        """What the seat knows: its hand and the board (one of those that differ by names of suits), and the betting."""
+        """What the seat knows: its hand and the board, one of their renamings of suits, and the betting."""
         form = self._form
         at = int(np.searchsorted(self._start, infoset, side="right")) - 1
         seat, segment = divmod(at, len(form.segments.node))
@@ -164,7 +164,7 @@ class PokerInfosets(Infosets):
             return None
 
     def find(self, seat: int, label: str) -> int:
-        """The infoset of a seat with a label, by whatever names of suits."""
+        """The infoset of a seat with a label, under any renaming of suits."""
         form = self._form
         if not 0 <= seat < 2:
             raise GameError(f"there is no seat {seat}: seats are 0 and 1")
@@ -198,7 +198,7 @@ class PokerInfosets(Infosets):
     def places(self, of_tree: Infosets) -> tuple[Ints, Ints, Ints]:
         """(infoset here, betting node, class of hands) of each infoset of the same game's tree.
 
-        Infosets that differ by the names of suits, or by hands that are alike in the last round, are one here.
+        Infosets that differ by a renaming of suits, or by hands that are alike in the last round, are one here.
         """
         form = self._form
         if form.in_buckets:

@@ -1,6 +1,6 @@
 """PokerLayout: what lies where in a two-player poker game, without tree and payoff matrix.
 
-It is the sequence form of the game up to the names of suits, factored: betting tree times cards.
+It is the sequence form of the game up to suit isomorphism, factored: betting tree times cards.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class PokerLayout(FactoredForm):
         needed += BYTES_PER_HAND * sum(classes)
         if needed > most_bytes or max(classes) > MOST_CLASSES:
             raise GameError(
-                f"{self.spec or 'this game'} has {word}{sequences:,} sequences up to the names of suits, which take "
+                f"{self.spec or 'this game'} has {word}{sequences:,} sequences up to suit isomorphism, which take "
                 f"about {needed / 1e6:,.0f} MB to solve; {most_bytes / 1e6:,.0f} MB are free here, and at most "
                 f"{MOST_CLASSES:,} hands on boards are enumerated: take a smaller deck (numRanks, numSuits), fewer "
                 "rounds, or an abstraction"

@@ -85,7 +85,7 @@ class PokerOperator(PokerLayout):
 
     def _remember(self) -> None:
         if not self.perfect_recall:
-            raise SolverError("buckets that forget the bucket before have no plans, values and best responses by row")
+            raise SolverError("imperfect-recall buckets have no plans, values and best responses by row")
 
     def vectors(self, dtype: Any = np.float64) -> tuple[NDArray[Any], NDArray[Any]]:
         """[2, roots]  room at the roots of segments, for each seat: (reach, its range at the first segment; values)."""

@@ -79,7 +79,7 @@ class ViewForm(ViewLayout):
 
     @property
     def size(self) -> int:
-        """Infosets that may move."""
+        """Trainable infosets."""
         return int(self.rows[self.moving].sum())
 
     @cached_property

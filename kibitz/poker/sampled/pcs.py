@@ -34,7 +34,7 @@ def pcs(weights: str = "linear") -> Callable[[Task, str], Pcs]:
 def _form(task: Task) -> ViewForm:
     if not isinstance(task.form, ViewForm):
         raise SolverError(
-            "pcs samples the boards of poker for two within buckets of hands: name them, as --abstraction "
+            "pcs samples the boards of two-player poker in buckets of hands: name them, as --abstraction "
             "'percentile(8)'; for other games there is mccfr"
         )
     return task.form

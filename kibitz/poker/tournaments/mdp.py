@@ -19,7 +19,7 @@ from kibitz.poker.tournaments.hand import FOLD, JAM
 from kibitz.poker.tournaments.states import Level
 
 Floats = NDArray[np.float64]
-PATIENCE = 5_000  # hands that are gone on with before equations are solved directly
+PATIENCE = 5_000  # hands that are iterated before equations are solved directly
 EXACT = 1e-13
 STILL = 1e-7  # of the first prize
 

@@ -149,7 +149,7 @@ def spot_of(game, node):
 def sight(game, view, state, seat, number):
     """A hash of what a seat sees of the cards in a round: of its own, and of those on the board by when they came.
 
-    Sums of hashes do not depend on the order of cards that came together; nor, up to the names of suits, on the order
+    Sums of hashes do not depend on the order of cards that came together; nor, up to suit isomorphism, on the order
     of suits, of each of which a word says when which ranks came.
     """
     shown = game.board[number + ONE]
