@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from commands import Call, bad, data, good
 
 import kibitz
 from kibitz.forms.profile import Profile
+
+ROOT = Path(__file__).parents[2]
 
 # Profiles
 
@@ -78,8 +81,23 @@ def test_export(call: Call, kuhn: Path) -> None:
     assert ".csv or .json" in bad(call, "export", kuhn, "kuhn2.efg")
 
 
+def assert_sample(out: str) -> None:
+    """What the README shows of the demo is what it prints: words to the letter, figures but for times and last bits."""
+    (sample,) = re.findall(r"```text\n(game .*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    printed = [figures_apart(line) for line in out.splitlines()]
+    for words, figures in map(figures_apart, filter(str.strip, sample.splitlines())):
+        assert any(words == those and figures == pytest.approx(like, rel=0.02) for those, like in printed), words
+
+
+def figures_apart(line: str) -> tuple[str, list[float]]:
+    line = re.sub(r"[\d.]+ (ms|s|min)\b", "TIME", re.sub(r"[\u2500-\u259f]", " ", line))
+    figure = r"-?\d[\d,]*\.?\d*(?:e-?\d+)?"
+    return " ".join(re.sub(figure, "#", line).split()), [float(x.replace(",", "")) for x in re.findall(figure, line)]
+
+
 def test_demo(call: Call) -> None:
     out = good(call, "demo")
+    assert_sample(out)
     assert "-0.085606" in out and "compiles" in out and "Try next" in out and "raise" in out
     assert Path("runs/demo/leduc.png").read_bytes().startswith(b"\x89PNG")
     assert kibitz.load("runs/demo/leduc.profile").meta["nash_conv"] <= 1e-4
