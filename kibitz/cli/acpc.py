@@ -1,4 +1,4 @@
-"""kibitz dealer and kibitz acpc-client: matches over the protocol of the Annual Computer Poker Competition."""
+"""kibitz acpc: matches over the protocol of the Annual Computer Poker Competition (ACPC)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,24 @@ AGENT_HELP = "An agent of kibitz plays for NAME, in this process: a saved strate
 PORT_HELP = "One port for all players, who get their names as they come; 0: any. Default: a port for each."
 
 
-def acpc_client(
+acpc = typer.Typer(name="acpc", no_args_is_help=True, rich_markup_mode=None)
+
+
+@acpc.callback()
+def about() -> None:
+    """Matches over the protocol of the Annual Computer Poker Competition.
+
+    `kibitz acpc serve` is the dealer of a match. `kibitz acpc join` connects a strategy to a dealer, which may be
+    another program. The protocol is version 2.0.0.
+
+    \b
+    Examples:
+      kibitz acpc serve leduc --hands 100 --agent player2=uniform --port 20001
+      kibitz acpc join leduc.profile 127.0.0.1 20001
+    """
+
+
+def join(
     profile: Annotated[str, argument("PROFILE", "Who plays: a saved strategy, uniform, 'search(PATH)' ...")],
     host: Annotated[str, argument("HOST", "The host of the dealer.")],
     port: Annotated[str, argument("PORT", "Its port, 1 to 65535.")],
@@ -53,10 +70,10 @@ def acpc_client(
 
     \b
     Examples:
-      kibitz acpc-client ri.blueprint 127.0.0.1 20000
-      kibitz acpc-client uniform localhost 20000 --game holdem.limit.3p
-      kibitz acpc-client h2.blueprint dealer.example.org 18791 --json
-      kibitz acpc-client nl.blueprint 127.0.0.1 20000 --game holdem.nolimit.2p
+      kibitz acpc join ri.blueprint 127.0.0.1 20000
+      kibitz acpc join uniform localhost 20000 --game holdem.limit.3p
+      kibitz acpc join h2.blueprint dealer.example.org 18791 --json
+      kibitz acpc join nl.blueprint 127.0.0.1 20000 --game holdem.nolimit.2p
     """
     where = _port(port)
     with Watch(not json) as watch:
@@ -92,11 +109,13 @@ def acpc_client(
     _print_tally(tally, profile, machine.spec, silence_of(mind), json)
 
 
-def dealer(
+def serve(
     game: Annotated[str, argument("GAME", POKER_HELP, complete.games)],
     hands: Annotated[int, number("--hands", "N", "Hands of the match, at most 10,000,000.")] = 1000,
     seed: Annotated[int | None, number("--seed", "N", "Random seed, as in `kibitz match`. Default: a new one.")] = None,
-    players: Annotated[str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")] = None,
+    names: Annotated[
+        str | None, option("--names", "A,B[,C]", "Names of the players. Default: player1,player2[,player3].")
+    ] = None,
     agent: Annotated[list[str] | None, option("--agent", "NAME=PROFILE", AGENT_HELP)] = None,
     duplicate: Annotated[
         bool, flag("--duplicate", "Play each deal in all seatings: N is a multiple of 2, or of 6 with three players.")
@@ -122,11 +141,15 @@ def dealer(
 
     \b
     Examples:
-      kibitz dealer leduc --hands 1000 --seed 5 --agent player1=uniform --agent player2=uniform --log match.log
-      kibitz dealer rhode_island --hands 1000 --players me,other --agent me=ri.blueprint --agent other=uniform
-      kibitz dealer holdem.limit.2p --hands 3000 --seed 5 --duplicate --log match.log --port 20000
-      kibitz dealer holdem.limit.2p --hands 3000 --seed 5 --duplicate --log match.log --port 20000 --resume
-      kibitz dealer leduc --hands 100 --agent player2=uniform --port 20001
+      kibitz acpc serve leduc --hands 1000 --seed 5 --agent player1=uniform \\
+          --agent player2=uniform --log match.log
+      kibitz acpc serve rhode_island --hands 1000 --names me,other \\
+          --agent me=ri.blueprint --agent other=uniform
+      kibitz acpc serve holdem.limit.2p --hands 3000 --seed 5 --duplicate \\
+          --log match.log --port 20000
+      kibitz acpc serve holdem.limit.2p --hands 3000 --seed 5 --duplicate \\
+          --log match.log --port 20000 --resume
+      kibitz acpc serve leduc --hands 100 --agent player2=uniform --port 20001
     """
     check_file(log, "--log", ())
     agents = _agents(agent or [])
@@ -134,13 +157,13 @@ def dealer(
         watch.phase("reading the players")
         from kibitz.poker.acpc.dealer import Dealer
 
-        match = Dealer(game, hands, seed, players, agents, duplicate, log, resume, timeout, wait, late, note)
+        match = Dealer(game, hands, seed, names, agents, duplicate, log, resume, timeout, wait, late, note)
         try:
-            names = match.awaited
+            awaited = match.awaited
             for name, place in match.open(host, port):
                 who = name if port is None else "a player"
-                (say if json else typer.echo)(f"{who}: kibitz acpc-client PROFILE {shlex.quote(host)} {place}")
-            watch.phase(f"waiting for {', '.join(names)}" if names else "playing")
+                (say if json else typer.echo)(f"{who}: kibitz acpc join PROFILE {shlex.quote(host)} {place}")
+            watch.phase(f"waiting for {', '.join(awaited)}" if awaited else "playing")
 
             def progress(played: int, totals: Sequence[float]) -> None:
                 watch.phase(f"hand {played:,} of {hands:,}: " + ", ".join(f"{total:+g}" for total in totals))
@@ -216,3 +239,7 @@ def _print_outcome(outcome: DealerOutcome, game: str, seed: int, log: Path | Non
         rows.append(("log", plain(str(log))))
     rows.append(("time", duration(outcome.seconds)))
     print_pairs(rows)
+
+
+for command in (serve, join):
+    acpc.command()(command)

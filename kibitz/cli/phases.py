@@ -1,4 +1,4 @@
-"""kibitz phases: solve poker in two phases, the first rounds with something assumed of the later ones."""
+"""kibitz poker phases: solve poker in two phases, the first rounds with something assumed of the later ones."""
 
 from __future__ import annotations
 
@@ -72,8 +72,10 @@ def phases(
 
     \b
     Examples:
-      kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --out one.profile
-      kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --leaves one.profile --out two.profile
+      kibitz poker phases rhode_island --rounds 2 --begin 2 --until 0.1 \\
+          --out one.profile
+      kibitz poker phases rhode_island --rounds 2 --begin 2 --until 0.1 \\
+          --leaves one.profile --out two.profile
     """
     from kibitz.commands import phases as solved
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
     from kibitz.forms.protocol import InfosetValues
 
-SHOWN = 40  # infosets of a player that are shown unless --limit says otherwise
-LIMIT_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
+SHOWN = 40  # infosets of a player that are shown unless --top says otherwise
+TOP_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
 SECONDS_HELP = "Blueprints of games too large for an exact measure: how long a responder learns to beat it."
 LOCAL_HELP = "Such blueprints of limit poker: deals of local best response against it, a tenth of a second each."
 WHOLE_HELP = "Poker with hand buckets: measure it in the whole game, board by board. A stopped run continues."
@@ -135,10 +135,10 @@ def _evaluate_whole(path: Path, game: str | None, device: str, json: bool, value
 
 def show(
     profile: ProfilePath,
-    seat: Annotated[int | None, number("--seat", "N", "Only this player; 0 is the first.")] = None,
+    player: Annotated[int | None, number("--player", "N", "Only this player; 0 is the first.")] = None,
     infoset: Annotated[str | None, option("--infoset", "TEXT", "Only the infoset of exactly this name.")] = None,
     filter: Annotated[str | None, option("--filter", "TEXT", "Only infosets whose name contains TEXT.")] = None,
-    limit: Annotated[int | None, number("--limit", "N", LIMIT_HELP)] = None,
+    top: Annotated[int | None, number("--top", "N", TOP_HELP)] = None,
     game: SavedGame = None,
     values: Annotated[bool, flag("--values/--no-values", "Reach and values, for which the game is laid out.")] = True,
     json: Json = False,
@@ -156,7 +156,7 @@ def show(
     \b
     Examples:
       kibitz show kuhn.profile
-      kibitz show leduc.profile --seat 0 --filter Ks --limit 10
+      kibitz show leduc.profile --player 0 --filter Ks --top 10
       kibitz show kuhn.profile --infoset Q: --json
       kibitz show fox.profile --game fox.py:FoxAndHen
     """
@@ -178,17 +178,17 @@ def show(
             watch.phase(f"building the game {source.machine.spec}")
             strategy, game = blueprint_profile(source, tree_of(source.game)), game or source.machine.spec
         else:
-            most = SHOWN if limit is None and not json else limit or 0
-            show_sampled(source, profile, seat, infoset, filter, most, json, watch)
+            most = SHOWN if top is None and not json else top or 0
+            show_sampled(source, profile, player, infoset, filter, most, json, watch)
             return
-    numbers = chosen(strategy, seat, infoset, filter)
+    numbers = chosen(strategy, player, infoset, filter)
     figures, why = _figures(strategy, profile, game, not json) if values else (None, "")
-    most = limit or len(strategy.infosets.labels)
+    most = top or len(strategy.infosets.labels)
     if json:
-        data = as_data(strategy, seat, infoset, filter, limit, values=figures)
+        data = as_data(strategy, player, infoset, filter, top, values=figures)
         print_json({**data, "note": why} if why else data)
     else:
-        _print_strategy(strategy, numbers, SHOWN if limit is None else most, figures)
+        _print_strategy(strategy, numbers, SHOWN if top is None else most, figures)
         if why:
             from kibitz.report.text import plain
 
@@ -240,6 +240,6 @@ def _print_strategy(
         if rows:
             print_strategy(out, rows, has_bars(out))
         if len(numbers) > limit:
-            out.print(f"... and {len(numbers) - limit:,} more: --limit 0 shows all, --filter TEXT finds some")
+            out.print(f"... and {len(numbers) - limit:,} more: --top 0 shows all, --filter TEXT finds some")
     if figures is not None:
         out.print(f"\n{LEGEND}")

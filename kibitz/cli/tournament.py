@@ -1,4 +1,4 @@
-"""kibitz tournament: an equilibrium of a whole tournament of jam or fold, and its exploitability."""
+"""kibitz poker tournament: an equilibrium of a whole tournament of jam or fold, and its exploitability."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ ALGORITHM_HELP = "vi-fp, pi-fp: value or policy iteration over fictitious play o
 def tournament(
     rules: Annotated[str, typer.Argument(metavar="TOURNAMENT", help=RULES_HELP)] = "tournament",
     algorithm: Annotated[str, option("--algorithm", "NAME", ALGORITHM_HELP)] = "pi-fp",
-    until: Annotated[
-        float, number("--until", "CHANGE", "Stop when values change less than this share of the first prize.")
+    tolerance: Annotated[
+        float, number("--tolerance", "X", "Stop when values change less than this share of the first prize.")
     ] = 1e-4,
     out: Annotated[
         Path | None, option("--out", "DIR", "Save the solution here after each iteration; the one there is continued.")
@@ -49,14 +49,17 @@ def tournament(
 
     Ctrl-C keeps what is done, and the same command continues. Three players need the table of three hands, which is
     made first (some minutes, once). Four players are solved on a sample of deals, and their values settle only to some
-    tenths of a percent of the first prize (--until 0.003); best responses are measured on other deals.
-    `kibitz pushfold --tournament DIR --stacks ...` shows the charts.
+    tenths of a percent of the first prize (--tolerance 0.003); best responses are measured on other deals.
+    `kibitz poker pushfold --tournament DIR --stacks ...` shows the charts.
 
     \b
     Examples:
-      kibitz tournament 'tournament(players=2, chips=8000, unit=100, prizes=1/0)' --out two.tournament
-      kibitz tournament 'tournament(players=3, chips=4500)' --out three.tournament
-      kibitz tournament --algorithm vi-fp --out slides.tournament
+      kibitz poker tournament \\
+          'tournament(players=2, chips=8000, unit=100, prizes=1/0)' \\
+          --out two.tournament
+      kibitz poker tournament 'tournament(players=3, chips=4500)' \\
+          --out three.tournament
+      kibitz poker tournament --algorithm vi-fp --out slides.tournament
     """
     from kibitz.commands import tournament as solve
     from kibitz.poker.tournaments import tournament as read
@@ -85,7 +88,7 @@ def tournament(
             if wanted.players >= 3 and deals is None:
                 open_triples(watch)
             watch.phase("solving")
-            solution, proof = solve(rules, algorithm, until, out=out, deals=deals, threads=threads,
+            solution, proof = solve(rules, algorithm, tolerance, out=out, deals=deals, threads=threads,
                                     on_step=step_by_step, on_round=round_by_round)  # fmt: skip
     except KeyboardInterrupt:
         where = f"what is done is in {out}: the same command continues" if out else "nothing is kept: --out would"
@@ -162,4 +165,4 @@ def _print(data: dict[str, Any]) -> None:
         )
     if data["out"] is not None:
         stacks = ",".join(map(str, worst["stacks"]))
-        typer.echo(f"Its charts: kibitz pushfold --tournament {shlex.quote(data['out'])} --stacks {stacks}")
+        typer.echo(f"Its charts: kibitz poker pushfold --tournament {shlex.quote(data['out'])} --stacks {stacks}")

@@ -38,7 +38,7 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-CLOSED = "Open the address that `kibitz serve` printed: it has a token at its end."
+CLOSED = "Open the address that `kibitz ui` printed: it has a token at its end."
 
 
 class TooLong(Exception):

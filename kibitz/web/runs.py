@@ -2,7 +2,7 @@
 converge, and the strategies that runs have left.
 
 Checkpoints and tournaments are read by their manifests, logs of evaluations (`kibitz solve --log`) and results
-(`kibitz crosstable --json`, `kibitz match --json`, `kibitz dealer --log`) as text, with sizes that are checked first.
+(`kibitz crosstable --json`, `kibitz match --json`, `kibitz acpc serve --log`) as text; sizes are checked first.
 Whoever wrote these files may have written anything: what is no number is left out.
 """
 
@@ -21,7 +21,7 @@ from kibitz.web.library import FILES, STRATEGIES, Entry, Library
 MOST_BYTES = 20_000_000  # of a file
 MOST_POINTS = 600  # of a curve
 MOST_NAMES = 40  # of a crosstable
-DEALER = "# kibitz dealer"
+DEALER = "# kibitz acpc serve"
 
 
 def number(value: Any) -> float | None:

@@ -83,7 +83,7 @@ def _open(address: str, tell: Callable[[str], None]) -> None:
         tell("No browser was found here: open the address in one.")
 
 
-def serve(
+def ui(
     folder: str | Path = ".", host: str = "127.0.0.1", port: int = 8000, show: bool = True, games: Sequence[str] = (),
     tell: Callable[[str], None] = print,
 ) -> None:  # fmt: skip

@@ -171,7 +171,7 @@ def test_info(call: Call) -> None:
         (("solve", "kuhn", "--until", "-1"), "0 or more"),
         (("solve", "kuhn", "--seconds", "0"), "above 0"),
         (("solve", "kuhn", "--threads", "0"), "--threads"),
-        (("solve", "kuhn", "--every", "0"), "--every"),
+        (("solve", "kuhn", "--checkpoint-every", "0"), "--checkpoint-every"),
         (("solve", "kuhn", "--plot", "k.jpeg"), ".png or .svg or .pdf"),
         (("solve", "kuhn", "--plot", "file/k.png"), "not a directory"),
         (("solve", "kuhn", "--plot", "folder.png"), "is a directory"),

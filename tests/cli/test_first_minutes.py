@@ -46,7 +46,7 @@ def test_help_has_no_marks_of_the_formatter(call: Call) -> None:
 
 
 def test_help_names_all_parts_of_a_paper(call: Call) -> None:
-    out = " ".join(call("paper", "--help")[1].split())
+    out = " ".join(call("reproduce", "--help")[1].split())
     named = re.search(r"sandholm: ([\w, -]+)\. Default: all", out)
     assert named is not None and named[1].split(", ") == list(PARTS)
 

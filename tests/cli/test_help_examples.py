@@ -41,12 +41,12 @@ SMALLER = [
     (r"--hands \d+", "--hands 2"),
     (r"--memory \S+", "--memory 50MB"),
     (r"\brhode_island\b", "'rhode_island(ranks=3, suits=2)'"),
-    (r"--starts \d+", "--starts 2"),
+    (r"--seeds \d+", "--seeds 2"),
     (r"^paper (\w+)", r"paper \1 --quick"),
     (r"/tmp/", "tmp/"),
     (r"holdem\.limit\.3p", "'poker(file=holdem.limit.3p, ranks=3)'"),
-    (r"--limit \d\d?\d?M", "--limit 20M"),
-    (r"holdem\.limit\.2p --limit 20M", "'poker(file=holdem.limit.2p, ranks=4)' --limit 20k"),
+    (r"--max-infosets \d\d?\d?M", "--max-infosets 20M"),
+    (r"holdem\.limit\.2p --max-infosets 20M", "'poker(file=holdem.limit.2p, ranks=4)' --max-infosets 20k"),
     (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
 ]
 # Those who wait for a partner: tests/poker/test_acpc_dealer.py and tests/test_web_*.py play both sides.
@@ -125,7 +125,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], 
                 run("export", shelf / "out.profile", place)
                 shutil.rmtree(shelf / "out.profile")
             elif kind == ".blueprint":
-                rows = ["--limit", "20M"] if "holdem" in game else ["--memory", "20MB"]
+                rows = ["--max-infosets", "20M"] if "holdem" in game else ["--memory", "20MB"]
                 run("train", game, "--iterations", "20", *rows, "--threads", "1", "--out", place)
             else:
                 run("play", game, "--hands", "1", "--seed", "1", "--transcript", place)

@@ -155,7 +155,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     import kibitz.papers
     import kibitz.web.serve
 
-    monkeypatch.setattr(kibitz.web.serve, "serve", cut)
+    monkeypatch.setattr(kibitz.web.serve, "ui", cut)
     monkeypatch.setattr(kibitz.papers, "recompute", cut)
     monkeypatch.setattr(kibitz.bench.bench, "bench", cut)
 

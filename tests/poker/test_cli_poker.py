@@ -33,13 +33,13 @@ def test_solve_show_and_evaluate(tmp_path):
     assert low <= data["value"][0] <= high
     worth = json.loads(call("evaluate", place, "--json"))
     assert worth["nash_conv"] == pytest.approx(data["nash_conv"], abs=1e-12)
-    shown = json.loads(call("show", place, "--infoset", "Ad Kc:cc/c", "--seat", "1", "--json"))["strategy"]
-    twin = json.loads(call("show", place, "--infoset", "Ac Kd:cc/c", "--seat", "1", "--json"))["strategy"]
+    shown = json.loads(call("show", place, "--infoset", "Ad Kc:cc/c", "--player", "1", "--json"))["strategy"]
+    twin = json.loads(call("show", place, "--infoset", "Ac Kd:cc/c", "--player", "1", "--json"))["strategy"]
     assert len(shown) == 1 and shown == twin  # names of suits do not count
     assert "the game's value for seat 0 lies" in call("solve", SMALL, "--solver", "dcfr+", "--iterations", "40")
-    text = call("show", place, "--filter", ":cc/", "--limit", "2")
-    assert "more: --limit 0 shows all" in text
-    assert "is not a hand and board" in call("show", place, "--infoset", "2c:c", "--seat", "1", code=2)
+    text = call("show", place, "--filter", ":cc/", "--top", "2")
+    assert "more: --top 0 shows all" in text
+    assert "is not a hand and board" in call("show", place, "--infoset", "2c:c", "--player", "1", code=2)
 
 
 def test_info_counts_what_is_not_laid_out():
@@ -85,7 +85,7 @@ def test_a_path_in_a_profile_is_opened_only_if_it_is_named(tmp_path):
 def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):
     place, out = tmp_path / "run.checkpoint", tmp_path / "out.profile"
     solve = [sys.executable, "-m", "kibitz.cli", "solve", "rhode_island(ranks=3, suits=2)", "--solver", "dcfr+"]
-    child = subprocess.Popen([*solve, "--iterations", "1000000000", "--checkpoint", str(place), "--every", "0.2"],
+    child = subprocess.Popen([*solve, "--iterations", "1000000000", "--checkpoint", place, "--checkpoint-every", "0.2"],
                              stdout=subprocess.DEVNULL, env=os.environ)  # fmt: skip
     while not (place / "manifest.json").exists():
         assert child.poll() is None

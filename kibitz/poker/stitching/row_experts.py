@@ -1,6 +1,6 @@
 """Static experts of limit poker for three and more seats: blueprints that are trained on sampled hands, one by one.
 
-    finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", Limit(20_000_000), seconds=300)
+    finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", MaxInfosets(20_000_000), seconds=300)
 
 With `keep` each expert is saved in a folder: what was stopped goes on, and a longer run from a shorter one.
 """
@@ -23,7 +23,7 @@ from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.checkpoints import Keeper
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued, keeper_of, resumed_with
-from kibitz.stitch.targets import Expert, Limit, Solving, Stitching, Target, seat_sets
+from kibitz.stitch.targets import Expert, MaxInfosets, Solving, Stitching, Target, seat_sets
 
 EVERY = 60.0  # seconds between saves
 
@@ -37,7 +37,7 @@ def row_target(base: Any, plan: Stitching, how: Solving) -> RowTarget | None:
     if how.until is not None or how.start is not None:
         raise SolverError("hands are sampled, so NashConv is unknown, and starts are uniform: give --seconds alone")
     if plan.inside == "null":
-        raise SolverError("say how experts see hands: inside='percentile([169, 9, 9, 9], forget=1)', or --limit 20M")
+        raise SolverError("experts need buckets: inside='percentile([169, 9, 9, 9], forget=1)', or --max-infosets 20M")
     parts = prefixes(plan.partition)
     machine = base.machine
     return RowTarget(plan, how, base, machine.spec, machine.players, ("base", *parts))
@@ -58,7 +58,7 @@ class RowTarget(Target):
     def buckets(self) -> dict[str, str]:
         """By part, which all its experts share: with a limit those that fit for every S."""
         inside = self.plan.inside
-        if not isinstance(inside, Limit):
+        if not isinstance(inside, MaxInfosets):
             return {part: inside_of(inside, part) for part in self.names[1:]}
         sets = [seats for seats, _ in seat_sets(self.plan.seats, self.players)]
         every = {part: [expert_buckets(self.base, part, inside.infosets, seats, inside.inside) for seats in sets]

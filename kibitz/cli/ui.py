@@ -1,4 +1,4 @@
-"""kibitz serve: strategies, tables and runs in the browser."""
+"""kibitz ui: the web interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kibitz.core.errors import ArtefactError, SpecError
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def serve(
+def ui(
     folder: Annotated[Path, argument("FOLDER", "Where strategies and runs are saved. Default: here.")] = Path("."),
     port: Annotated[int, number("--port", "PORT", "The port to listen on; 0 takes any that is free.")] = 8000,
     host: Annotated[str, option("--host", "HOST", "127.0.0.1, localhost or ::1: this machine alone.")] = "127.0.0.1",
@@ -28,15 +28,15 @@ def serve(
 
     \b
     Examples:
-      kibitz serve
-      kibitz serve runs --port 8080
-      kibitz serve --no-open --port 0
-      kibitz serve --game my_game.py:MyGame
+      kibitz ui
+      kibitz ui runs --port 8080
+      kibitz ui --no-open --port 0
+      kibitz ui --game my_game.py:MyGame
     """
     if host not in LOOPBACK:
         raise SpecError(f"--host {host:.80}: the web interface is for this machine alone; choose {', '.join(LOOPBACK)}")
     if not folder.is_dir():
         raise ArtefactError(f"{folder} is not a directory: name the one where strategies are saved")
-    from kibitz.web.serve import serve as run
+    from kibitz.web.serve import ui as run
 
     run(folder, host, port, open_, game or [], typer.echo)
