@@ -60,7 +60,7 @@ release: $(VENV)/.test
 PEERS := .venv-peers
 PYTHON312 ?= python3.12
 bench: $(VENV)/.test
-	$(BIN)/kibitz bench --json docs/results.json --markdown docs/results.md \
+	$(BIN)/kibitz bench --out docs/results.json --markdown docs/results.md \
 		$(if $(wildcard $(PEERS)/bin/python),--peers-python $(PEERS)/bin/python)
 
 peers:

@@ -65,11 +65,11 @@ TWINS: dict[str, str] = {
     "ui": "kibitz:ui",
     "acpc serve": "kibitz.poker.acpc.dealer:Dealer",
     "acpc join": "kibitz.poker.acpc.client:Client",
-    "poker cards": "kibitz.cards",
     "poker icm": "kibitz:icm",
     "poker pushfold": "kibitz:pushfold",
     "poker tournament": "kibitz:tournament",
     "poker phases": "kibitz:phases",
+    "poker cards": "kibitz.cards",
     "reproduce": "kibitz.papers:reproduce",
     "bench": "kibitz.bench.bench:bench",
 }

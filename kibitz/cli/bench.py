@@ -18,7 +18,7 @@ def bench(
     quick: Annotated[bool, flag("--quick", "Measure a few figures only.")] = False,
     out: Annotated[Path | None, option("--out", "FILE", "Write the figures to a .json file.")] = None,
     markdown: Annotated[Path | None, option("--markdown", "FILE", "Write the figures as a Markdown page.")] = None,
-    only: Annotated[str | None, option("--only", "TEXT", "Measure only this; an unknown name lists all.")] = None,
+    only: Annotated[str | None, option("--only", "NAME", "Measure only this; an unknown name lists all.")] = None,
     peers_python: Annotated[
         str | None, option("--peers-python", "PATH", "The Python with the other programs. Default: this one.")
     ] = None,
@@ -26,13 +26,14 @@ def bench(
 ) -> None:
     """Measure speed on this machine, and print a table.
 
-    Other programs that are installed are measured next to kibitz.
+    Other programs that are installed are measured next to kibitz. All of it takes about an hour; toepen-full, which is
+    not part of it, a quarter of an hour.
 
     \b
     Examples:
       kibitz bench --quick
       kibitz bench --only cfr+ --out bench.json
-      kibitz bench --only toepen-full --markdown toepen.md   (a quarter of an hour)
+      kibitz bench --only toepen-full --markdown toepen.md
     """
     check_file(out, "--out", (".json",))
     check_file(markdown, "--markdown", (".md",))

@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_data, print_json, print_pairs, print_table, telling
+from kibitz.cli.common import (
+    INTERRUPTED,
+    Group,
+    Json,
+    console,
+    print_data,
+    print_json,
+    print_pairs,
+    print_table,
+    telling,
+)
 from kibitz.cli.options import Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
     from kibitz.cards import Equities
 
-cards = typer.Typer(name="cards", no_args_is_help=True, rich_markup_mode=None)
+cards = typer.Typer(name="cards", cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 ROWS = 10  # of the histogram that is printed
 BAR = 40  # characters of its longest bar
@@ -140,7 +150,7 @@ def equity(
 
 @cards.command()
 def build(
-    only: Annotated[list[str] | None, option("--only", "TABLE", "Only this one. A wrong name lists them.")] = None,
+    only: Annotated[list[str] | None, option("--only", "NAME", "Only this one. A wrong name lists them.")] = None,
     bins: Bins = 50,
     threads: Threads = None,
     anew: Annotated[bool, flag("--anew", "Make tables even if they are there.")] = False,

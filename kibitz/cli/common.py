@@ -45,22 +45,24 @@ ProfilePath = Annotated[Path, argument("PROFILE", "A saved profile or blueprint:
 Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
 
 
-class Commands(TyperGroup):
-    """All commands. What a user can mend ends as one sentence on stderr and exit code 2, not as a traceback."""
+class Group(TyperGroup):
+    """Commands, listed by section; a group is replaced by its commands. Sentences are never cut."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list of commands, by section; a group is replaced by its commands. Sentences are never cut."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
             command: Any = self.get_command(ctx, name)
-            rows = sections.setdefault(command.rich_help_panel, [])
+            rows = sections.setdefault(command.rich_help_panel or "Commands", [])
             members = getattr(command, "commands", None) or {"": command}
             rows += [(f"{name} {short}".strip(), _first_sentence(each)) for short, each in members.items()]
         column = max(len(name) for rows in sections.values() for name, _ in rows)
-        for section in sorted(sections, key=SECTIONS.index):
-            rows = sections[section]
+        for section in sorted(sections, key=(*SECTIONS, "Commands").index):
             with formatter.section(section):
-                formatter.write_dl([(f"{name:<{column}}", sentence) for name, sentence in rows])
+                formatter.write_dl([(f"{name:<{column}}", sentence) for name, sentence in sections[section]])
+
+
+class Commands(Group):
+    """All commands. What a user can mend ends as one sentence on stderr and exit code 2, not as a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import typer
 
 from kibitz.cli.cards import cards
+from kibitz.cli.common import Group
 from kibitz.cli.phases import phases
 from kibitz.cli.pushfold import icm, pushfold
 from kibitz.cli.tournament import tournament
 
-poker = typer.Typer(name="poker", no_args_is_help=True, rich_markup_mode=None)
+poker = typer.Typer(name="poker", cls=Group, no_args_is_help=True, rich_markup_mode=None)
 poker.add_typer(cards)
 for command in (icm, pushfold, tournament, phases):
     poker.command(command.__name__)(command)
@@ -17,7 +18,7 @@ for command in (icm, pushfold, tournament, phases):
 
 @poker.callback()
 def about() -> None:
-    """Hand strengths and equities, push/fold charts, tournaments, two-phase solving.
+    """Compute hand strengths, equities, push/fold charts and tournaments.
 
     Poker games are solved, trained, evaluated and played by the same commands as other games: kibitz solve leduc. Here
     are the commands that only poker has.

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 SHOWN = 40  # infosets of a player that are shown unless --top says otherwise
 TOP_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
-SECONDS_HELP = "Blueprints of games too large for an exact measure: how long a responder learns to beat it."
-LOCAL_HELP = "Such blueprints of limit poker: deals of local best response against it, a tenth of a second each."
-WHOLE_HELP = "Poker with hand buckets: measure it in the whole game, board by board. A stopped run continues."
+SECONDS_HELP = "Blueprints of games that are too large for exact figures: time to train against it."
+LOCAL_HELP = "The same for limit poker: also play this many deals of local best response, 0.1 s each."
+WHOLE_HELP = "Poker in hand buckets: measure it in the real game, board by board. A stopped run continues."
 
 
 def evaluate(
@@ -39,21 +39,22 @@ def evaluate(
     seconds: Annotated[float, number("--seconds", "S", SECONDS_HELP)] = 10.0,
     local: Annotated[int | None, number("--local", "DEALS", LOCAL_HELP)] = None,
     whole: Annotated[bool, flag("--whole", WHOLE_HELP)] = False,
-    value: Annotated[bool, flag("--value", "With --whole: also the value, for half as much time again.")] = False,
+    value: Annotated[bool, flag("--value", "With --whole: also compute the value; 50% more time.")] = False,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
     """Measure the exploitability of a strategy.
 
-    It prints, exactly, the value of each player and what a best response gains. NashConv is the sum of those gains: 0
-    is an equilibrium. Exploitability is NashConv / players.
+    The command prints the exact value of each player and the gain of a best response. NashConv is the sum of these
+    gains; it is 0 in an equilibrium. Exploitability is NashConv / players.
 
-    A poker profile with hand buckets, of a game that is too large itself, is measured in the abstract game; with
-    --whole in the whole game, where best responses see every card. For limit hold'em that takes two cores a night, and
-    with --device gpu minutes.
+    A poker profile in hand buckets is measured in the abstract game if the real game is too large; with --whole it is
+    measured in the real game, where best responses see every card. For limit hold'em that takes two cores a night, and
+    minutes with --device gpu.
 
-    A blueprint is measured exactly if its game can be laid out, or with --whole. Otherwise deals are sampled: its value
-    in self-play, and what a responder wins that learned against it, which is a lower bound on exploitability.
+    A blueprint is measured exactly if its game fits into memory, or with --whole. Otherwise the command samples deals.
+    It prints the value in self-play, and a lower bound on exploitability: what a strategy wins that is trained against
+    the blueprint.
 
     \b
     Examples:
@@ -140,17 +141,17 @@ def show(
     filter: Annotated[str | None, option("--filter", "TEXT", "Only infosets whose name contains TEXT.")] = None,
     top: Annotated[int | None, number("--top", "N", TOP_HELP)] = None,
     game: SavedGame = None,
-    values: Annotated[bool, flag("--values/--no-values", "Reach and values, for which the game is laid out.")] = True,
+    values: Annotated[bool, flag("--values/--no-values", "Print reach and values; this builds the game tree.")] = True,
     json: Json = False,
 ) -> None:
     """Print a strategy, infoset by infoset.
 
-    Each line has the probabilities of the actions. reach is the probability that play gets to the infoset when all
-    players follow the profile; "never" is 0. After the probability of an action comes its expected value to the player
-    who moves, given that play is at the infoset and continues by the profile. "-" is no value: the other players never
-    let play get there.
+    Each line has the probability of every action. reach is the probability that play reaches the infoset when all
+    players follow the profile; "never" is 0. After the probability of an action stands its expected value to the player
+    who moves, given that play has reached the infoset and continues by the profile. "-" means no value: the other
+    players never let play get there.
 
-    Infosets come in the order of the game. Its rules say what a name means: in leduc, "JsKh:crc/r" is a jack of
+    Infosets are listed in the order of the game. The game defines their names: in leduc, "JsKh:crc/r" is a jack of
     spades in the hand, a king of hearts on the board, and the betting.
 
     \b

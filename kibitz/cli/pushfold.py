@@ -29,9 +29,8 @@ def icm(
 ) -> None:
     """Value stacks in prizes by the Independent Chip Model.
 
-    This is the model of Malmuth and Harville. A player wins with a probability equal to his share of the chips; second
-    place goes the same way among the others, and so on. There may be up to 20 players, and fewer prizes. The value of
-    each stack is printed.
+    In this model, of Malmuth and Harville, a player wins with a probability equal to his share of the chips; second
+    place is decided the same way among the others, and so on. There can be up to 20 players, and fewer prizes.
 
     \b
     Examples:

@@ -88,8 +88,8 @@ def solve(
     seed: Annotated[int | None, number("--seed", "N", "Random seed of solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
-        option("--abstraction", "NAME", "Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz "
-               "abstract` for poker, JQ.K for leduc, or one of the game's own.", complete.abstractions),
+        option("--abstraction", "NAME", "Solve the abstract game. Poker: gameshrink, percentile(8), or a "
+               "directory of `kibitz abstract`; leduc: JQ.K; or an abstraction of the game.", complete.abstractions),
     ] = None,
     max_infosets: MaxInfosets = None,
     threads: Annotated[

@@ -50,7 +50,7 @@ def stitch(
     seats: Annotated[
         str,
         option(
-            "--seats", "S",
+            "--seats", "SEATS",
             "Players that are frozen outside the part of an expert: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', "
             "of which the first of each group is kept.",
         ),
@@ -106,18 +106,18 @@ def stitch(
     Examples:
       kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --seats all \\
           --inside suits --dry-run
-      kibitz stitch leduc --base base.profile --partition \\
-          'prefix(r, cr, ccr, cccr)' --inside suits --out each.profile
+      kibitz stitch leduc --base base.profile \\
+          --partition 'prefix(r, cr, ccr, cccr)' --inside suits --out each.profile
       kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' \\
           --kind dynamic --inside suits --out dynamic.profile
       kibitz stitch leduc --base J.QK --partition 'private(J, Q, K)' \\
           --inside suits --opponents J.QK --until 1e-4
-      kibitz stitch rhode_island --base 'percentile(3)' --partition \\
-          'prefix(r)' --inside 'percentile(4)' --solver pcs
+      kibitz stitch rhode_island --base 'percentile(3)' \\
+          --partition 'prefix(r)' --inside 'percentile(4)' --solver pcs
       kibitz stitch rhode_island --base ri.profile --partition 'prefix(r)' \\
           --seats all --until 0.1 --out ri2.profile
-      kibitz stitch holdem.limit.3p --base h3.blueprint --partition \\
-          'prefix(f, rf)' --seats all --max-infosets 9M --seconds 300
+      kibitz stitch holdem.limit.3p --base h3.blueprint \\
+          --partition 'prefix(f, rf)' --seats all --max-infosets 9M --seconds 300
     """
     from kibitz.solvers.run import samples
     from kibitz.stitch.columns import target_of

@@ -40,17 +40,17 @@ def tournament(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Solve a tournament of jam or fold.
+    """Solve a push/fold tournament.
 
-    There are two to four players. The state of a tournament is its stacks; a hand leads from one to another until one
-    player has all chips. Values are those of the tournament, not of the Independent Chip Model, which they start from.
-    At the end a best response of each player is computed. Printed are the number of states, what a best response gains,
-    and the errors of the ICM.
+    The tournament has two to four players, who jam or fold. Its states are the stacks of the players; each hand leads
+    from one state to another, until one player has all chips. States are valued by the tournament itself; the
+    Independent Chip Model (ICM) is only the starting point. At the end a best response of each player is computed. The
+    command prints the number of states, what a best response gains, and the errors of the ICM.
 
-    Ctrl-C keeps what is done, and the same command continues. Three players need the table of three hands, which is
-    made first (some minutes, once). Four players are solved on a sample of deals, and their values settle only to some
-    tenths of a percent of the first prize (--tolerance 0.003); best responses are measured on other deals.
-    `kibitz poker pushfold --tournament DIR --stacks ...` shows the charts.
+    After Ctrl-C the same command continues. Three players need a table of three hands, which is computed once, in some
+    minutes. Four players are solved on a sample of deals, and best responses are measured on other deals; values then
+    settle only to some tenths of a percent of the first prize (--tolerance 0.003). `kibitz poker pushfold --tournament
+    DIR --stacks ...` shows the charts.
 
     \b
     Examples:

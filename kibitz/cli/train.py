@@ -76,7 +76,7 @@ def train(
     ] = None,
     base: Annotated[
         Path | None,
-        option("--base", "DIR", "Graft: a blueprint that plays outside --part, while only the part is trained."),
+        option("--base", "BASE", "Graft: a saved blueprint that plays outside --part, while only the part is trained."),
     ] = None,
     part: Annotated[
         str | None,

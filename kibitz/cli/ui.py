@@ -16,14 +16,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def ui(
     folder: Annotated[Path, argument("FOLDER", "Where strategies and runs are saved. Default: here.")] = Path("."),
     port: Annotated[int, number("--port", "PORT", "The port to listen on; 0 takes any that is free.")] = 8000,
-    host: Annotated[str, option("--host", "HOST", "127.0.0.1, localhost or ::1: this machine alone.")] = "127.0.0.1",
+    host: Annotated[str, option("--host", "HOST", "127.0.0.1, localhost or ::1: this machine only.")] = "127.0.0.1",
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the address in the browser.")] = True,
     game: Annotated[list[str] | None, option("--game", "GAME", "Also offer a game such as my_game.py:MyGame.")] = None,
 ) -> None:
     """Show strategies and runs in the browser, and play there.
 
-    It prints the address of the web interface, which only this machine can reach. The address ends in a token: whoever
-    has it may look and play. If nothing is saved yet there are strategies to begin with: Leduc solved in seconds, and
+    The command starts the web interface and prints its address, which only this machine can reach. The address ends in
+    a token that gives access. If no strategy is saved yet, there are some to begin with: Leduc, solved in seconds, and
     others that play at random. Stop with Ctrl-C.
 
     \b

@@ -102,6 +102,7 @@ CASES = [
         "Read it: kibitz show \0\0",
         [
             (
+                "poker",
                 "phases",
                 "poker(file=leduc)",
                 "--rounds",

@@ -324,7 +324,7 @@ def test_the_commands_refuse_by_a_sentence(tmp_path: Path, capsys: pytest.Captur
         (["acpc", "serve", "leduc", *both[:2] * 2], "given twice"),
         (["acpc", "serve", "toepen"], "poker by a definition"),
         (["acpc", "serve", "leduc", "--timeout", "0"], "--timeout 0"),
-        (["acpc", "serve", "leduc", "--resume"], "--log FILE"),
+        (["acpc", "serve", "leduc", "--resume", "none.log"], "no log"),
         (["acpc", "serve", "leduc", "--log", str(tmp_path)], "is a directory"),
         (["acpc", "serve", "leduc", "--host", "256.1.1.1", "--hands", "2"], "cannot be listened at"),
         (["acpc", "join", "uniform", HOST, "1"], "--game"), (["acpc", "join", "uniform", HOST, "x"], "1 to 65535"),

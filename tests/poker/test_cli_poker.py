@@ -100,16 +100,18 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):
 
 
 def test_shrink_and_solve_within_classes(tmp_path):
-    data = json.loads(call("shrink", "poker(file=leduc)", "--json"))
-    assert data["classes"] == [3, 9] and data["lossless"] and data["programme"]["shrunk"] < data["programme"]["whole"]
-    lossy = json.loads(call("shrink", "poker(file=leduc)", "--reading", "win-count", "--json"))
-    assert lossy["classes"] == [3, 7] and not lossy["lossless"]
-    assert "lossless" in call("shrink", "poker(file=leduc)")
-    assert "lossy" in call("shrink", "poker(file=leduc)", "--reading", "win-count", "--threshold", "0,1")
-    assert "lossless" in call("shrink", "poker(file=kuhn)", "--reading", "win-count")  # here it is strict
-    assert "not a two-player poker game" in call("shrink", "liars_dice(dice_sides=2)", code=2)
-    assert "whole number" in call("shrink", "poker(file=leduc)", "--threshold", "much", code=2)
-    assert "strict or win-count" in call("shrink", "poker(file=leduc)", "--reading", "loose", code=2)
+    data = json.loads(call("abstract", "poker(file=leduc)", "gameshrink", "--json"))
+    assert data["buckets"] == [3, 9] and data["lossless"] and data["programme"]["shrunk"] < data["programme"]["whole"]
+    lossy = json.loads(call("abstract", "poker(file=leduc)", "gameshrink(reading=win-count)", "--json"))
+    assert lossy["buckets"] == [3, 7] and not lossy["lossless"]
+    assert "lossless          yes" in call("abstract", "poker(file=leduc)", "gameshrink")
+    thresholds = "gameshrink(reading=win-count, threshold=[0, 1])"
+    assert "lossless          no" in call("abstract", "poker(file=leduc)", thresholds)
+    kuhn = call("abstract", "poker(file=kuhn)", "gameshrink(reading=win-count)")
+    assert "lossless          yes" in kuhn  # here it is strict
+    assert "not poker by a definition" in call("abstract", "liars_dice(dice_sides=2)", "gameshrink", code=2)
+    assert "whole numbers" in call("abstract", "poker(file=leduc)", "gameshrink(threshold=much)", code=2)
+    assert "strict or win-count" in call("abstract", "poker(file=leduc)", "gameshrink(reading=loose)", code=2)
     solve = ("solve", "poker(file=leduc)", "--solver", "dcfr+", "--iterations", "2000", "--json", "--abstraction")
     strict = json.loads(call(*solve, "gameshrink"))
     assert strict["nash_conv"] == pytest.approx(strict["abstract_nash_conv"], abs=1e-9) and strict["nash_conv"] < 1e-3

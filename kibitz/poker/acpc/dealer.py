@@ -74,7 +74,7 @@ class Dealer:
     game     a poker game for two or three: its name, or its machine
     agents   name -> agent in this process, as kibitz.play.agent takes it; the others come over the wire
     seed     None: one that nobody can guess, or that of the log to go on with
-    log      a file, which is new unless `resume` says to go on with it
+    log      a file, which must be new unless `resume` continues it
     timeout  seconds for an answer, all of it, and for a handshake; wait: seconds until all must be there
     late     answers of a player that may be late, in a match
     """
@@ -105,7 +105,7 @@ class Dealer:
             if name not in names:
                 raise ProtocolError(f"there is no player {name:.80}: the players are {', '.join(names)}")
         if self.resume and self.log is None:
-            raise ProtocolError("to go on with a match its log is needed: --log FILE --resume")
+            raise ProtocolError("to continue a match its log is needed: --resume LOG")
         seed = self.seed
         if seed is None:
             seed = seed_of(self.log) if self.resume and self.log is not None else secrets.randbits(63)

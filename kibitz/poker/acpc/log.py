@@ -128,7 +128,7 @@ class Log:
 
 def check_new(path: Path | None) -> None:
     if path is not None and os.path.lexists(path):
-        raise ProtocolError(f"{path} is there already: go on with it by --resume, or choose another --log")
+        raise ProtocolError(f"{path} exists already: continue it by --resume {path}, or choose another --log")
 
 
 def begun(path: Path | None, plan: MatchPlan) -> Log:
