@@ -83,8 +83,10 @@ def commands(path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     for word in path:
         group = group.commands[word]
     found: list[tuple[str, ...]] = []
-    order = SECTIONS.index if not path else lambda section: 0
-    for name, command in sorted(group.commands.items(), key=lambda each: order(each[1].rich_help_panel)):
+    members = list(group.commands.items())
+    if not path:
+        members.sort(key=lambda each: SECTIONS.index(each[1].rich_help_panel))
+    for name, command in members:
         found.append((*path, name))
         if hasattr(command, "commands"):
             found += commands((*path, name))

@@ -110,7 +110,7 @@ def test_shrink_and_solve_within_classes(tmp_path):
     kuhn = call("abstract", "poker(file=kuhn)", "gameshrink(reading=win-count)")
     assert "lossless          yes" in kuhn  # here it is strict
     assert "not poker by a definition" in call("abstract", "liars_dice(dice_sides=2)", "gameshrink", code=2)
-    assert "whole numbers" in call("abstract", "poker(file=leduc)", "gameshrink(threshold=much)", code=2)
+    assert "whole number" in call("abstract", "poker(file=leduc)", "gameshrink(threshold=much)", code=2)
     assert "strict or win-count" in call("abstract", "poker(file=leduc)", "gameshrink(reading=loose)", code=2)
     solve = ("solve", "poker(file=leduc)", "--solver", "dcfr+", "--iterations", "2000", "--json", "--abstraction")
     strict = json.loads(call(*solve, "gameshrink"))
