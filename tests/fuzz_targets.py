@@ -239,7 +239,7 @@ class World:
             if recalled(held.game, path, "--game") == "kuhn":
                 report(self.form, held)
         head(held)
-        json.dumps(show(held, limit=3), allow_nan=False)
+        json.dumps(show(held, top=3), allow_nan=False)
 
     def checkpoint(self, path: Path) -> None:
         meta = checkpoint_meta(path)

@@ -16,8 +16,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from kibitz.bench import api, index, readme
 from kibitz.bench import page as results_page
@@ -40,6 +40,20 @@ for words in json.load(sys.stdin):
             assert not end.code, words
     texts.append(text.getvalue())
 json.dump(texts, sys.stdout)
+"""
+# Prints the words of all commands as JSON.
+_NAMES = """
+import json
+from typer.main import get_command
+from kibitz.cli import SECTIONS, app
+def below(group, words):
+    for name, command in group.commands.items():
+        yield (*words, name)
+        if hasattr(command, "commands"):
+            yield from below(command, (*words, name))
+top = get_command(app)
+order = {name: SECTIONS.index(command.rich_help_panel) for name, command in top.commands.items()}
+print(json.dumps(sorted(below(top, ()), key=lambda words: order[words[0]])))
 """
 HEAD = """# The command line
 
@@ -72,25 +86,11 @@ def said(calls: Iterable[tuple[str, ...]]) -> list[str]:
     return ["\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in texts]
 
 
-def commands(path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The words of all commands and groups below a group, in the order of the help: ("acpc",), ("acpc", "serve") ..."""
-    from typer.main import get_command
-
-    from kibitz.cli import app
-    from kibitz.cli.common import SECTIONS
-
-    group: Any = get_command(app)
-    for word in path:
-        group = group.commands[word]
-    found: list[tuple[str, ...]] = []
-    members = list(group.commands.items())
-    if not path:
-        members.sort(key=lambda each: SECTIONS.index(each[1].rich_help_panel))
-    for name, command in members:
-        found.append((*path, name))
-        if hasattr(command, "commands"):
-            found += commands((*path, name))
-    return found
+@cache
+def commands() -> tuple[tuple[str, ...], ...]:
+    """The words of all commands and groups, in the order of the help: ("acpc",), ("acpc", "serve") ..."""
+    run = subprocess.run([sys.executable, "-c", _NAMES], stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    return tuple(map(tuple, json.loads(run.stdout)))
 
 
 def page() -> str:

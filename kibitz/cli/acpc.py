@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibitz.cli import complete
-from kibitz.cli.common import Group, Json, check_file, note, print_json, print_pairs
+from kibitz.cli.common import CommandGroup, Json, check_file, note, print_json, print_pairs
 from kibitz.cli.options import argument, checked, flag, number, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import KibitzError, SpecError
@@ -27,7 +27,7 @@ AGENT_HELP = "A strategy that plays as NAME in this process: a saved one, unifor
 PORT_HELP = "One port for all players, who are named in the order in which they connect; 0: any. Default: one each."
 
 
-acpc = typer.Typer(name="acpc", cls=Group, no_args_is_help=True, rich_markup_mode=None)
+acpc = typer.Typer(name="acpc", cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 
 
 @acpc.callback()

@@ -9,7 +9,7 @@ import typer
 
 from kibitz.cli.common import (
     INTERRUPTED,
-    Group,
+    CommandGroup,
     Json,
     console,
     print_data,
@@ -24,7 +24,7 @@ from kibitz.cli.watch import Watch, say
 if TYPE_CHECKING:
     from kibitz.cards import Equities
 
-cards = typer.Typer(name="cards", cls=Group, no_args_is_help=True, rich_markup_mode=None)
+cards = typer.Typer(name="cards", cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 
 ROWS = 10  # of the histogram that is printed
 BAR = 40  # characters of its longest bar

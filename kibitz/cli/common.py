@@ -45,7 +45,7 @@ ProfilePath = Annotated[Path, argument("PROFILE", "A saved profile or blueprint:
 Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """Commands, listed by section; a group is replaced by its commands. Sentences are never cut."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -61,7 +61,7 @@ class Group(TyperGroup):
                 formatter.write_dl([(f"{name:<{column}}", sentence) for name, sentence in sections[section]])
 
 
-class Commands(Group):
+class Commands(CommandGroup):
     """All commands. What a user can mend ends as one sentence on stderr and exit code 2, not as a traceback."""
 
     def invoke(self, ctx: Any) -> Any:

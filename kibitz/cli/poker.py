@@ -5,12 +5,12 @@ from __future__ import annotations
 import typer
 
 from kibitz.cli.cards import cards
-from kibitz.cli.common import Group
+from kibitz.cli.common import CommandGroup
 from kibitz.cli.phases import phases
 from kibitz.cli.pushfold import icm, pushfold
 from kibitz.cli.tournament import tournament
 
-poker = typer.Typer(name="poker", cls=Group, no_args_is_help=True, rich_markup_mode=None)
+poker = typer.Typer(name="poker", cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 poker.add_typer(cards)
 for command in (icm, pushfold, tournament, phases):
     poker.command(command.__name__)(command)

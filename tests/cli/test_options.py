@@ -254,7 +254,9 @@ def test_all_absurd_command_lines(name: str, files: Any, capsys: pytest.CaptureF
 def test_every_command_is_tried_and_every_number_has_a_range() -> None:
     assert commands().keys() == BASE.keys()
     seen = set()
-    groups = [app, *(group.typer_instance for group in app.registered_groups)]
+    groups = [app]
+    for group in groups:  # which gets longer
+        groups += [inner.typer_instance for inner in group.registered_groups]
     for command in (each for group in groups for each in group.registered_commands):
         for name, hint in get_type_hints(command.callback, include_extras=True).items():
             kinds = {int, float} & {*get_args(get_args(hint)[0] if get_args(hint) else hint), *get_args(hint)[:1]}
@@ -266,7 +268,7 @@ def test_every_command_is_tried_and_every_number_has_a_range() -> None:
                 for bad in (RANGES[option].low - 1, float("nan"), 10**400):
                     with pytest.raises(KibitzError, match=option):
                         info.callback(bad)
-    assert seen | {"--memory", "--threshold"} == RANGES.keys(), "those two are read from texts"
+    assert seen | {"--memory"} == RANGES.keys(), "which is read from a text"
 
 
 ABSURD: list[Any] = [

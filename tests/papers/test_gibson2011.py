@@ -386,7 +386,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     monkeypatch.setenv("COLUMNS", "140")
     ready = replace(gibson2011.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: (weighed, three, sampled))
     monkeypatch.setattr(gibson2011, "EXPERIMENT", ready)
-    code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--seeds", "3", "--markdown", "all.md")
+    code, out, err = call(capsys, "reproduce", "gibson2011", "--table", "1", "--seeds", "3", "--markdown", "all.md")
     assert (code, err) == (0, "")
     for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "weight 0.01", "holds at every weight",
                  "What the weight of a start does", "Table 1 by the paper's own method", "alternating updates",
@@ -415,7 +415,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     assert "By the paper's own method its figures for two players" in markdown
     row = data["figures"]["two_players"]["JQ-K"][DYNAMIC]
     assert row["size"] == row["paper"]["size"] == 444 and len(row["earnings"]["starts"]) == 3
-    code, out, err = call(capsys, "paper", "gibson2011", "--json", "--out", "elsewhere")
+    code, out, err = call(capsys, "reproduce", "gibson2011", "--json", "--out", "elsewhere")
     assert (code, err) == (0, "") and json.loads(out)["paper"] == "gibson2011"
 
 
@@ -430,7 +430,7 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
         (("waugh2009", "--out", "file"), "is not a directory"),
         (("waugh2009", "--markdown", "page.txt"), "should end in .md"),
     ):
-        code, out, err = call(capsys, "paper", *words)
+        code, out, err = call(capsys, "reproduce", *words)
         assert code == 2 and out == "" and err.startswith("error: ") and part in err, err
     assert sorted(tmp_path.iterdir()) == [tmp_path / "file"]
 

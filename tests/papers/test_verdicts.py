@@ -391,7 +391,7 @@ def test_the_index_has_every_claim_of_the_papers_once():
     for source, said, _, verdict, n, _, command in rows:
         name = re.search(r"\.\./(\w+\.md)", source)[1]
         listed[name, said.partition(": ")[2], verdict] += 1
-        assert (n == "exact" or int(n) >= 1) and re.fullmatch(r"`kibitz (paper|bench) [^`]+`", command)
+        assert (n == "exact" or int(n) >= 1) and re.fullmatch(r"`kibitz (reproduce|bench) [^`]+`", command)
         assert "--markdown" not in command and "--out" not in command
     assert listed == wanted and wanted.total() > 100
     for target in re.findall(r"\]\(([^)]+)\)", text):

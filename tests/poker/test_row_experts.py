@@ -111,7 +111,7 @@ def test_computations_have_at_most_the_limit(tiny):
             assert len({each.buckets for each in found if each.name == part}) == 1
     with pytest.raises(SolverError, match="elsewhere already"):
         row_experts(base, ("f",), "each", MaxInfosets(layout_of(base).size // 2))
-    with pytest.raises(SolverError, match="say how experts see"):
+    with pytest.raises(SolverError, match="experts need buckets"):
         row_experts(base, ("f",), "all")
 
 
@@ -184,7 +184,7 @@ def test_commands(tiny):
         (["train", "--resume", "b", "--memory", "1MB"], "leave --memory out"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--max-infosets", "2k"],
          "follow some betting"),
-        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "say how experts see"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "experts need buckets"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)", "--until", "1"], "NashConv is unknown"),
         (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--max-infosets", "2k"],
          "that is a blueprint"),
