@@ -294,7 +294,7 @@ def within(
     case = [Comparison(least, "<=", target)]
     if at is not None and seconds is not None:
         case.append(Comparison(at[1], "<=", seconds))
-    detail = f"it came to {least:.4f}" if at is None else f"{at[1]:.1f} s"
+    detail = f"it reached {least:.4f}" if at is None else f"{at[1]:.1f} s"
     return Claim(text, source, [tuple(case)], unit=RUN, detail=detail)
 
 

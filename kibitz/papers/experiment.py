@@ -136,7 +136,7 @@ class Experiment(Generic[R]):
     def says(self, plan: PaperPlan) -> str:
         """What is run under a plan, for whoever asked for it."""
         parts = [self.taken(plan)] if self.taken is not None else []
-        parts += ["a quick look, with smaller games or rougher solutions (--quick)"] if plan.quick else []
+        parts += ["a quick run, with smaller games or less accurate solutions (--quick)"] if plan.quick else []
         return "; ".join(parts)
 
     def recompute(

@@ -144,7 +144,7 @@ def sheet(r: LeducResults, base: str) -> Sheet:
     return Sheet(
         f"{which}: {r.players} players, base abstraction {base}, milli-antes per hand",
         tuple(head[k] for k in shown), [tuple(line[k] for k in shown) for line in lines],
-        f"{beyond}Size: the largest number of infosets in one computation, on the game with suits.", table=1,
+        f"{beyond}Size: the largest number of infosets in one computation, in the game with suits.", table=1,
     )  # fmt: skip
 
 

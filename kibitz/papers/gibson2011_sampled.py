@@ -223,15 +223,14 @@ def verdict(s: SampledResults, paper: Published, starts: Mapping[float, LeducRes
 
 
 def method_note(s: SampledResults) -> str:
-    """What was done, and how near it came to solving its games."""
+    """The method, and how close the solutions are to equilibria."""
     half = s.results.gap / 2.0
-    within = "as the paper has it" if half <= 1.0 else "where the paper has a milli-ante"
+    within = "as in the paper" if half <= 1.0 else "the paper: within one milli-ante"
     return (
         "An iteration of the paper's method samples the private cards and the flop once, visits all actions of both "
         "players, and updates both at once; the average strategy weights all iterations equally. In the game of an "
-        "expert "
-        "the actions of the base are chance and are sampled too. Where an expert never came, it plays uniformly. "
-        f"{s.results.games} games took {s.seconds / 60.0:.0f} minutes, sequentially: "
+        "expert the actions of the base are chance and are sampled too. Where an expert was never reached, it plays "
+        f"uniformly. {s.results.games} games took {s.seconds / 60.0:.0f} minutes, sequentially: "
         f"{1e6 * s.seconds / (s.iterations * s.results.games):.2f} microseconds per iteration. All ended within "
         f"{half:.2f} milli-antes of an equilibrium of the abstract game ({within}; NashConv / 2)."
     )
@@ -377,7 +376,7 @@ def _swaps_sheet(s: SampledResults, paper: Published) -> Sheet:
         ("expert", "reach of the base", "iterations that reach it", "exploitability if it plays "
                                                                     "uniformly", "if it is left out",
          "earns if it plays uniformly", "if it is left out"),
-        rows, f"Milli-antes per hand. As it is: {note}.", table=1,
+        rows, f"Milli-antes per hand. As trained: {note}.", table=1,
     )  # fmt: skip
 
 
@@ -392,7 +391,8 @@ def _lessons_sheet(s: SampledResults, paper: Published) -> Sheet:
         f"{ALL} by the number of iterations that reach its {rare.part} expert: base abstraction {SHOWN}",
         ("iterations that reach it", "exploitability: mean ± sd [min, max]",
          "earns: mean ± sd [min, max]"), rows,
-        f"Milli-antes per hand. All else is of the first seed; the expert is taught anew from {LESSON_SEEDS} seeds.",
+        "Milli-antes per hand. Everything else is from the first seed; the expert is trained again with "
+        f"{LESSON_SEEDS} seeds.",
         table=1,
     )  # fmt: skip
 

@@ -99,7 +99,7 @@ class Shelf:
         return [answer]
 
     def keep(self, run: Run, piece: tuple[Any, ...], answer: Any, seconds: float) -> None:
-        """Trouble with the folder ends the keeping, not the work."""
+        """Save a result. If the folder cannot be written, the run goes on without saving."""
         self.done += 1
         if self.folder is None or self.trouble:
             return
@@ -108,7 +108,7 @@ class Shelf:
         try:
             store.write_text(self._place(run, piece), json.dumps(saved) + "\n")
         except (ArtefactError, OSError) as error:
-            self.trouble = f"results of runs are not kept: {error}"
+            self.trouble = f"results of runs cannot be saved: {error}"
 
     def _place(self, run: Run, piece: tuple[Any, ...]) -> Path:
         assert self.folder is not None
@@ -235,7 +235,7 @@ def _in_processes(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple
             child.terminate()
         if isinstance(error, BrokenProcessPool):
             raise SolverError(
-                "a process that worked on a start ended early; in a script of your own, call this under "
+                "a worker process ended early; in a script of your own, call this under "
                 "if __name__ == '__main__', or with jobs=1"
             ) from None
         raise

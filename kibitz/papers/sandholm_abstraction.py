@@ -185,7 +185,7 @@ def runs(plan: PaperPlan) -> list[Run]:
     until = _until(plan)
     pieces = [(GAME, list(GRANULARITIES[g]), seed, until) for g in _granularities(plan) for seed in _seeds(plan)]
     return [
-        Run("abstraction: what methods tell apart", ceiling, [(GAME, method) for method in METHODS], reads=Ceiling),
+        Run("abstraction: finest buckets", ceiling, [(GAME, method) for method in METHODS], reads=Ceiling),
         Run("abstraction: solving and playing", one_start, pieces, "cores"),
         Run("abstraction: finer classes", beyond, [(GAME, kind, plan.seed, until) for kind in BEYOND],
             reads=BucketSolution),
@@ -219,7 +219,7 @@ def gather(plan: PaperPlan, answers: Answers) -> BucketResults:
     kept, seeds = _granularities(plan), len(_seeds(plan))
     return BucketResults(
         _until(plan), kept, [each[k * seeds : (k + 1) * seeds] for k in range(len(kept))],
-        answers["abstraction: what methods tell apart"], answers["abstraction: finer classes"],
+        answers["abstraction: finest buckets"], answers["abstraction: finer classes"],
         float(poker_form(game(GAME)).scale),
     )  # fmt: skip
 

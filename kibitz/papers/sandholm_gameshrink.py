@@ -219,13 +219,13 @@ def runs(plan: PaperPlan) -> list[Run]:
     return [
         Run("gameshrink: sizes", sizes, [(GAME,)], reads=DealSizes),
         Run("gameshrink", shrink_whole, [(GAME, reading) for reading in READINGS], reads=ShrunkSizes),
-        Run("linear programmes within classes", solve_exactly,
+        Run("linear programs of abstract games", solve_exactly,
             [(name, reading) for name in names for reading in READINGS], reads=ClassSolution),
-        Run("cfr within classes of rhode island", by_cfr, [(GAME, reading, plan.iterations) for reading in READINGS],
+        Run("cfr in the abstract game", by_cfr, [(GAME, reading, plan.iterations) for reading in READINGS],
             reads=ClassSolution),
-        Run("one seat alone within classes", both_alone, alone[: 1 if quick else 2], reads=SeatAlone),
+        Run("one player sees classes only", both_alone, alone[: 1 if quick else 2], reads=SeatAlone),
         Run("lossy classes", lossy, [(LOSSY, THRESHOLDS, max(50, plan.iterations))], reads=ClassSolution),
-        Run("linear programme and first-order solvers", programme,
+        Run("linear program and first-order solvers", programme,
             [("rhode_island(ranks=2, suits=2)" if quick else EXACT[1], 10 * plan.iterations)]),
     ]  # fmt: skip
 
@@ -244,9 +244,9 @@ class GameShrinkResults:
 def gather(plan: PaperPlan, answers: Answers) -> GameShrinkResults:
     return GameShrinkResults(
         answers["gameshrink: sizes"][0], dict(zip(READINGS, answers["gameshrink"], strict=True)),
-        answers["linear programmes within classes"], answers["cfr within classes of rhode island"],
-        [seat for both in answers["one seat alone within classes"] for seat in both], answers["lossy classes"][0],
-        answers["linear programme and first-order solvers"][0],
+        answers["linear programs of abstract games"], answers["cfr in the abstract game"],
+        [seat for both in answers["one player sees classes only"] for seat in both], answers["lossy classes"][0],
+        answers["linear program and first-order solvers"][0],
     )  # fmt: skip
 
 
@@ -297,7 +297,7 @@ def _alone_sheet(seats: list[SeatAlone]) -> Sheet:
 
 
 def entries(form: PokerForm, shrunk: Shrunk) -> int:
-    """Entries of the linear programme within classes that are not zero: payoffs, and both seats' constraints.
+    """Entries of the linear program of the abstract game that are not zero: payoffs, and both seats' constraints.
 
     A constraint has one for the sequence before it and one for each of its own; the empty sequence has one alone.
     """

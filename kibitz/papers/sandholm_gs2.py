@@ -179,9 +179,9 @@ def page(plan: PaperPlan, r: EndgameResults, claims: Sequence[Claim]) -> Page:
             ("game", "strategy before the endgame", "endgames begin in round", "without endgame solving", "plain",
              "safe"), rows,
             "Exact: all endgames are solved with all hands, and best responses see every card. Without endgame "
-            "solving: phase "
-            "I followed by what it assumed, or all rounds at once in the abstract game. Plain endgame solving "
-            "takes the ranges as fixed; in safe endgame solving the opponent has an opt-out value (the CFR-D gadget).",
+            "solving: phase I followed by what it assumed, or all rounds at once in the abstract game. Plain "
+            "endgame solving treats the ranges as fixed; in safe endgame solving the opponent has an opt-out value "
+            "(the CFR-D gadget).",
         )
     ]  # fmt: skip
     if r.matches:

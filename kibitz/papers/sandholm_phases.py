@@ -109,11 +109,11 @@ def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) ->
     rows = [(f"{way.game}, {way.buckets}", str(way.rounds), str(way.begin), "yes" if way.overlaps else "no", way.leaves,
              f"{way.gap:.3f}", f"{model.whole:.3f}") for model in models for way in model.ways]  # fmt: skip
     return Page(
-        about="The first rounds are solved alone (phase I), and the rest afterwards with phase I fixed (phase "
-        "II). At the end of phase I hands are rolled out, or continue by statistics: how often each "
-        "action was taken in a betting situation of a round with a bucket. Phase II is solved "
-        "offline over all boards; the slides' programs solved it during play for the cards that were dealt. Where "
-        "phase I never goes, ranges are those of a strategy that trembles once in a hundred decisions.",
+        about="The first rounds are solved alone (phase I), and the rest afterwards with phase I fixed (phase II). "
+        "At the end of phase I hands are rolled out, or play continues by statistics: the frequency of each action "
+        "in each betting situation with each bucket. Phase II is solved offline over all boards; the slides' "
+        "programs solved it during play for the cards that were dealt. Situations that phase I never reaches have "
+        "the ranges of the same strategy with a tremble of 1% per decision.",
         departs=(
             "The slides' statistics come from hundreds of thousands of hands of SparBot. Here they are the exact "
             "frequencies "
@@ -125,8 +125,8 @@ def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) ->
                 ("game", "rounds of phase I", "phase II begins in", "overlap", "after phase I", "NashConv",
                  "all rounds at once"),
                 rows,
-                "NashConv is in the abstract game, both players together. All rounds at once: "
-                "solved in one phase, to the NashConv at which each phase stopped too.",
+                "NashConv is in the abstract game, both players together. All rounds at once: solved in one phase, "
+                "to the same NashConv as each phase.",
             ),
         ),
         pictures=(_picture(models),), figures={"models": [asdict(model) for model in models]},

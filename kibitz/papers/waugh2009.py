@@ -208,8 +208,7 @@ def sheets(weighed: Mapping[float, GraftResults]) -> tuple[Sheet, ...]:
         [(name, f"{r.size[name]}", _count(r.wins[name]), _count(r.losses[name]), r.exploit[name].text_with_range(),
           _count(r.runoff[name])) for name in NAMES],
         "Wins, losses and places are means over random initialisations, with the range where they vary. Size: the "
-        "largest number "
-        "of infosets in one computation, on the game with suits.",
+        "largest number of infosets in one computation, in the game with suits.",
         table=2,
     )  # fmt: skip
     return (

@@ -101,9 +101,9 @@ def table(r: HoldemResults) -> Sheet:
     return Sheet(
         "Table 3: winnings of the row against the column, mb/h",
         ("strategy", *NAMES, "average", "relative size", *(["exploitability"] if known else [])), rows,
-        f"Matches of {r.setting.deals:,} duplicate deals each; half of the 95% interval lies between {min(errors):.2f} "
-        f"and {max(errors):.2f}. Relative size: infosets of all that was solved for the row, by those of the "
-        f"base.{best}",
+        f"Matches of {r.setting.deals:,} duplicate deals each; half of the 95% interval lies between "
+        f"{min(errors):.2f} and {max(errors):.2f}. Relative size: infosets of everything that was solved for the "
+        f"row, relative to the base.{best}",
         table=3,
     )  # fmt: skip
 
@@ -118,9 +118,8 @@ def course(r: HoldemResults) -> Sheet:
         [(f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
           f"{each['largest_from_base']:.1f}") for each in r.course],
         f"mb/h, exactly. The base uses {first['base']}, the grafts use {buckets}: many buckets of a graft get few "
-        "hands per "
-        "board, so grafts need the most iterations. Before that "
-        "they play mostly noise, and lose to their base.",
+        "hands per board, so grafts need the most iterations. Before that they are hardly trained, and lose to "
+        "their base.",
     )  # fmt: skip
 
 
