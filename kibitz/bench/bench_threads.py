@@ -1,4 +1,4 @@
-"""Two threads against one, on an idle machine and beside a busy process."""
+"""Two threads compared with one, on an idle machine and under a competing CPU load."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def a_busy_process() -> Iterator[None]:
 
 
 def threads_figure(prepare: Callable[[int], TimedWork], game: str, seconds: float) -> dict[str, Any]:
-    """Iterations a second of one thread and of two, taken in turns: alone, and beside a busy process.
+    """Iterations a second of one thread and of two, taken in turns: on an idle machine, and under a competing CPU load.
 
     prepare: the work of so many threads.
     """
@@ -76,7 +76,7 @@ def threads_figure(prepare: Callable[[int], TimedWork], game: str, seconds: floa
 
 
 def _in_turns(works: list[TimedWork], seconds: float) -> list[float]:
-    """Iterations a second of each: the best of rounds alone would hide what a neighbour does, so all are added up."""
+    """Iterations a second of each: the best round would hide the competing load, so all rounds are summed."""
     counts = []
     for work in works:
         work.step(n := 1)  # warm up

@@ -387,7 +387,7 @@ def main() -> None:
     if result.version is None:
         return tell(note="skipped: not installed")
     if not peer.measures(asked.figure, asked.game):
-        return tell(note="skipped: not among what it does")
+        return tell(note="skipped: not supported")
     start = time.perf_counter()
     work = peer.figures[asked.figure][0](asked.game)
     result = replace(result, solver=work.solver, setup_seconds=time.perf_counter() - start)

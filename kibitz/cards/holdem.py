@@ -189,7 +189,7 @@ def _index(cards: Bytes) -> Ints:
 
 
 def _read(hands: ArrayLike | str, board: ArrayLike | str | None) -> tuple[Bytes, tuple[int, ...]]:
-    """Hands and boards as bytes, [n, 2 or 5 to 7], after a look at each; and the shape that the answer has."""
+    """Hands and boards as bytes, [n, 2 or 5 to 7], after a check of each; and the shape that the answer has."""
     cards = _numbers(hands)
     if board is not None:
         shown = _numbers(board)
@@ -198,7 +198,8 @@ def _read(hands: ArrayLike | str, board: ArrayLike | str | None) -> tuple[Bytes,
         lead = np.broadcast_shapes(cards.shape[:-1], shown.shape[:-1])
         cards = np.concatenate([np.broadcast_to(c, (*lead, c.shape[-1])) for c in (cards, shown)], axis=-1)
     if cards.shape[-1] not in RUN_OUTS:
-        raise GameError(f"a hand has 2 cards and a board 0, 3, 4 or 5, which is not {cards.shape[-1]} together")
+        raise GameError(f"a hand has 2 cards and a board 0, 3, 4 or 5, so {cards.shape[-1]} cards together are not "
+                        "possible")
     return flat_hands(cards, tuple(RUN_OUTS)), cards.shape[:-1]
 
 
@@ -226,7 +227,7 @@ def equity(
 
     mine, others, shown = _numbers(hand), np.atleast_2d(_numbers(other)), _numbers(board)
     if mine.shape != (2,) or others.ndim != 2 or others.shape[1] != 2 or not len(others):
-        raise GameError("equity is of a hand of two cards against another, or against several of two cards each")
+        raise GameError("equity needs a hand of two cards, and one or several opposing hands of two cards each")
     if shown.ndim != 1 or len(shown) > 5:
         raise GameError(f"a board has at most 5 cards, not {shown.size}")
     if samples is not None and samples < 1:

@@ -84,7 +84,7 @@ def equities(
     if samples is not None and not 1 <= samples <= MOST_SAMPLES:
         raise GameError(f"samples={samples} should be 1 or more")
     if samples is not None and exact:
-        raise GameError("all deals are counted with exact, and some of them with samples: give one of the two")
+        raise GameError("exact counts all deals and samples draws some of them: give one of the two")
     if not 0 <= seed < 1 << 63:
         raise GameError(f"seed={seed} should be 0 or more, and below 2^63")
     whole, shown = read_seats(hands, board)
@@ -109,7 +109,7 @@ def read_seats(hands: Sequence[str | Range | ArrayLike], board: ArrayLike | str 
     from kibitz.cards.holdem import _numbers
 
     if isinstance(hands, str) or len(hands) < 2:
-        raise GameError("equity is of two seats or more: give a hand or a range for each, or random")
+        raise GameError("equity needs two or more players: give a hand, a range or random for each")
     if len(hands) > MOST_SEATS:
         raise GameError(
             f"{len(hands)} seats and a board of 5 need {2 * len(hands) + 5} cards, and the deck has 52: "
@@ -150,7 +150,7 @@ def _check_cards(cards: NDArray[Any], where: str) -> None:
     text = [name(card) for card in cards.tolist()]
     for k, card in enumerate(text):
         if card in text[:k]:
-            raise GameError(f"the card {card} is twice {where}: {' '.join(text)}")
+            raise GameError(f"the card {card} appears twice {where}: {' '.join(text)}")
 
 
 def _parted(seats: list[Range], shown: Ints) -> list[Range]:

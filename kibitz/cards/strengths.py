@@ -47,7 +47,7 @@ class HandStrengths:
 
     def __post_init__(self) -> None:
         if self.hole not in (1, 2):
-            raise GameError(f"hands of {self.hole} private cards are not abstracted here: only of 1 or 2")
+            raise GameError(f"hands of {self.hole} private cards are not supported: only 1 or 2")
 
     @property
     def last(self) -> int:

@@ -103,7 +103,7 @@ def opened(recipe: Recipe, tell: Tell | None = None) -> Arrays:
             build(recipe, tell=tell)
             arrays = whole(recipe)
             if arrays is None:
-                raise ArtefactError(f"{path} was made and is damaged already: check the disk that it lies on")
+                raise ArtefactError(f"{path} is damaged although it was just written: check the disk")
         _open[path] = arrays
     return _open[path]
 
@@ -297,7 +297,7 @@ def _to_stderr(recipe: Recipe, done: int, pieces: int) -> None:
     if recipe.work < SAID:
         return
     if done == pieces:
-        print(f"kibitz: the table {recipe.name} is made and kept in {home()}", file=sys.stderr)
+        print(f"kibitz: the table {recipe.name} is stored in {home()}", file=sys.stderr)
     elif recipe.name not in _told:
         _told.add(recipe.name)
         about = f"{recipe.about}; {recipe.bytes / 1e6:,.1f} MB, about {recipe.work:.0f} s of one core"

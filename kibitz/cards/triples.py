@@ -73,7 +73,7 @@ def orders(one: str, two: str, three: str) -> dict[tuple[int, int, int], int]:
     names = classes().names
     for name in (one, two, three):
         if name not in names:
-            raise GameError(f"{name!r} is no hand before the flop: write AKs, AKo or QQ")
+            raise GameError(f"{name!r} is not a preflop hand: write AKs, AKo or QQ")
     a, b, c = (names.index(name) for name in (one, two, three))
     counts = triples()
     return {

@@ -2,7 +2,7 @@
 
 The weight of an infoset I is reach(I) times distance(I):
 
-    reach(I)     the probability that play comes to I, chance and all seats, the mean of that under either strategy
+    reach(I)     the probability that play reaches I, chance and all seats, the mean of that under either strategy
     distance(I)  the total-variation distance of the two distributions, half the sum of absolute differences
 
 The sum over the infosets of a seat is how many of its decisions in a hand differ, on average.

@@ -42,7 +42,7 @@ class Sample:
     decisions: list[Decision]  # seat by seat, those visited most first
 
     def reach(self, decision: Decision) -> float:
-        """How often play comes to an infoset: visits a deal."""
+        """How often play reaches an infoset: visits a deal."""
         return decision.visits / self.deals
 
 

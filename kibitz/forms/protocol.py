@@ -96,7 +96,7 @@ class ProfileInfosets(Protocol):
         """Are these the infosets of one game, in one form?"""
 
     def same_shape(self, other: ProfileInfosets) -> bool:
-        """Do probabilities of the one fit the other? Asked after the digests of both games were found equal."""
+        """Whether probabilities for one fit the other. Asked after the digests of both games were found equal."""
 
     def stored_arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays by which a file says what infosets it is for: see `kibitz.forms.choice.stored_infosets`."""
@@ -243,7 +243,7 @@ class CompactForm(CfrForm, GradientForm, Protocol):
     def rehearsal(self) -> str: ...  # a tiny game that the same compiled code solves
 
     def infoset_values(self, probabilities: Floats) -> InfosetValues:
-        """The probability that play comes to each infoset, and the value of each action there."""
+        """The probability that play reaches each infoset, and the value of each action there."""
 
     def facts(self) -> dict[str, Any]:
         """Sizes, as plain data."""

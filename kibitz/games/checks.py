@@ -138,14 +138,14 @@ def _words(played: list[str]) -> str:
 def changed(where: str, what: str) -> GameError:
     """The error for a state that does not stay as it was."""
     return GameError(
-        f"the state of {where} does not stay as it is: {what}. `after` must return a new state and leave the one it is "
-        "given alone: copy a list before changing it, or use tuples"
+        f"the state of {where} changes: {what}. `after` must return a new state and must not change its argument: "
+        "copy a list before changing it, or use tuples"
     )
 
 
 def unsteady(what: str) -> GameError:
     """The error for a history that is another the second time."""
     return GameError(
-        f"the same history does not give the same twice: {what}. `after` must return a new state and leave the one it "
-        "is given, and all that is in it, alone; and rules must not draw at random themselves: chance does that"
+        f"the same history gives different results: {what}. `after` must return a new state and must not change its "
+        "argument or anything inside it. Rules must not draw random numbers: use chance nodes"
     )

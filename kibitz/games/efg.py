@@ -404,9 +404,9 @@ def _some(actions: Sequence[Action]) -> str:
 
 
 def write_efg(game: Game, path: str | Path, title: str = "") -> None:
-    """Write any game as an .efg file that Gambit reads; the file appears whole or not at all.
+    """Write any game as an .efg file that Gambit reads; the file is written completely or not at all.
 
-    Names are brought to what Gambit allows: printable ASCII without double spaces.
+    Names are changed to what Gambit allows: printable ASCII without double spaces.
     """
     path = Path(path)
     partial: str | None = None

@@ -57,7 +57,7 @@ class Goofspiel(BuiltIn):
 
     def __post_init__(self) -> None:
         if not 2 <= self.players <= 10:
-            raise SpecError(f"goofspiel is for 2 to 10 players; players={self.players} was asked for")
+            raise SpecError(f"goofspiel is for 2 to 10 players, not players={self.players}")
         if not 2 <= self.num_cards <= MOST_CARDS:
             raise SpecError(f"goofspiel needs num_cards of 2 to {MOST_CARDS}, not {self.num_cards}")
         if self.points_order not in ORDERS:

@@ -40,7 +40,7 @@ class Kuhn(BuiltIn):
 
     def __post_init__(self) -> None:
         if not 2 <= self.players <= 10:
-            raise SpecError(f"kuhn is for 2 to 10 players; players={self.players} was asked for")
+            raise SpecError(f"kuhn is for 2 to 10 players, not players={self.players}")
 
     def openspiel(self) -> str:
         """The same game's name in OpenSpiel."""

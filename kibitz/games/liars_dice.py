@@ -41,7 +41,7 @@ class LiarsDice(BuiltIn):
 
     def __post_init__(self) -> None:
         if self.players != 2:
-            raise SpecError(f"liars_dice is for 2 players; players={self.players} was asked for")
+            raise SpecError(f"liars_dice is for 2 players, not players={self.players}")
         if not 1 <= self.numdice <= MOST or not 2 <= self.dice_sides <= MOST:
             raise SpecError(
                 f"liars_dice needs numdice of 1 to {MOST} and dice_sides of 2 to {MOST}, "

@@ -75,7 +75,7 @@ class Machine(ABC):
 
     def advice(self, seat: int, infoset: str, actions: Sequence[str]) -> int:
         """The action that the game's rule of thumb takes."""
-        raise SolverError(f"{self.spec} has no rule of thumb")
+        raise SolverError(f"{self.spec} has no rule-based player")
 
     @abstractmethod
     def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
@@ -106,7 +106,7 @@ class Machine(ABC):
         """The view under which a profile's rows are read, and their keys."""
         said, known = profile.meta.get("game"), getattr(self.rules, "spec", "")  # a user's own class has none
         if said and known and said != known:
-            raise GameError(f"{name} is a profile of {said}, not of {known}")
+            raise GameError(f"{name} is a profile for {said}, not for {known}")
         view = self.view("null")
         return view, self.keys_at(view, profile.infosets)
 
@@ -119,7 +119,7 @@ class Machine(ABC):
     def part(self, name: str | int) -> int:
         """The number of a part."""
         if not self.parts:
-            raise SolverError(f"{self.spec} is not divided into parts, so nothing can be grafted onto a part of it")
+            raise SolverError(f"{self.spec} is not divided into parts, so no part can be trained by itself")
         if isinstance(name, int) and 0 <= name < len(self.parts):
             return name
         if str(name) not in self.parts:

@@ -52,7 +52,8 @@ def replay(text: str) -> str:
         for choice in choices:
             if str(choice) == said:
                 return choice
-        raise GameError(f"the playthrough of {rules} plays {said!r}, where there is {', '.join(map(str, choices))}")
+        raise GameError(f"the playthrough of {rules} contains {said!r}, but the legal actions are "
+                        f"{', '.join(map(str, choices))}")
 
     return _written(*_heading(text), pick)
 

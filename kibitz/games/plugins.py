@@ -128,7 +128,8 @@ class FormPlugin(Plugin, ABC):
 
     def abstract(self, form: Any, abstraction: Any, device: str) -> Any:
         """The abstract game of a form (`kibitz.forms.problem.Abstracted`), for abstractions that `on_form` knows."""
-        raise SolverError(f"the form of {form.spec or 'this game'} reads no abstractions: give the game's tree")
+        raise SolverError(f"the form of {form.spec or 'this game'} does not support abstractions: give the game's "
+                          "tree")
 
 
 GENERAL = Plugin()
@@ -146,7 +147,7 @@ def plugin(name: str) -> Plugin:
     """The plug-in of a name."""
     if name not in _known:
         if name not in PLUGINS:
-            raise GameError(f"there is no plug-in {name!r}; plug-ins are {' and '.join(PLUGINS)}, or an own Plugin")
+            raise GameError(f"there is no plug-in {name!r}; plug-ins are {' and '.join(PLUGINS)}, or your own Plugin")
         module, _, attribute = PLUGINS[name].partition(":")
         _known[name] = getattr(import_module(module), attribute)
     return _known[name]

@@ -134,8 +134,8 @@ class SizeGuard:
         if histories * BYTES_TO_SOLVE > free:
             each = self._each(histories)
             raise GameError(
-                f"{self.name} has more than {histories:,} histories, and no more fit into memory at about {each:,.0f} "
-                f"bytes each to lay out and solve: {max(0, free) / 1e6:,.0f} MB are left; {_ADVICE}{_cycle(depth)}"
+                f"{self.name} has more than {histories:,} histories, and no more fit into memory at about "
+                f"{each:,.0f} bytes each: {max(0, free) / 1e6:,.0f} MB are left; {_ADVICE}{_cycle(depth)}"
             )
 
     def _samples(self, enough: float) -> float:
@@ -167,9 +167,9 @@ class SizeGuard:
         else:
             why = f"take about {total / rate / 60:,.0f} minutes ({rate:,.0f} a second so far)"
         raise GameError(
-            f"{self.name} has some {total:.2g} histories or more, by an estimate from samples; to lay them out and "
-            f"solve them would {why}. {_ADVICE[0].upper()}{_ADVICE[1:]}, or set {MOST_HISTORIES}=N in the environment "
-            f"to lay out up to N histories all the same{_cycle(depth)}"
+            f"{self.name} has some {total:.2g} histories or more, estimated from samples; building the game tree and "
+            f"solving it would {why}. {_ADVICE[0].upper()}{_ADVICE[1:]}, or set {MOST_HISTORIES}=N in the "
+            f"environment to build a tree of up to N histories anyway{_cycle(depth)}"
         )
 
 

@@ -52,9 +52,9 @@ def try_first(work: Callable[[], object], what: str) -> None:
         raise {"GameError": GameError, "MissingExtra": MissingExtra}.get(kind, SpecError)(words)
     ended = os.waitstatus_to_exitcode(status)
     if ended in (-signal.SIGXCPU, -signal.SIGKILL):
-        raise SpecError(f"{what} does not begin within {SECONDS} seconds; choose smaller parameters")
+        raise SpecError(f"{what} does not start within {SECONDS} seconds; choose smaller parameters")
     how = signal.Signals(-ended).name if ended < 0 else f"exit code {ended}"
-    raise SpecError(f"the code of {what} crashes with these parameters ({how})")
+    raise SpecError(f"the code of {what} crashed with these parameters ({how})")
 
 
 def _limit(memory: int) -> None:

@@ -99,7 +99,7 @@ def solved_expert(name: str, file: str, expert: Expert, number: int, setting: Ho
 
 def _at_work(profile: Profile | None, setting: HoldemSetting) -> Profile:
     if profile is None:
-        raise SolverError(f"another run is at work on {setting.folder}: wait for it, or choose another folder")
+        raise SolverError(f"another run is using {setting.folder}: wait for it, or choose another folder")
     return profile
 
 

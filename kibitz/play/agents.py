@@ -59,7 +59,7 @@ def agent(source: Any, game: Any) -> Agent:
         return _translated(source.machine.spec, machine, lambda own: blueprint_agent(source, own, "blueprint"))
     if not isinstance(source, str | Path):
         if not callable(getattr(source, "act", None)):
-            raise SpecError(f"{type(source).__name__} is no player: it has no method `act`")
+            raise SpecError(f"{type(source).__name__} is not a player: it has no method `act`")
         return source  # type: ignore[no-any-return]
     own = agents_of(machine)
     name, path, options = parsed(str(source), own)
@@ -68,17 +68,18 @@ def agent(source: Any, game: Any) -> Agent:
 
         specs.call(lambda: None, specs.Spec(name, options))
         if name == "rule" and not machine.advises:
-            raise SpecError(f"{machine.spec} has no rule of thumb: choose uniform, or the path of a saved strategy")
+            raise SpecError(f"{machine.spec} has no rule-based player: choose uniform, or the path of a saved "
+                            "strategy")
         return _compiled_of(machine, player(machine, RULE if name == "rule" else UNIFORM), name)
     if name in PLAIN:
         specs.call(lambda: None, specs.Spec(name, options))
         return Always(name, machine.spec)
     if name in own:
         if path is None:
-            raise SpecError(f"{name} needs a saved strategy to play from: {name}(PATH, ...)")
+            raise SpecError(f"{name} needs a saved strategy: {name}(PATH, ...)")
         base = saved_agent(path, machine)
         if not isinstance(base, Compiled):
-            raise SpecError(f"{name} solves the game that {path} is of: leave out --game, or name {path} alone")
+            raise SpecError(f"{name} searches in the game of {path}: leave out --game, or give {path} without search")
         return _built(own[name][0], base, options, str(source).strip())
     if name != "path" or path is None:
         raise SpecError(f"unknown player {str(source).strip()!r}: choose {', '.join(names_of(machine))}")

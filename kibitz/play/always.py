@@ -20,5 +20,6 @@ class Always(Agent):
         taken = next((action for action in self.wanted if action in view.actions), None)
         sizes = not set(view.actions) <= {"fold", "call", "raise"}  # of raises, without limit: none of them is "raise"
         if taken is None or ("raise" in self.wanted and sizes):
-            raise GameError(f"{self.name} does not know what to do in {self.game} where {', '.join(view.actions)} are")
+            legal = ", ".join(view.actions)
+            raise GameError(f"{self.name} cannot act in {self.game}, where the legal actions are {legal}")
         return [float(action == taken) for action in view.actions]

@@ -61,9 +61,9 @@ def respond(
     from kibitz.solvers.kernels.players import RESPOND, UNIFORM, Mask
 
     if seconds is None and iterations is None:
-        raise SolverError("say how long the responder learns: iterations, or seconds")
+        raise SolverError("give the training time of the responder: iterations or seconds")
     if int(target.player.kind) == UNIFORM:
-        raise SolverError("the uniform player needs no responder: measure it by a match")
+        raise SolverError("the uniform player cannot have a trained responder: use a match")
     name = target.machine.default if abstraction is None else abstraction
     blueprint = new_blueprint(target.machine, BlueprintRequest(memory, abstraction=name, seed=seed))
     began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))

@@ -82,7 +82,7 @@ class Task:
 
     @property
     def gradients(self) -> GradientForm:
-        """The form, if it has plans and gradients; else the error says which solver to take."""
+        """The form, if it has plans and gradients; otherwise the error names a solver to use."""
         return form_for(self.form)
 
 

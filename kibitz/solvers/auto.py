@@ -31,7 +31,7 @@ def _choose(task: Task, spec: str) -> Solver:
         try:
             make("lp", task).step(1)
         except SolverError as error:
-            warnings.warn(f"{other} was taken in place of lp: {error}", stacklevel=2)
+            warnings.warn(f"{other} is used instead of lp: {error}", stacklevel=2)
             return make(other, task)
     return make("lp", task)
 

@@ -100,11 +100,11 @@ class Lp:
                 break
         if least > max(EXACT * stake, noise):
             if not np.isfinite(least):
-                raise SolverError(f"HiGHS did not solve the programme: {reasons[0]}; try lp(method=ipm) or cfr+")
+                raise SolverError(f"HiGHS did not solve the linear program: {reasons[0]}; try lp(method=ipm) or cfr+")
             raise SolverError(
-                f"the linear programme's best answer has a gap of {least:.3g} where {stake:.3g} is at stake, so it is "
-                f"not exact: payoffs times chances, from {data.min():.3g} to {data.max():.3g}, are too far apart for "
-                "it; use cfr+"
+                f"the solution of the linear program has a NashConv of {least:.3g}, for payoffs of about {stake:.3g}, "
+                f"so it is not exact: payoffs times probabilities, from {data.min():.3g} to {data.max():.3g}, differ "
+                "too much in size; use cfr+"
             )
         self.iteration = 1
 

@@ -162,7 +162,7 @@ class PublicState:
         elif name in NUMBERS and (self.phase >= PLAY or (self.phase == BEFORE and not self.may_bet)):
             self._play(name)
         else:
-            raise GameError(f"{name!r} is no action after {self._text()}")
+            raise GameError(f"{name!r} is not a legal action after {self._text()}")
         self.history.append(name)
 
     def _text(self) -> str:

@@ -60,7 +60,8 @@ class ToepenMachine(Machine):
                 raise SolverError(f"the abstraction {name} needs buckets of hands, made from a trained blueprint")
             keys = plain(NAMES[name])
         elif bucket.shape != (2, 2, HANDS if in_buckets else 1) or bucket.dtype != np.uint8:
-            raise SolverError("buckets of hands are bytes by seat, role and hand, for abstractions by strength alone")
+            raise SolverError("buckets of hands are bytes by seat, role and hand, and only for abstractions by "
+                              "strength")
         else:
             keys = Keys(np.int64(NAMES[name]), np.ascontiguousarray(bucket))
         return RowKeys(name, keys, {"bucket": keys.bucket})

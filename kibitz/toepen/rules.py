@@ -85,7 +85,7 @@ class Toepen(BuiltIn):
         if not 1 <= self.ranks <= 8:
             raise SpecError(f"toepen's deck has 1 to 8 ranks, the top ones of J Q K A 7 8 9 T, not ranks={self.ranks}")
         if self.hand < 1:
-            raise SpecError(f"toepen deals each seat a hand of 1 card or more, not hand={self.hand}")
+            raise SpecError(f"in toepen each player gets 1 card or more, not hand={self.hand}")
         if 2 * self.hand > self.suits * self.ranks:
             raise SpecError(
                 f"toepen(hand={self.hand}) needs {2 * self.hand} cards, but suits={self.suits} and "
@@ -278,7 +278,8 @@ class Toepen(BuiltIn):
     def read(self, seat: int, infoset: str) -> ToepenState:
         """The state as a seat knows it in an infoset of its own: the hand of the other is empty."""
         if self.symmetric:
-            raise GameError(f"{self.spec} has infosets without the real names of suits: they cannot be read back")
+            raise GameError(f"{self.spec} has infosets up to suit isomorphism: the actual cards cannot be read from "
+                            "them")
         hand, _, history = infoset.partition(" |")
         left = tuple(NUMBERS[name] for name in hand.split() if name != "-")
         state, played = ToepenState(0, "bet" if self.betting else "card"), []

@@ -54,7 +54,7 @@ def test_files_of_before_and_damaged_ones(tmp_path):
     assert list(results.read(path)) == ["aarch64, 2 cores", "x86_64, 2 cores"]
     for wrong in ("{", "[1]", '{"machine": 3}'):
         path.write_text(wrong)
-        with pytest.raises(KibitzError, match="does not hold results"):
+        with pytest.raises(KibitzError, match="has no results of kibitz bench"):
             results.read(path)
 
 

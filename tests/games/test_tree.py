@@ -200,7 +200,7 @@ BROKEN = {
     ),
     "actions in another order": (
         Rules(turn=two_turns, actions=lambda s: ["left", "right"] if s == "root" else ["right", "left"]),
-        "a seat cannot tell them apart",
+        "cannot distinguish these histories",
     ),
     "no actions": (Rules(actions=lambda s: []), "infoset 'here' has no actions"),
     "an action twice": (Rules(actions=lambda s: ["left", "left"]), "lists an action twice"),

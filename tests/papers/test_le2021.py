@@ -124,7 +124,7 @@ def test_runs_share_a_layout_and_nothing_else(course):
     plain = make("mccfr", Task(course.tree, course.form, rows, seed=5))
     plain.step(200)
     assert np.array_equal(plain.average, alone[0])
-    with pytest.raises(SolverError, match="has not begun"):
+    with pytest.raises(SolverError, match="has not started"):
         plain.fresh(3)
 
 
@@ -150,7 +150,7 @@ def test_rows_reached(course):
     found = []
     for _ in range(4):
         run.step(50)
-        # A visit leaves other bytes than those of a run that has not begun.
+        # A visit leaves other bytes than those of a run that has not started.
         pairs = ((run.regret, untouched.regret), (run.average, untouched.average))
         changed = np.logical_or(*(now.view(np.uint64) != then.view(np.uint64) for now, then in pairs))
         found.append(course.reached(run))

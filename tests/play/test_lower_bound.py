@@ -55,9 +55,9 @@ def test_best_responses_in_endgames_are_exact(abstraction):
 
 def test_what_a_responder_needs(blueprint):
     target = blueprint_agent(blueprint, blueprint.machine, "target")
-    with pytest.raises(SolverError, match="say how long the responder learns"):
+    with pytest.raises(SolverError, match="give the training time of the responder"):
         respond(target)
-    with pytest.raises(SolverError, match="uniform player needs no responder"):
+    with pytest.raises(SolverError, match="uniform player cannot have a trained responder"):
         respond(agent("uniform", RULES), iterations=10)
 
 

@@ -318,15 +318,15 @@ def test_the_commands_refuse_by_a_sentence(tmp_path: Path, capsys: pytest.Captur
         (["dealer", "leduc", "--hands", "0"], "--hands 0"), (["dealer", "leduc", "--port", "70000"], "--port 70000"),
         (["dealer", "leduc", "--agent", "x"], "NAME=PROFILE"),
         (["dealer", "leduc", "--agent", "x=uniform"], "no player x"),
-        (["dealer", "leduc", *both[:2] * 2], "given twice"), (["dealer", "toepen"], "poker by a definition"),
+        (["dealer", "leduc", *both[:2] * 2], "given twice"), (["dealer", "toepen"], "which is for poker games"),
         (["dealer", "leduc", "--timeout", "0"], "--timeout 0"), (["dealer", "leduc", "--resume"], "--log FILE"),
         (["dealer", "leduc", "--log", str(tmp_path)], "is a directory"),
-        (["dealer", "leduc", "--host", "256.1.1.1", "--hands", "2"], "cannot be listened at"),
+        (["dealer", "leduc", "--host", "256.1.1.1", "--hands", "2"], "cannot listen"),
         (["acpc-client", "uniform", HOST, "1"], "--game"), (["acpc-client", "uniform", HOST, "x"], "1 to 65535"),
         (["acpc-client", "uniform", HOST, "99999", "--game", "leduc"], "65535"),
         (["acpc-client", "uniform", HOST, "1", "--game", "leduc"], "no dealer answers"),
         (["acpc-client", "nobody", HOST, "1", "--game", "leduc"], "no saved strategy"),
-        (["acpc-client", "uniform", HOST, "1", "--game", "toepen"], "poker by a definition"),
+        (["acpc-client", "uniform", HOST, "1", "--game", "toepen"], "which is for poker games"),
     ):  # fmt: skip
         assert run(*words) == 2, words
         assert why in capsys.readouterr().err, words

@@ -265,14 +265,14 @@ def test_a_killed_build_goes_on_where_it_was(tmp_path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("percentile(0)", "whole numbers from 1"),
+        ("percentile(0)", "whole numbers, 1 or more"),
         ("percentile([2, 2])", "the game has 3 rounds"),
         ("percentile(2, metric=best)", "use ehs or ehs2"),
         ("percentile", "needs a value for 'buckets'"),
         ("potential([2, 8, 8], metric=l3)", "use l2 or l1 or emd"),
         ("potential([2, 8, 8], inner=1)", "from 2 to"),
         ("expectation(3)", "the game has 3 rounds"),
-        ("expectation([3, 2, 9])", "raise the budget"),
+        ("expectation([3, 2, 9])", "use more buckets in this round"),
         ("percentil(2)", "did you mean"),
     ],
 )

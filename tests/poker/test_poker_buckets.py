@@ -136,7 +136,7 @@ def test_buckets_that_forget(name):
         lambda: solve(form, "lp"),
         lambda: solve(form, "fp", iterations=2),
     ):
-        with pytest.raises(SolverError, match="perfect[ -]recall"):
+        with pytest.raises(SolverError, match=r"perfect[ -]recall"):
             refused()
 
 

@@ -216,7 +216,7 @@ def test_a_text_that_is_no_infoset_is_refused(seat, infoset):
     """Leduc has the suits c and d and the ranks Q, K and A."""
     machine = machine_of("leduc")
     assert len(machine.keys_of(machine.view(), 0, ["Ac:", "Ac Ad:cc/"], [2, 2])) == 2
-    with pytest.raises(GameError, match="is no infoset of"):
+    with pytest.raises(GameError, match="is not an infoset of"):
         machine.keys_of(machine.view(), seat, [infoset], [2])
 
 

@@ -89,7 +89,7 @@ def test_the_finest_buckets_within_a_limit():
         for level in (1, 2, 3):
             more = [n + (k == level) for k, n in enumerate(budgets)]
             assert infosets_of(decisions, more, forget=1) > limit
-    with pytest.raises(SolverError, match="already"):
+    with pytest.raises(SolverError, match="even one bucket"):
         finest_after(decisions, 1000, 169)
     assert percentile_spec([169, 2, 2, 2], forget=1) == "percentile([169, 2, 2, 2], forget=1)"
 
@@ -111,7 +111,7 @@ def test_computations_have_at_most_the_limit(tiny):
             assert len({each.buckets for each in found if each.name == part}) == 1
     with pytest.raises(SolverError, match="elsewhere already"):
         row_experts(base, ("f",), "each", Limit(layout_of(base).size // 2))
-    with pytest.raises(SolverError, match="say how experts see"):
+    with pytest.raises(SolverError, match="give the buckets of the experts"):
         row_experts(base, ("f",), "all")
 
 
@@ -130,7 +130,7 @@ def test_experts_go_on_in_their_folder(tiny, tmp_path):
     made = static(machine.rules, base, "prefix(f)", "all", Limit(2000), keep=tmp_path / "e", iterations=300, threads=1)
     assert layout_of(made).rows.parts == ("f",) and layout_of(made).size > layout_of(base).size
     other = row_experts(base, ("f",), "all", Limit(900))[0]
-    with pytest.raises(SolverError, match="other rows"):
+    with pytest.raises(SolverError, match="another abstraction"):
         trained_expert(base, other, Solving(keep=tmp_path / "e", iterations=300))
 
 
@@ -164,23 +164,23 @@ def test_commands(tiny):
     ("words", "sentence"),
     [
         (["train", "tiny.game", "--limit", "600", "--abstraction", "percentile(2)"], "not both"),
-        (["train", "kuhn", "--limit", "600"], "is no poker"),
+        (["train", "kuhn", "--limit", "600"], "is not poker"),
         (["train", "kuhn", "--prune", "600"], "limit poker with buckets"),
         (["train", "tiny.game", "--limit", "600", "--sampling", "outcome"], "choose external or chance"),
-        (["train", "tiny.game", "--limit", "6"], "already"),
+        (["train", "tiny.game", "--limit", "6"], "even one bucket"),
         (["train", "tiny.game", "--limit", "many"], "should be a number"),
         (["train", "tiny.game", "--dynamic", "f"], "give --limit"),
-        (["train", "tiny.game", "--dynamic", "x", "--limit", "2k"], "in the first round"),
-        (["train", "tiny.game", "--base", "b", "--part", "x", "--limit", "2k"], "in the first round"),
+        (["train", "tiny.game", "--dynamic", "x", "--limit", "2k"], "of the first round"),
+        (["train", "tiny.game", "--base", "b", "--part", "x", "--limit", "2k"], "of the first round"),
         (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "7", "--limit", "2k"], "no seat 7"),
         (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "x", "--limit", "2k"], "give numbers"),
         (["train", "tiny.game", "--seats", "0", "--limit", "2k"], "--base and --part"),
-        (["train", "tiny.game", "--base", "b", "--part", "f", "--abstraction", "null"], "through buckets"),
-        (["train", "--resume", "e"], "onto its own base"),
+        (["train", "tiny.game", "--base", "b", "--part", "f", "--abstraction", "null"], "uses buckets of hands"),
+        (["train", "--resume", "e"], "give its base too"),
         (["train", "--resume", "b", "--limit", "1k"], "leave --limit out"),
         (["train", "--resume", "b", "--memory", "1MB"], "leave --memory out"),
-        (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--limit", "2k"], "follow some betting"),
-        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "say how experts see"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--limit", "2k"], "given by betting"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "give the buckets of the experts"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)", "--until", "1"], "NashConv is unknown"),
         (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--limit", "2k"], "that is a blueprint"),
         (["paper", "gibson2011", "--table", "1", "--players", "3"], "for gibson2011 --table 2"),

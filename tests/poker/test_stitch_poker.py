@@ -289,7 +289,7 @@ def test_crosstables_that_need_a_tree_say_so(monkeypatch):
     game, other = kibitz.game("rhode_island(ranks=2, suits=3)"), pair("leduc")
     base = solve(game, "cfr+", iterations=2)
     monkeypatch.setenv("KIBITZ_MOST_HISTORIES", "1000")
-    with pytest.raises(GameError, match=r"some profiles .* tree is needed: .*1,000 fit .* solve the game again"):
+    with pytest.raises(GameError, match=r"tree is needed to compare them: .*1,000 fit .* solve the game again"):
         crosstable(game, {"a": base, "b": profile(other, 1, tree=True)})
     assert crosstable(game, {"a": base}).names == ("a",)
 

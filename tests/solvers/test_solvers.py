@@ -340,9 +340,9 @@ def test_lp_is_exact_however_far_payoffs_are_apart(span, solver):
 
 def test_an_answer_of_lp_that_is_not_exact_is_not_given():
     _, (game, _) = far_apart(1e60)
-    with pytest.raises(SolverError, match=r"best answer has a gap of 2 where 1 is at stake, .* from 1 to 1e\+60"):
+    with pytest.raises(SolverError, match=r"has a NashConv of 2, for payoffs of about 1, .* from 1 to 1e\+60"):
         kibitz.solve(game, "lp")
-    with pytest.warns(UserWarning, match=r"dcfr\+ was taken in place of lp: the linear programme's best answer"):
+    with pytest.warns(UserWarning, match=r"dcfr\+ is used instead of lp: the solution of the linear program"):
         profile = kibitz.solve(game, "auto", iterations=10)
     assert profile.meta["solver"] == "dcfr+"
 

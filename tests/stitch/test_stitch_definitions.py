@@ -71,7 +71,7 @@ def test_static_experts_of_random_games_by_the_definition():
         explicit = not isinstance(given, str)
         kept = {seat for _, keep in groups for seat in keep}
         if explicit and any(kept.isdisjoint(found.seats_in(j)) for j in range(1, found.parts + 1)):
-            with pytest.raises(GameError, match="decides nothing in part"):
+            with pytest.raises(GameError, match="has no decisions in part"):
                 static(game, base, found, given, *ours, iterations=9)
             continue
         built = static(game, base, found, given, *ours, iterations=9)

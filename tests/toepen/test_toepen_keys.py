@@ -212,7 +212,7 @@ def test_what_does_not_unfold():
         unfold(kibitz.game("kuhn"), exact)
     with pytest.raises(GameError, match="no infoset"):
         unfold(Toepen(2, 3, 2), exact)
-    with pytest.raises(GameError, match="cannot be read back"):
+    with pytest.raises(GameError, match="cannot be read from them"):
         unfold(Toepen(2, 2, 2, symmetric=True), exact)
     with pytest.raises(GameError, match="has 3 seats, the game 2"):
         unfold(rules, kibitz.solve("kuhn(players=3)", "cfr+", iterations=1))

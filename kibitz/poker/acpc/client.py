@@ -72,7 +72,7 @@ class Client:
                 if not line or line[0] in "#;":
                     comments += 1
                     if comments > MOST_COMMENTS:
-                        raise ProtocolError(f"the dealer sent more than {MOST_COMMENTS:,} comments: it plays no match")
+                        raise ProtocolError(f"the dealer sent more than {MOST_COMMENTS:,} comments and no match state")
                 else:
                     played = self.tally.hands
                     answer = self.answer(line)
@@ -82,8 +82,8 @@ class Client:
                         on_hand(self.tally)
             except Late:
                 raise ProtocolError(
-                    f"the dealer has said nothing for {wait:g} seconds, after {self.tally.hands:,} hands; --wait is "
-                    "how long it may"
+                    f"the dealer has sent nothing for {wait:g} seconds, after {self.tally.hands:,} hands; --wait sets "
+                    "a longer limit"
                 ) from None
             except Closed:
                 break
@@ -96,7 +96,7 @@ class Client:
             message = parse(self.rules, line)
         except ProtocolError as error:
             spec = getattr(self.rules, "spec", "") or "this game"
-            raise ProtocolError(f"the dealer plays no {spec}: {error}; name its game by --game") from None
+            raise ProtocolError(f"the dealer does not play {spec}: {error}; give its game with --game") from None
         rules, seat, state = self.rules, message.position, state_of(self.rules, message)
         if (message.hand, seat) != self._hand:
             self._hand, self._over, self._numbers = (message.hand, seat), False, []

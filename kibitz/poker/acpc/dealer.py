@@ -98,14 +98,14 @@ class Dealer:
         count = int(self.rules.players)
         spec = getattr(self.rules, "spec", "") or "this game"
         if count not in SEATS:
-            raise ProtocolError(f"{spec} has {count} seats: the dealer has room for two or three")
+            raise ProtocolError(f"{spec} has {count} players: the dealer supports two or three")
         named = self.players if self.players is not None else [f"player{k + 1}" for k in range(count)]
         names = parse_names(named if isinstance(named, str) else ",".join(named), count, ",")
         for name in self.agents:
             if name not in names:
                 raise ProtocolError(f"there is no player {name:.80}: the players are {', '.join(names)}")
         if self.resume and self.log is None:
-            raise ProtocolError("to go on with a match its log is needed: --log FILE --resume")
+            raise ProtocolError("to resume a match, give its log: --log FILE --resume")
         seed = self.seed
         if seed is None:
             seed = seed_of(self.log) if self.resume and self.log is not None else secrets.randbits(63)
@@ -184,11 +184,12 @@ class Dealer:
         """By player: an agent, a connection, or a seat that is given up."""
         awaited = self.awaited
         if awaited and not self._doors:
-            raise ProtocolError(f"nobody can come: open() the ports of {', '.join(awaited)} first")
+            raise ProtocolError(f"no player can connect: call open() first, to open the ports of {', '.join(awaited)}")
         doors, self._doors = self._doors, []
         connections = welcome(doors, self.wait, self.timeout, self.note)
         if awaited and not connections:
-            raise ProtocolError(f"none of {', '.join(awaited)} came within {self.wait:g} seconds: nothing was played")
+            raise ProtocolError(f"none of {', '.join(awaited)} connected within {self.wait:g} seconds: no hand was "
+                                "played")
         if not self.resume:
             self._log = begun(self.log, self.plan)
         table: list[Local | Remote] = []

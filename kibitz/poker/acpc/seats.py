@@ -47,7 +47,7 @@ def poker_game(source: Any) -> Poker:
             rules = make_game(f"poker(file={name})")
     if not hasattr(rules, "definition"):
         raise ProtocolError(
-            f"{text:.200} is not played by the ACPC protocol, which is for poker by a definition: name leduc, kuhn, "
+            f"{text:.200} cannot be played with the ACPC protocol, which is for poker games: choose leduc, kuhn, "
             "rhode_island, holdem.limit.2p or a FILE.game"
         )
     return cast(Poker, rules)
@@ -71,7 +71,7 @@ def choose(agent: Agent, view: View, draw: float, note: Callable[[str], None]) -
         return view.actions[chosen(checked(agent, view), draw)]
     except (KibitzError, LookupError, ArithmeticError) as error:
         why = " ".join(str(error).split())[:300] or type(error).__name__
-        note(f"{agent.name} has no answer and calls, here and wherever that happens again: {why}")
+        note(f"{agent.name} could not choose an action, so it calls, now and whenever this happens again: {why}")
         return call_of(view.actions)
 
 
@@ -142,10 +142,10 @@ class Remote:
             if self.strays > MOST_STRAYS_IN_ALL:
                 raise Closed(f"more than {MOST_STRAYS_IN_ALL:,} lines that nobody asked for")
             if line and not line.startswith(("MATCHSTATE:", "#", ";")):
-                raise ProtocolError(f"{line[:60]!a} is no answer: repeat the state and add :action")
+                raise ProtocolError(f"{line[:60]!a} is not a valid reply: repeat the state and add :action")
             if time.monotonic() > deadline:
                 raise Late("lines came, but no answer")
-        raise ProtocolError(f"more than {MOST_STRAYS} lines that are no answer to the question")
+        raise ProtocolError(f"more than {MOST_STRAYS} lines that are not replies to the state")
 
     def forfeit(self, why: str) -> None:
         if not self.gone:

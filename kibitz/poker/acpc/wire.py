@@ -145,6 +145,6 @@ def listening(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=16)
     except (OSError, UnicodeError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ProtocolError(f"{host:.200}, port {port}, cannot be listened at: {why}; choose others") from None
+        raise ProtocolError(f"{host:.200}, port {port}: cannot listen: {why}; choose others") from None
     listener.setblocking(False)
     return listener

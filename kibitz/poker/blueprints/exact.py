@@ -72,7 +72,7 @@ class BettingRows:
         blueprint.check_whole()
         machine: Any = blueprint.machine
         if acpc.write(machine.definition) != acpc.write(betting.definition):
-            raise GameError(f"the blueprint is of {machine.spec}, another game than this one")
+            raise GameError(f"the blueprint is of {machine.spec}, which is another game")
         self.betting, self.machine = betting, machine
         self.deciding = np.flatnonzero(betting.turn >= 0)
         self.of_node = np.zeros(len(betting), np.int64)  # [betting nodes]  which voice plays there
@@ -163,7 +163,7 @@ def _seen(machine: Any, voice: Voice, level: int, cards: Any) -> Ints | Words:
     by_class[cards.hand_class] = every
     if (by_class[cards.hand_class] != every).any():
         raise GameError(
-            f"the blueprint tells hands apart ({voice.blueprint.abstraction}) that the poker form of "
-            f"{machine.spec} holds as one, so it is not measured exactly: `kibitz evaluate` samples it"
+            f"the blueprint distinguishes hands ({voice.blueprint.abstraction}) that the poker form of "
+            f"{machine.spec} merges, so it cannot be evaluated exactly; `kibitz evaluate` uses samples"
         )
     return by_class

@@ -121,15 +121,16 @@ def row_blueprint(machine: Machine, wanted: BlueprintRequest, base: Blueprint | 
     elif not machine.by_rounds or not is_bucket_name(name):
         return None
     if is_placed(base) and wanted.limit is None and not is_bucket_name(name):
-        raise SolverError("the base sees hands through buckets, so an expert does: --abstraction 'percentile(8)'")
+        raise SolverError("the base uses buckets of hands, so an expert needs them too: --abstraction "
+                          "'percentile(8)'")
     if wanted.limit is not None and wanted.abstraction is not None:
         raise SolverError("give buckets by --abstraction, or a limit on infosets that chooses them, not both")
     if base is not None and not is_placed(base):
-        raise SolverError("the base has hashed rows; an expert here asks for a base with buckets")
+        raise SolverError("the base has hashed rows; such an expert needs a base with buckets")
     how: dict[str, Any] = {"sampling": wanted.sampling, "prune": wanted.prune}
     if wanted.dynamic:
         if base is not None or wanted.limit is None:
-            raise SolverError("dynamic experts are trained in one go with their base: give --limit, and no --base")
+            raise SolverError("dynamic experts are trained together with their base: give --limit, and no --base")
         coarse, fine = dynamic_buckets(machine, wanted.dynamic, wanted.limit)
         return placed_blueprint(machine, dynamic_rows(coarse, fine, wanted.dynamic), wanted.seed, **how)
     if base is None:

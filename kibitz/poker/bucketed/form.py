@@ -53,7 +53,7 @@ class BucketForm(BucketOperator):
     def cfr_state(self, rows: Any, start: Floats | None) -> BucketCfrState:
         """Where CFR keeps its numbers."""
         if rows is not None and not isinstance(rows, BucketRows):
-            raise SolverError("a bucket form has no row maps: freeze its rows, or take other buckets")
+            raise SolverError("a bucket form does not support row maps: freeze its rows, or use other buckets")
         return BucketCfrState(self, start, rows=rows)
 
     def payoff_matrix(self) -> Any:

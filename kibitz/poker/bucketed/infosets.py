@@ -32,7 +32,7 @@ class BucketInfosets(PokerInfosets):
         return False
 
     def places(self, of_tree: Any) -> tuple[Ints, Ints, Ints]:
-        raise GameError("infosets of buckets are not those of the game's tree")
+        raise GameError("infosets of an abstract game are not those of the game's tree")
 
     def as_table(
         self, machine: Any, probabilities: NDArray[np.float64]

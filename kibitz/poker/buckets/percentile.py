@@ -105,7 +105,7 @@ def finest(decisions: Sequence[int], limit: int, recall: bool = True) -> list[in
 
 def _check_limit(least: int, limit: int) -> None:
     if least > limit:
-        raise SolverError(f"one bucket a round has {least:,} infosets already, more than the limit of {limit:,}")
+        raise SolverError(f"even one bucket per round gives {least:,} infosets, more than the limit of {limit:,}")
 
 
 def finest_after(decisions: Sequence[int], limit: int, first: int) -> list[int]:

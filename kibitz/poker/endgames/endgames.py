@@ -71,9 +71,9 @@ def solved(
     from kibitz.forms.kernels.cfr import Rule
 
     if iterations is None and seconds is None and gap is None:
-        raise SolverError("say when to stop: iterations, seconds, or NashConv as a share of the pot (gap)")
+        raise SolverError("give a stopping condition: iterations, seconds, or NashConv as a share of the pot (gap)")
     if gap is not None and safe is not None:
-        raise SolverError("a safe solution has no NashConv of its own: say iterations or seconds")
+        raise SolverError("a safe solution has no NashConv: give iterations or seconds")
     threads = (cores() if endgame.sequences > SMALL else 1) if threads is None else threads
     began, last = time.perf_counter(), MOST if iterations is None else iterations
     rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)

@@ -70,7 +70,8 @@ class Endgame(PokerForm):
         tree = game.betting
         if tree.turn[node] < 0 or (tree.parent[node] >= 0 and tree.round[tree.parent[node]] == tree.round[node]
                                    and tree.turn[tree.parent[node]] >= 0):  # fmt: skip
-            raise GameError(f"{tree.text[node]!r}: an endgame begins where a round does, with someone to act")
+            raise GameError(f"{tree.text[node]!r}: an endgame must start at the beginning of a round, with a player "
+                            "to act")
         level = int(tree.round[node])
         left = rounds_left(game.definition, level)
         if len(board) != left.board[0] or len({*board} & {*left.deck}) != len(board):
@@ -80,7 +81,7 @@ class Endgame(PokerForm):
         super().__init__(rules, cards=deal_on(left, board), most_bytes=NO_LIMIT_ON_BYTES)  # type: ignore[arg-type]
         if ranges is not None:
             if ranges.shape != self.ranges.shape or not (ranges >= 0).all():
-                raise GameError(f"a range has a weight, 0 or more, for each of {len(self.hands)} hands")
+                raise GameError(f"a range needs a weight, 0 or more, for each of {len(self.hands)} hands")
             self.ranges = np.asarray(ranges, np.float64)
 
     @cached_property
@@ -143,9 +144,9 @@ class Endgame(PokerForm):
             later = np.sort(np.array(board[len(first) :], np.uint8))  # one card a round, or all of a round's at once
             at = np.flatnonzero((np.sort(here.boards[:, len(first) :], axis=1) == later).all(axis=1))
         if len(at) == 0:
-            raise GameError("the board does not go on from that of the endgame")
+            raise GameError("the board does not continue the board of the endgame")
         low, high = int(here.board_hand[at[0]]), int(here.board_hand[at[0] + 1])
         same = np.flatnonzero((here.hands[low:high] == np.sort(np.array(hand, np.uint8))).all(axis=1))
         if len(same) != 1:
-            raise GameError("the hand meets the board")
+            raise GameError("the hand shares a card with the board")
         return int(here.hand_class[low + int(same[0])])

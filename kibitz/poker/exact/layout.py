@@ -102,7 +102,7 @@ class PokerLayout(FactoredForm):
     def _checked(self, buckets: Sequence[ArrayLike]) -> list[Ints]:
         """Buckets of a seat as arrays, if they are that."""
         if len(buckets) != len(self.cards.rounds):
-            raise SolverError(f"buckets are given for each of the {len(self.cards.rounds)} rounds")
+            raise SolverError(f"give buckets for each of the {len(self.cards.rounds)} rounds")
         arrays = [np.asarray(of) for of in buckets]
         for number, (round_, of) in enumerate(zip(self.cards.rounds, arrays, strict=True)):
             whole = of.dtype.kind in "iu" and of.shape == (round_.classes,)

@@ -73,7 +73,7 @@ class Translated:
         self.asked = self.unanswered = 0  # decisions, and those where it fell back with all its weight
         self._known: dict[tuple[int, str], list[float] | None] = {}
         if self.few.limit != self.all.limit or self.few.players != self.all.players:
-            raise GameError(f"{self.name} is a strategy of another game than {machine.spec}")
+            raise GameError(f"{self.name} is a strategy for another game than {machine.spec}")
 
     def begin(self, seat: int) -> None:
         self._known.clear()

@@ -135,8 +135,8 @@ def rounds_of(definition: Definition) -> Rounds:
     """All betting of a limit game without stacks."""
     if not fits(definition):
         raise GameError(
-            f"the betting of {definition.name or 'this poker game'} depends on stacks or sizes of raises, so it is "
-            "kept as a tree"
+            f"the betting of {definition.name or 'this poker game'} depends on stacks or raise sizes, so it needs a "
+            "betting tree"
         )
     templates, number = [_template(definition, betting.start(definition))], {}
     reached = [templates[0]]
@@ -204,7 +204,8 @@ def _laid_out(
         total = int(each.sum())
         if instances[-1] + total > MOST_INSTANCES:
             raise GameError(
-                f"there are more than {MOST_INSTANCES:,} ways of betting to round {level + 1}: allow fewer raises"
+                f"there are more than {MOST_INSTANCES:,} betting sequences up to round {level + 1}: allow fewer "
+                "raises"
             )
         follow[-1] = instances[-1] + np.cumsum(each) - each
         leads = [[number[template.round + 1, folded] for folded, _ in template.exits] for template in templates]

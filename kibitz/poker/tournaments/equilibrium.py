@@ -97,7 +97,7 @@ def solve(
             f"{r} by {a}{f' over {d:,} deals' * bool(d)}"
             for r, a, d in ((solution.rules, solution.algorithm, solution.deals), (rules, algorithm, deals))
         )
-        raise SolverError(f"what was begun is {begun}, not {wanted}")
+        raise SolverError(f"the saved run is {begun}, not {wanted}")
     solution.tolerance = tolerance
     for level in rules.levels[solution.done :]:
         _level(solution, level, on_step, on_round, threads)

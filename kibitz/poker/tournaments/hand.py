@@ -49,7 +49,7 @@ class JamFoldHand:
 
     def __post_init__(self) -> None:
         if not 2 <= self.players <= MOST:
-            raise GameError(f"{self.players} players: a hand of jam or fold is for 2 to {MOST}")
+            raise GameError(f"{self.players} players: a jam-or-fold hand is for 2 to {MOST}")
 
     @cached_property
     def nodes(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
