@@ -107,7 +107,7 @@ def race(work: TimedWork, target: float, limit: float, seconds: float = 0.0) -> 
     """Seconds of stepping until NashConv is below `target`; no value if that takes more than `limit`.
 
     NashConv is checked about every twenty times the seconds a check costs; checks are off the clock.
-    A solver that starts anew at each step is run for `seconds` and the best time taken, as in `rate`.
+    A solver that starts from scratch at each step is run for `seconds` and the best time taken, as in `rate`.
     """
     wall, cpu, units, n, reached = 0.0, 0.0, 0, 1, float("inf")
     while reached >= target and wall < limit:
@@ -156,7 +156,7 @@ def anew(solver: str, solve: Callable[[], Any], judge: Callable[[Any], float]) -
 def _spiel(game: str) -> tuple[Any, Any, Callable[[Any], float]]:
     """pyspiel, the game, and the NashConv of a policy with the best responders' trees kept between calls.
 
-    Twice as fast as pyspiel.nash_conv, which lays the trees out anew and computes the policy's value as well:
+    Twice as fast as pyspiel.nash_conv, which builds the trees again and computes the policy's value as well:
     in a zero-sum game the best-response values already sum to NashConv.
     """
     import pyspiel

@@ -76,7 +76,7 @@ def joined(earlier: dict[str, Result], now: Result, only: str | None) -> dict[st
 
 
 def _merged(before: Result, now: Result, only: str) -> Result:
-    """An earlier run with one figure measured anew: each figure is still side by side with its peers."""
+    """An earlier run with one figure measured again; each figure is still compared with its peers."""
     if before["machine"] | {"date": ""} != now["machine"] | {"date": ""}:
         raise KibitzError("the earlier figures come from another machine or other versions: measure all of them "
                           "again")
@@ -162,7 +162,7 @@ def goals(result: Result) -> list[str]:
         add(what, f"{GOAL}x", f"{t['ratio']:.2f}x", t["ratio"] >= GOAL)
         if "busy_ratio" in t:
             ratio = t["busy_ratio"]
-            add(f"{what} beside a busy process", f"{GOAL_BUSY}x", f"{ratio:.2f}x", ratio >= GOAL_BUSY)
+            add(f"{what} under a competing CPU load", f"{GOAL_BUSY}x", f"{ratio:.2f}x", ratio >= GOAL_BUSY)
     wanted = POKER_GOALS.get(result["machine"]["architecture"])
     reached = result.get("poker", {}).get("reached", {}).get("0.01")
     if wanted and reached:

@@ -134,7 +134,8 @@ def _keys(cards: Bytes) -> Ints:
 
 
 def _check_number(number: int, ways: int, names: int) -> None:
-    """Refuse too many boards. ways: boards of a round, of which as many as there are names of suits may be one."""
+    """Refuse too many boards. ways: boards of a round, of which as many as there are suit permutations can be
+    equivalent."""
     if ways // names > MOST_BOARDS:
         raise GameError(
             f"before round {number} {ways:,} boards would have to be enumerated; the limit is {MOST_BOARDS:,} up to "

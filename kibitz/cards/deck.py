@@ -66,7 +66,7 @@ def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
 
 
 def _fault(hands: NDArray[np.uint8]) -> int:
-    """The first hand that holds a card twice, or -1. A few hands are looked at without compiled code."""
+    """The first hand that holds a card twice, or -1. A few hands are checked without compiled code."""
     if len(hands) > FEW:
         from kibitz.cards.kernels.ranking import faults
 

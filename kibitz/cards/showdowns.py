@@ -105,7 +105,7 @@ def equities(
 
 
 def read_seats(hands: Sequence[str | Range | ArrayLike], board: ArrayLike | str = "") -> tuple[list[Range], Ints]:
-    """The range of each seat beside the board, and the board, after a look at them."""
+    """The range of each seat and the board, checked."""
     from kibitz.cards.holdem import _numbers
 
     if isinstance(hands, str) or len(hands) < 2:

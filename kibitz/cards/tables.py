@@ -156,10 +156,9 @@ def state(recipe: Recipe) -> str:
 def build(
     recipe: Recipe, threads: int | None = None, tell: Tell | None = None, every: float = EVERY, anew: bool = False
 ) -> bool:
-    """Make a table, going on from where an earlier run stopped. Returns False if it was there already.
-
-    Ctrl-C stops it after the pieces in hand, which are kept. `anew` makes it even if it is there; until the new one
-    is whole the old one stays.
+    """Build a table, or continue where an earlier run stopped. Returns False if it exists already. Ctrl-C stops after
+    the current pieces, which are kept. `anew` builds it even if it exists; the old table stays until the new one is
+    complete.
     """
     path = home() / recipe.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -202,7 +201,7 @@ def check_room(recipe: Recipe) -> None:
 
 def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_], float]:
     """The arrays of a table that was begun, which pieces are done, and the seconds that they took; empty ones if there
-    is none to go on with."""
+    is nothing to continue."""
     with contextlib.suppress(ArtefactError):
         part = store.load(_part_of(home() / recipe.name), PART)
         done = part.arrays.pop("done", np.zeros(0, np.bool_))
@@ -310,7 +309,7 @@ _teller: list[Tell | None] = [None]
 
 @contextlib.contextmanager
 def told_by(tell: Tell) -> Iterator[None]:
-    """The callback for tables that are made meanwhile without one of their own: commands have a line of progress."""
+    """The progress callback for tables that are built without one of their own; commands show a progress line."""
     before, _teller[0] = _teller[0], tell
     try:
         yield

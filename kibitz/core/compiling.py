@@ -90,7 +90,7 @@ _tell: list[Callable[[str], None]] = [to_stderr]
 
 @contextmanager
 def announced_by(tell: Callable[[str], None]) -> Iterator[None]:
-    """Who hears meanwhile that something is compiled: commands have a line of progress of their own."""
+    """The callback for messages about compiling; commands show their own progress line."""
     before, _tell[0] = _tell[0], tell
     try:
         yield

@@ -206,7 +206,7 @@ def _of_policy(subject: Any, policy: Any, pyspiel_game: Any) -> Iterator[Given]:
 def filled(subject: Any, entries: Iterable[Given], missing: str, said: Mapping[str, Any]) -> Profile:
     """A profile of a game (rules, tree or form) from what came in.
 
-    Poker has two kinds of infosets, those of its form and, with names of suits told apart, those of its tree: where
+    Poker has two kinds of infosets, those of its form and, with suits distinguished, those of its tree: where
     two that are one on the form came in, it is the tree's that are meant.
     """
     entries = list(entries)

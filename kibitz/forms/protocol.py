@@ -115,7 +115,7 @@ class CompactInfosets(ProfileInfosets, Protocol):
         """A profile as rows of a table: (the abstraction they are of, keys, values)."""
 
     def of_game(self, game: Game | None) -> bool:
-        """Are these the infosets of a game, with nothing merged that the game tells apart?"""
+        """Are these the infosets of a game, with nothing merged that the game distinguishes?"""
 
     def places(self, of_tree: Infosets) -> tuple[Ints, Ints, Ints]:
         """(infoset here, node of the public tree, class) of each infoset of the same game's tree."""

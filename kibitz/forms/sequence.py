@@ -45,7 +45,7 @@ class SequenceForm(Treeplexes):
         return SequenceCfrState(self, rows, start)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
-        """E and e of a seat in the linear programme."""
+        """E and e of a seat in the linear program."""
         return programme.constraints(self, seat)
 
     def payoff_matrix(self) -> Any:

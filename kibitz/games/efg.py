@@ -484,7 +484,7 @@ def _quoted(value: Any) -> str:
 
 
 def _distinct(actions: Sequence[Action]) -> list[str]:
-    """The actions' names, told apart by their numbers where Gambit's alphabet would make two the same."""
+    """The actions' names, with numbers appended where Gambit's character set would make two equal."""
     names = [_plain(action) for action in actions]
     if all(names) and len(set(names)) == len(names):
         return names

@@ -1,4 +1,4 @@
-"""Goofspiel, the game of pure strategy: sealed bids for a row of prizes.
+"""Goofspiel: sealed bids for a row of prizes.
 
 Each player holds the cards 1 to `num_cards`. A prize card from a deck of the same values is turned; all bid
 one card of their hand for it, unseen, and the highest bid takes the prize's points; a tie for the highest bid

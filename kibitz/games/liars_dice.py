@@ -1,4 +1,4 @@
-"""Liar's Dice for two.
+"""Liar's Dice for two players.
 
 Each rolls their dice in secret. From seat 0, in turns, a player bids "quantity-face", a claim about all dice
 on the table ("2-5": at least two fives), or calls the last bid a lie. A bid must be higher than the last:

@@ -74,7 +74,7 @@ class Machine(ABC):
         return 0
 
     def advice(self, seat: int, infoset: str, actions: Sequence[str]) -> int:
-        """The action that the game's rule of thumb takes."""
+        """The action of the game's rule-based player."""
         raise SolverError(f"{self.spec} has no rule-based player")
 
     @abstractmethod

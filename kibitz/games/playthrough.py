@@ -1,9 +1,9 @@
 """Playthroughs: a few plays of a game written out, so that a change of its rules shows in a file.
 
 A file begins with the game's spec, the seed and the number of plays; then each play has all that the rules say on the
-way: whose turn it is, what the seat knows, what it may do and (after ">") does, and the payoffs. `replay` makes the
-moves of a text once more and writes it anew: the rules are unchanged if and only if it is the same text. The tests do
-that with all of tests/playthroughs. To renew files there from their first two lines, after a change that is meant:
+way: whose turn it is, what the seat knows, what it may do and (after ">") does, and the payoffs. `replay` repeats the
+moves of a text and writes it again: the rules are unchanged if and only if it is the same text. The tests do that with
+all of tests/playthroughs. To renew files there from their first two lines, after a change that is meant:
 
     python -m kibitz.games.playthrough tests/playthroughs/*.txt
 

@@ -52,9 +52,8 @@ WORDS_THERE: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def recalled(said: Any, where: object, option: str) -> str:
-    """How to call the game that a file names, if it may be; `option` is what the user can add to name it.
-
-    The text that comes back is written anew from what was understood, so no two readers can understand it differently.
+    """The spec of the game that a file names, if it may be loaded; `option` is what the user can add to name it. The
+    spec is written again from its parsed form, so that it has only one reading.
     """
     if not isinstance(said, str) or not said.strip():
         raise ArtefactError(f"{where} does not say which game it is for: add {option}")

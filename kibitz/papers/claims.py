@@ -240,7 +240,7 @@ class Claim:
 
 
 def claim_of(data: Mapping[str, Any]) -> Claim:
-    """The claim that `Claim.data` wrote down, judged anew."""
+    """The claim that `Claim.data` stored, judged again."""
 
     def one(each: Mapping[str, Any]) -> Comparison:
         figures: dict[str, Any] = {key: math.inf if value == "inf" else value for key, value in each.items()}

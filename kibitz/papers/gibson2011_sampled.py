@@ -1,7 +1,8 @@
-"""[Gibson & Szafron 2011, Table 1] for two players by the paper's own method: what came of it, beside random starts.
+"""[Gibson & Szafron 2011, Table 1] for two players by the paper's own method: its results, compared with random
+initialisations.
 
-The paper ran chance-sampled CFR for 100 million iterations. What it leaves open is tried in shorter runs (READINGS);
-and experts with S=N are taken away one by one, to see what is owed to those to which the base hardly ever comes.
+The paper ran chance-sampled CFR for 100 million iterations. Choices that it leaves open are tested in shorter runs
+(READINGS). Experts with S=N are removed one by one, to see the effect of those that the base hardly ever reaches.
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ def _spreads(seeds: Sequence[dict[str, float]]) -> Figures:
 def _lessons(
     layout: LeducLayout, built: Built, swapped: Sequence[SwappedExpert], plan: PaperPlan
 ) -> list[TaughtExpert]:
-    """The expert to which the base of the first seed comes least often, taught anew and less, from several seeds."""
+    """The expert that the base of the first seed reaches least often, trained again with fewer iterations from several
+    seeds."""
     tree, parts, rows = layout.tree, layout.everywhere, built[SHOWN]
     part = 1 + min(range(len(swapped)), key=lambda k: swapped[k].comes.mean)
     often, where = swapped[part - 1].comes.values[0], columns_of(parts, part, (0, 1))

@@ -73,7 +73,7 @@ class ThreePlayerSetting:
 
 
 def experts_limit(limit: int, hours: float) -> int:
-    """Infosets of an expert, in powers of two, so that somewhat longer runs go on with the same."""
+    """Infosets of an expert, in powers of two, so that somewhat longer runs can continue with the same."""
     return min(limit, EXPERTS_AN_HOUR << max(0, round(math.log2(max(hours, 0.01)))))
 
 

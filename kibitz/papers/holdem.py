@@ -168,7 +168,7 @@ def is_earned(one: str, other: str, files: Files, setting: HoldemSetting) -> boo
 
 
 def exploited_within(name: str, file: str, buckets: str, device: str, *setting_fields: Any) -> dict[str, Any]:
-    """The exploitability of a strategy in its abstract game (NashConv / 2): of one view that never forgets."""
+    """The exploitability of a strategy in its abstract game (NashConv / 2): for a single view with perfect recall."""
     setting = HoldemSetting(*setting_fields)
     measured = form_within(setting.game, buckets, device).measure(setting.profile(file).probabilities)
     return {"name": name, "exploitability": unit_of(setting.game) * float(measured.nash_conv) / 2, "device": device}

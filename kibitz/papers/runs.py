@@ -74,7 +74,7 @@ class Run:
 class Shelf:
     """A folder with the answers of pieces. What another version of the program made, or is damaged, is not used.
 
-    folder: None keeps nothing; again: nothing is read, everything is done anew.
+    folder: None stores nothing; again: nothing is read, everything is computed again.
     """
 
     def __init__(self, folder: Path | None = None, again: bool = False) -> None:
@@ -99,7 +99,7 @@ class Shelf:
         return [answer]
 
     def keep(self, run: Run, piece: tuple[Any, ...], answer: Any, seconds: float) -> None:
-        """Save a result. If the folder cannot be written, the run goes on without saving."""
+        """Save a result. If the folder cannot be written, the run continues without saving."""
         self.done += 1
         if self.folder is None or self.trouble:
             return

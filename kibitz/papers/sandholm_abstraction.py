@@ -1,8 +1,8 @@
 """Expectation-based against potential-aware buckets on Rhode Island hold'em: what they win from each other, exactly.
 
 EB clusters hands by their probability to win, EB² by its square, PA by what hands turn into. Each abstract game is
-solved from random starts; the profiles then play each other in the whole game, and exact best responses there say how
-far each can be exploited, which the slides do not.
+solved from random initialisations; the profiles then play each other in the whole game, and exact best responses there
+say how far each can be exploited, which the slides do not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""GameShrink on Rhode Island hold'em, Leduc hold'em and smaller decks, and which of its readings is lossless.
+"""GameShrink on Rhode Island hold'em, Leduc hold'em and smaller decks, and which of its two readings is lossless.
 
-An equilibrium within the classes is found, exactly by the linear programme where that is small, else by CFR; it is then
-played in the whole game, where best responses see every card. If the classes are lossless, NashConv is the same in
-both games.
+An equilibrium of the abstract game is computed, exactly by the linear program if that is small, otherwise by CFR. It is
+then evaluated in the whole game, where best responses see every card. If the classes are lossless, NashConv is the same
+in both games.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def within(form: PokerForm, shrunk: Shrunk) -> PokerForm:
 
 
 def solve_exactly(name: str, reading: str) -> ClassSolution:
-    """The linear programme within the classes and that of the whole game."""
+    """The linear program of the abstract game and that of the whole game."""
     form = poker_form(game(name))
     shrunk = shrunk_of(name, reading)
     small = within(form, shrunk)
@@ -200,7 +200,7 @@ def lossy(name: str, thresholds: Sequence[int], iterations: int) -> list[ClassSo
 
 
 def programme(name: str, iterations: int) -> dict[str, Any]:
-    """The linear programme of a shrunken deck against first-order solvers."""
+    """The linear program of a shrunken deck against first-order solvers."""
     form = poker_form(game(name))
     solvers = {}
     for solver in ("lp", "cfr+", "dcfr", "dcfr+", "pcfr+"):

@@ -1,8 +1,8 @@
-"""GS2: the first rounds by themselves, and what is left solved at the table for the cards that came.
+"""GS2: the first rounds are solved in advance, the last rounds during play for the cards that were dealt.
 
-On Leduc and Rhode Island every endgame is solved, so that what a choice is worth is known exactly, in the real game. In
-hold'em with a small deck strategies meet in duplicate matches, and in hold'em as it is a strategy within buckets meets
-itself with its last rounds solved at the table.
+On Leduc and Rhode Island every endgame is solved, so exploitability is known exactly, in the real game. In hold'em with
+a small deck strategies play duplicate matches. In full hold'em a strategy with buckets plays against itself with its
+last rounds solved during play.
 """
 
 from __future__ import annotations

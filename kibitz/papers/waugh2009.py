@@ -4,7 +4,8 @@ Nine strategies: equilibria of three abstractions (J.Q.K, JQ.K, J.QK), and each 
 grafts. A graft is for one private card and one player, and sees its part of the game unabstracted; its opponent plays
 the whole game in the base abstraction.
 
-Departs from the paper: CFR+ from random starts, to a gap, instead of a billion iterations of chance-sampled CFR.
+Departs from the paper: CFR+ from random initialisations, to a gap, instead of a billion iterations of chance-sampled
+CFR.
 """
 
 from __future__ import annotations

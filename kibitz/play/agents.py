@@ -1,7 +1,7 @@
 """Agents by name, in any game.
 
     uniform          every legal action is as likely as the others
-    rule             the game's rule of thumb, where it has one
+    rule the game's rule-based player, if it has one
     always-call      and always-fold, always-raise: the same action in every hand of poker
     PATH             a saved strategy: a blueprint or a profile, by its path; one of poker under an action abstraction
                      plays the game with all bets too (`kibitz.poker.nolimit.translation`)
@@ -43,7 +43,7 @@ WITHOUT_PATH = ("uniform", "rule", *PLAIN)  # names of players that need no save
 # name -> one line of help
 AGENTS: dict[str, str] = {
     "uniform": "every legal action is as likely as the others",
-    "rule": "the game's rule of thumb, where it has one (toepen)",
+    "rule": "the game's rule-based player, if it has one (toepen)",
     "always-call": "always the same action, in poker; also always-fold and always-raise",
     "PATH": "a saved strategy: a blueprint or a profile, by its path",
     "search(PATH, seconds=1)": "that strategy, and solutions of what is left of a hand",

@@ -29,6 +29,6 @@ def match(game: Any, *players: Any, deals: int | None = None, seed: int = 0, **o
 
 
 def deals_of(machine: Any, agents: list[Any]) -> int:
-    """How many deals a match has unless told otherwise."""
+    """The default number of deals of a match."""
     thinks = any(getattr(each, "player", None) is None for each in agents) or not machine.compiled
     return THINKING_DEALS if thinks else COMPILED_DEALS

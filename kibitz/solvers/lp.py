@@ -1,4 +1,4 @@
-"""The sequence-form linear programme, solved by HiGHS [von Stengel 1996; Koller, Megiddo & von Stengel 1996].
+"""The sequence-form linear program, solved by HiGHS [von Stengel 1996; Koller, Megiddo & von Stengel 1996].
 
 For two players and zero sum, with plans x and y, treeplex constraints E x = e and F y = f, and A the payoffs to
 seat 0, an equilibrium plan x solves

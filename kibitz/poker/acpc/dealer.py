@@ -71,10 +71,10 @@ class DealerOutcome:
 class Dealer:
     """A match that is to be played.
 
-    game     a poker game for two or three: its name, or its machine
+    game     a poker game for two or three players: its name, or its machine
     agents   name -> agent in this process, as kibitz.play.agent takes it; the others come over the wire
-    seed     None: one that nobody can guess, or that of the log to go on with
-    log      a file, which is new unless `resume` says to go on with it
+    seed     None: a random one, or that of the log to resume
+    log      a file, which must be new unless `resume` is given
     timeout  seconds for an answer, all of it, and for a handshake; wait: seconds until all must be there
     late     answers of a player that may be late, in a match
     """
@@ -245,7 +245,8 @@ class Dealer:
             self.note(f"{name} plays fold and check from hand {self._number} on: {why}")
 
     def _again(self, played: LoggedHand) -> None:
-        """A hand of the log: dealt and played again it must be the same. Agents hear of how it began and ended."""
+        """A hand of the log, dealt and played again: it must be the same. Agents are notified of its beginning and
+        end."""
         rules, (deal, seating) = self.rules, self.plan.place(played.hand)
         hand = self.machine.hand(self.plan.seed, deal)
         state = hand.start()

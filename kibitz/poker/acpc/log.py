@@ -1,4 +1,4 @@
-"""The log of a match, in the competition's format, and its way back: a match that was killed goes on from its log.
+"""The log of a match, in the competition's format, and how it is read: a match that was killed is resumed from its log.
 
     # kibitz dealer 1                          comments first: what the match is, and the rules of forfeits
     # game poker(file=leduc)

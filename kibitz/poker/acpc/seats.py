@@ -235,7 +235,7 @@ def _let_in(door: Door, until: float) -> None:
 
 
 def _shaken(each: Connection, ready: bool, until: float) -> str | None:
-    """Of a handshake: "" if it is done, why it failed, or None while it goes on."""
+    """Of a handshake: "" if it is done, why it failed, or None while it continues."""
     try:
         if ready:
             each.receive()

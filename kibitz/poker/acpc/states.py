@@ -39,7 +39,7 @@ Cards: TypeAlias = tuple[int, ...]  # rank * 4 + suit, in the order of the line
 
 
 class ProtocolError(KibitzError):
-    """A message that breaks the ACPC protocol, or a match that cannot go on because of one."""
+    """A message that breaks the ACPC protocol, or a match that cannot continue because of one."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a blueprint of poker plays at every infoset of a poker form, or bucket by bucket at a node of the betting.
 
-Hands are merged in a poker form only if names of suits are all that differs: a blueprint may play others apart. A game
-too large for a form is measured board by board (`kibitz.poker.whole`), by the same `BettingRows`.
+A poker form merges hands only if they differ by a suit permutation; a blueprint may distinguish such hands. A game
+too large for a form is evaluated board by board (`kibitz.poker.whole`), by the same `BettingRows`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Strategies for limit poker of three and more players: which rows a base, an expert or dynamic experts have, and how
+"""Strategies for limit poker with three or more players: which rows a base, an expert or dynamic experts have, and how
 fine they can be within a limit on infosets [Gibson & Szafron 2011, Sec. 6].
 
     machine = machine_of("holdem.limit.3p")

@@ -32,13 +32,14 @@ class BucketForm(BucketOperator):
 
     @property
     def programme_size(self) -> tuple[int, int]:
-        """Rows of the linear programme within the buckets, twice: the game's own are not counted here."""
+        """Rows of the linear program of the abstract game, twice: those of the unabstracted game are not counted
+        here."""
         rows = 2 + sum((s + i) * int(n) for s, i, n in zip(*self.per_hand, self.rows, strict=True))
         return rows, rows
 
     @property
     def per_hand(self) -> tuple[list[int], list[int]]:
-        """By round, for each bucket: sequences of one seat and infosets of the other, as linear programmes count."""
+        """By round, for each bucket: sequences of one seat and infosets of the other, as linear programs count."""
         rounds = range(self.definition.rounds)
         sequences = [sum(g.width[1] * g.lanes for g in self.groups if g.level == r) for r in rounds]
         return sequences, [

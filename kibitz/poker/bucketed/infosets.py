@@ -28,7 +28,7 @@ class BucketInfosets(PokerInfosets):
         return True
 
     def of_game(self, game: Game | None) -> bool:
-        """Buckets merge what the game tells apart."""
+        """Buckets merge hands that the game distinguishes."""
         return False
 
     def places(self, of_tree: Any) -> tuple[Ints, Ints, Ints]:

@@ -51,7 +51,7 @@ class BettingEnd:
 
 @dataclass(frozen=True)
 class Link:
-    """Lanes side by side that go on to lanes side by side in the next round."""
+    """Adjacent lanes that continue as adjacent lanes in the next round."""
 
     before: tuple[int, int]
     lanes: slice

@@ -60,7 +60,7 @@ class BucketOperator(BucketLayout):
 
     @property
     def entries(self) -> int:
-        """Entries of the payoff matrix, were it written out: what the linear programme's time goes by."""
+        """Entries of the payoff matrix, if it were written out: it determines the time of the linear program."""
         return self.products
 
     # Sequences and infoset columns.

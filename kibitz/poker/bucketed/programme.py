@@ -1,4 +1,4 @@
-"""The matrices of the linear programme of a bucket form, for small ones: the Kronecker products written out."""
+"""The matrices of the linear program of a bucket form, for small ones: the Kronecker products written out."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _cache(key: tuple[Any, ...]) -> Path:
 
 
 def _from_cache(path: Path, name: str) -> HandBuckets | None:
-    """Buckets that were made before; damaged ones are made anew."""
+    """Buckets from the cache; damaged ones are built again."""
     try:
         buckets = HandBuckets.load(path)
     except ArtefactError:

@@ -50,7 +50,7 @@ def tabled(hands: HandStrengths, level: int) -> bool:
 
 
 def points_in_table(hands: HandStrengths, level: int, metric: Table, parent: Table, parents: int) -> Points:
-    """The points of a round whose hands are gone through one by one."""
+    """The points of a round whose hands are enumerated."""
     from kibitz.cards.kernels.hands import count_parents, merge_keys, pack_keys
 
     counts = np.zeros(parents, np.int64)

@@ -55,7 +55,7 @@ all one-to-one matchings of children. Merged is what a chain of pairs within the
 depend on thresholds, so larger ones merge more; 0 merges what is isomorphic.
 
 Departs from the paper: the signals of a round are one step, not a level for each card; and where the paper tests
-pairs of siblings, nodes are numbered here, which comes to the same (see `_kinds`).
+pairs of siblings, nodes are numbered here, which is equivalent (see `_kinds`).
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ class Shrunk:
 
 
 def lp_size(hands: Sequence[int], sequences: Sequence[int], infosets: Sequence[int]) -> int:
-    """Rows of the sequence-form linear programme of a two-player game, and as many columns if seats bet alike.
+    """Rows of the sequence-form linear program of a two-player game, and as many columns if seats bet alike.
 
-    By round: how many hands (or classes) a seat tells apart, and for each hand how many sequences one seat has and how
-    many infosets the other has in that round's betting, over all ways of coming to it. Each seat's empty sequence is
-    one more: the programme has a variable for each sequence of a seat and a price for each infoset of the other.
+    By round: how many hands (or classes) a seat distinguishes, and for each hand how many sequences one seat has and
+    how many infosets the other has in that round's betting, over all ways of coming to it. Each seat's empty sequence
+    is one more: the programme has a variable for each sequence of a seat and a price for each infoset of the other.
     """
     if not len(hands) == len(sequences) == len(infosets):
         raise GameError(

@@ -59,9 +59,9 @@ FEWEST, MOST = 8, 128  # clusters of bottom-up passes
 
 
 class Stages:
-    """Stages of a long computation, kept on disk as artefacts: a killed run goes on from the last one that was done.
+    """Stages of a long computation, stored on disk as artefacts: a killed run resumes from the last finished one.
 
-    Each is a named result in a folder of their own; without a folder nothing is kept.
+    Each is a named result in one folder; without a folder nothing is stored.
     """
 
     def __init__(self, folder: Path | None = None, name: str = "") -> None:

@@ -142,7 +142,7 @@ class Refinement:
                 strategy[mine] = rows / rows.sum(axis=0)  # single precision adds up to 1 to seven digits only
 
     def _reps(self, endgame: Endgame, board: int) -> list[tuple[Ints, Ints]]:
-        """By round: (classes of the whole game on boards that go on from this one, their classes in the endgame)."""
+        """By round: (classes of the whole game on boards that extend this one, their classes in the endgame)."""
         rounds, boards = [], np.array([board])
         for level in range(self.level, self.form.definition.rounds):
             here = self.form.cards.rounds[level]

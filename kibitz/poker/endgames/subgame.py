@@ -136,7 +136,7 @@ class Endgame(PokerForm):
                 if self.betting.turn[node] >= 0]  # fmt: skip
 
     def class_of(self, board: Sequence[int], hand: Sequence[int]) -> int:
-        """The class of a hand on a board that goes on from that of the endgame."""
+        """The class of a hand on a board that extends the board of the endgame."""
         level = next((k for k, r in enumerate(self.cards.rounds) if r.boards.shape[1] == len(board)), -1)
         here = self.cards.rounds[level]
         first, at = here.boards[0][: self.cards.rounds[0].boards.shape[1]], np.zeros(0, np.int64)

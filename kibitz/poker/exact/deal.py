@@ -197,7 +197,7 @@ def _chances(definition: Definition, left: int, first: int) -> Floats:
 
 
 def _check_work(definition: Definition, number: int, boards: int) -> None:
-    """Refuse a round whose boards are too many to go through one by one."""
+    """Refuse a round with too many boards to enumerate."""
     left = definition.ranks * definition.suits - sum(definition.board[:number])
     ways = boards * math.comb(left, definition.board[number])
     hands = ways * math.comb(left - definition.board[number], definition.hole) // math.factorial(definition.suits)

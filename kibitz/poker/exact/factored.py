@@ -62,7 +62,7 @@ class FactoredForm:
         return treeplex_of_points(self.points_of(seat), *self.seat_sequence[seat : seat + 2].tolist())
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
-        """E and e of a seat in the linear programme."""
+        """E and e of a seat in the linear program."""
         return constraints_of(self.points_of(seat), *self.seat_sequence[seat : seat + 2].tolist())
 
     def parts_by_actions(self, lists: list[list[set[str]]]) -> Ints:

@@ -135,7 +135,7 @@ class PokerForm(PokerOperator):
             ("hands on boards", f"{rounds(data['classes'])} by round, up to suit isomorphism"),
             ("infosets", f"{sum(data['infosets']):,} up to suit isomorphism"),
             ("sequences", f"{sum(data['sequences']):,} up to suit isomorphism"),
-            ("linear programme", f"{whole:,} rows for the whole game, {within:,} up to suit isomorphism"),
+            ("linear program", f"{whole:,} rows for the whole game, {within:,} up to suit isomorphism"),
             ("payoffs", f"up to {data['payoff']:g} chips"),
         ]  # fmt: skip
 

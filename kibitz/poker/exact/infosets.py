@@ -77,7 +77,7 @@ class PokerInfosets(Infosets):
         return self.columns == other.columns
 
     def of_game(self, game: Game | None) -> bool:
-        """Are these the infosets of a game, with nothing merged that the game tells apart?"""
+        """Are these the infosets of a game, with nothing merged that the game distinguishes?"""
         definition = getattr(game, "definition", None)
         return self.plain and isinstance(definition, acpc.Definition) and acpc.write(definition) == self.definition
 

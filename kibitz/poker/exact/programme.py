@@ -1,4 +1,4 @@
-"""The matrices of the linear programme of a poker form, written out from the definitions of fold and showdown.
+"""The matrices of the linear program of a poker form, written out from the definitions of fold and showdown.
 
 Nothing here uses the compiled operator, so the two can be compared.
 """

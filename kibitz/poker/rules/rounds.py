@@ -2,8 +2,8 @@
 
 In limit games without stacks the betting of a round depends on who is still in, and on nothing else that happened. So
 it is a *template*: a small tree whose leaves are ends of the hand or *exits* to the next round. A way of coming to a
-round is an *instance* of a template. The k-th exit of an instance leads to the instance `next` + k; so hold'em for
-three, whose betting tree has 24,142,345 nodes, takes 205,038 instances and 1,238 nodes of templates.
+round is an *instance* of a template. The k-th exit of an instance leads to the instance `next` + k; so three-player
+hold'em, whose betting tree has 24,142,345 nodes, takes 205,038 instances and 1,238 nodes of templates.
 
 A betting node is known by one word: the number of an instance, and in the lower half a node of its template. Nodes of
 the first round come first and have one instance, so *places* tell betting apart as finely as strategies are cut: a

@@ -1,7 +1,7 @@
-"""ViewForm: a poker game for public chance sampling, where boards are sampled and all hands on them are gone through.
+"""ViewForm: a poker game for public chance sampling, where boards are sampled and all hands on them are evaluated.
 
 It has no payoff operator: a sum over all boards of hold'em takes hours. Solvers that sample are made for it
-(`kibitz.poker.sampled.pcs`), and what their strategies are worth is measured in the whole game (`kibitz.poker.whole`).
+(`kibitz.poker.sampled.pcs`), and their strategies are evaluated in the whole game (`kibitz.poker.whole`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""ViewLayout: what lies where in a two-player poker game whose decisions see hands through buckets, node by node.
+"""ViewLayout: what lies where in a two-player poker game whose decisions depend on buckets, node by node.
 
 A *view* is a list of buckets of hands for each round; every node of the betting has one. So the base of a stitched
-strategy sees its hands through coarse buckets and its experts through fine ones, and buckets may forget. Infosets are
-in the order of a `BucketLayout`, which is the case of one view for all.
+strategy can have coarse buckets and its experts fine ones, and buckets can have imperfect recall. Infosets are in the
+order of a `BucketLayout`, which is the case of one view for all.
 """
 
 from __future__ import annotations

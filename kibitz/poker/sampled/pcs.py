@@ -1,4 +1,4 @@
-"""Public chance sampling: CFR in which an iteration samples the board and goes through all hands of both seats."""
+"""Public chance sampling: CFR in which an iteration samples the board and visits all hands of both seats."""
 
 from __future__ import annotations
 

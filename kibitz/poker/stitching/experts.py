@@ -1,4 +1,4 @@
-"""Stitching at the size of hold'em: experts see hands through buckets of their own and are solved on sampled boards.
+"""Stitching at the size of hold'em: experts use buckets of hands of their own and are solved on sampled boards.
 
 The same partitions and frozen decisions as on a tree, by node of the betting: a static expert for part j and seats S
 learns in part j, as do seats outside S everywhere; what S decides elsewhere is frozen at the base. Seats outside S see
@@ -113,7 +113,7 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
 
 
 def _too_large(game: Any, inside: Any) -> bool:
-    """Whether experts see hands through buckets, in a game that is too large for another form."""
+    """Whether experts use buckets of hands, in a game that is too large for another form."""
     names = inside.values() if isinstance(inside, Mapping) else [inside] if isinstance(inside, str) else inside
     if not isinstance(names, Iterable) or not any(is_bucket_name(name) for name in names) or needs_tree(game):
         return False

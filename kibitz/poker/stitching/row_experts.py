@@ -1,8 +1,8 @@
-"""Static experts of limit poker for three and more seats: blueprints that are trained on sampled hands, one by one.
+"""Static experts of limit poker with three or more players: blueprints that are trained on sampled hands, one by one.
 
     finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", Limit(20_000_000), seconds=300)
 
-With `keep` each expert is saved in a folder: what was stopped goes on, and a longer run from a shorter one.
+With `keep` each expert is saved in a folder: a stopped run is resumed, and a longer run continues a shorter one.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def begun(path: Path | None, rows: RowPlan, seats: int, make: Callable[[], Bluep
 
 
 def trained_expert(base: Blueprint, of: Expert, how: Solving) -> Blueprint:
-    """An expert that was trained for so long in all, in its folder or anew."""
+    """An expert that is trained for so long in total, resumed from its folder if possible."""
     path = None if how.keep is None else Path(how.keep) / f"{of.file}.blueprint"
     seats = sum(1 << seat for seat in of.seats)
     blueprint, saver = begun(path, of.game, seats, lambda: expert(base, of.name, of.buckets, of.seats, how.seed), base,
