@@ -63,7 +63,7 @@ class MemoryUse:
 
     name: str
     game: str
-    rows: int  # of the linear programme
+    rows: int  # of the linear program
     operator: int  # bytes of our payoff operator
     matrix: int  # bytes of the payoff matrix
     highs: int  # bytes that HiGHS took at most; 0: not tried

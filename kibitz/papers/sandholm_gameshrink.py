@@ -33,7 +33,7 @@ from kibitz.solvers.run import solve
 
 SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
-ROWS, SHRUNK_ROWS, NON_ZEROS = 91_224_226, 1_237_238, 50_000_000  # of linear programmes, in the slides
+ROWS, SHRUNK_ROWS, NON_ZEROS = 91_224_226, 1_237_238, 50_000_000  # of linear programs, in the slides
 # Games that are solved exactly within each reading's classes; the first is Leduc.
 EXACT = ("poker(file=leduc)", "rhode_island(ranks=3, suits=2)")
 LOSSY = "rhode_island(ranks=5, suits=3)"

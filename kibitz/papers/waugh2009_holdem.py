@@ -24,7 +24,7 @@ TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: limit
 GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = NAMES = solving.NAMES
 FILES = solving.FILES
 SOURCE = "Waugh et al. 2009, Sec. 4.2"
-# Infosets of the base, of the largest and each graft, and of the two that never forget.
+# Infosets of the base, of the largest and each graft, and of the two with perfect recall.
 LIMITS, TINY_LIMITS = (2_000_000, 5_060_000, 24_000_000, 14_000_000), (60_000, 151_800, 150_000, 100_000)
 ITERATIONS = 4_000
 TRIED, COURSE = (100, 400, 1600), "grafts by iterations"

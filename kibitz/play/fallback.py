@@ -4,8 +4,8 @@ A strategy is *silent* in an infoset for which it has no row, or a row that noth
 came there, or a table was full. The rules:
 
     rows (`Compiled`)     every action is as likely as the others. `act` and compiled matches do the same
-    action abstraction    a strategy of a game with fewer bets checks or calls (`kibitz.poker.nolimit`): in the game
-                          with all bets nothing compiled plays it, and a random bet of all chips is no fallback
+    action abstraction    such a strategy checks or calls (`kibitz.poker.nolimit`): in the unabstracted game no
+                          compiled code plays it, and a random all-in bet would be a bad fallback
     the ACPC protocol     an agent that raises an error in place of an answer calls, or folds where it cannot
                           (`kibitz.poker.acpc.seats.choose`)
 

@@ -26,8 +26,8 @@ from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.sampled.layout import ViewLayout
 
 Floats = NDArray[np.float64]
-# An iteration of CFR, measured on Rhode Island hold'em: by product of a bucket with a bucket, by sequence within
-# buckets, and by sequence of the whole game where all hands are gone through.
+# An iteration of CFR, measured on Rhode Island hold'em: by product of a bucket with a bucket, by sequence of the
+# abstract game, and by sequence of the whole game with all hands.
 SECONDS_A_PRODUCT, SECONDS_A_SEQUENCE, SECONDS_A_HAND = 6e-11, 2e-8, 1.2e-8
 
 

@@ -17,8 +17,8 @@ MOST_CARDS = 4  # in a hand, as kibitz.toepen.kernels.rules
 DEPTH = 40  # decisions of a seat on one history
 ABOUT = {
     "outlook": "what a card player looks at: how many unseen cards beat each of mine; merges most",
-    "maximal": "names of suits, wherever they do not matter",
-    "isomorphic": "names of suits, by the hand that was dealt",
+    "maximal": "suits, up to isomorphism of hand and history",
+    "isomorphic": "suits, up to isomorphism of the dealt hand",
     "null": "nothing is merged",
     "naive": "all but the number of actions",
     "simple-history": "all but the hand",

@@ -114,7 +114,7 @@ class ToepenRenderer(Renderer):
 
 
 class SymmetricRenderer(Renderer):
-    """Without the real names of suits, as actions are named there."""
+    """Infosets up to suit isomorphism, as actions are named there."""
 
     def position(self, view: View) -> list[str]:
         return [f"  you know   {view.infoset}"]

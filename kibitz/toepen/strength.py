@@ -70,7 +70,7 @@ def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def cut_line(points: Floats, weights: Floats, buckets: int) -> NDArray[np.int64]:
-    """The bucket of each point, numbered along the line, with the least weighted squares within buckets.
+    """The bucket of each point, numbered along the line, with the least weighted sum of squares inside buckets.
 
     Dynamic programme over the sorted points: cost[j] is the least for the first j of them, bucket by bucket.
     """

@@ -434,7 +434,7 @@ def test_a_damaged_table_is_made_anew_and_never_used(cache, harm):
     assert tables.state(counting()) == "made"
 
 
-def test_a_table_of_another_version_or_shape_is_made_anew(cache):
+def test_a_table_of_another_version_or_shape_is_built_again(cache):
     tables.build(counting(), tell=quiet)
     assert tables.whole(counting(version=2)) is None
     assert tables.build(counting(version=2), tell=quiet) and tables.whole(counting(version=2)) is not None
@@ -453,7 +453,7 @@ def test_a_run_goes_on_from_its_last_part(cache, sums):
     assert not (cache / "counting.part").exists()
 
 
-def test_a_damaged_part_is_begun_anew(cache):
+def test_a_damaged_part_is_started_again(cache):
     with pytest.raises(RuntimeError):
         tables.build(counting(fails=SIZE - 1, wait=0.01), threads=2, tell=quiet, every=0.05)
     damage_bytes(cache / "counting.part")

@@ -1,4 +1,4 @@
-"""Rules of a user's own that would be solved to something wrong without a word: each is told in a sentence."""
+"""Rules of a user's own that would silently give wrong results: each error is reported in one line."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_a_killed_match_of_clients_goes_on(tmp_path: Path) -> None:
     threads, results = in_threads(*works)
     os.waitpid(child, 0)
     joined(threads)
-    assert [tally.hands for tally in results] == [18, 18]  # the end of the last was told, and not yet written
+    assert [tally.hands for tally in results] == [18, 18]  # the end of the last was sent, and not yet written
     dealer = Dealer(LEDUC, 40, 11, "a,b", {}, True, log, True, timeout=LONG)
     outcome, _ = over_the_wire(dealer, LEDUC, profiles(), 11)
     assert outcome.totals == wanted.totals and outcome.resumed == 17

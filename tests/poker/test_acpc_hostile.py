@@ -41,7 +41,7 @@ from kibitz.poker.acpc.dealer import Dealer
 from kibitz.poker.acpc.states import ProtocolError
 from kibitz.poker.acpc.wire import connected
 
-# Forfeits, with a client that says what it is told to
+# Forfeits, with a client that sends given lines
 
 
 def test_invalid_answers_are_calls(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Buckets of hands where poker is walked and played: keys, training, files, and profiles within buckets as players."""
+"""Buckets of hands where poker is walked and played: keys, training, files, and profiles of abstract games as
+players."""
 
 from __future__ import annotations
 

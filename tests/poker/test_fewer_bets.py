@@ -1,4 +1,4 @@
-"""Games of fewer bets: the definition, the sizes, and the spec that saved strategies carry."""
+"""Action abstraction: the definition, the sizes, and the spec that saved strategies carry."""
 
 from __future__ import annotations
 

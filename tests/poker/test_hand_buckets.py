@@ -144,7 +144,7 @@ ONE_ROUND = [definition(4, 2, (1,), 1), definition(2, 4, (2,), 1), definition(3,
 @pytest.mark.parametrize("known", [*ONE_ROUND, *map(some_game, range(16))], ids=cards)
 @pytest.mark.some(8)
 def test_a_lossless_budget_has_the_value_of_the_game(known: Definition) -> None:
-    """With a bucket for each class an equilibrium within buckets is one of the game, found without them."""
+    """With a bucket for each class an equilibrium of the abstract game is one of the game, as found without buckets."""
     rules = Poker(known)
     whole = kibitz.solve(rules, "lp")
     budgets = [500] * known.rounds

@@ -170,7 +170,7 @@ def canonical(infoset, suits, view):
 )  # fmt: skip
 @pytest.mark.some(9)
 def test_keys_are_those_of_infosets(name, view):
-    """Deals with many names of suits and orders of cards: one key for each infoset, up to what the view merges."""
+    """Deals with many suit permutations and orders of cards: one key for each infoset, up to what the view merges."""
     machine, rng = machine_of(name), random.Random(3)
     d, there, back, texts = machine.definition, {}, {}, {}
     for seed in range(12):

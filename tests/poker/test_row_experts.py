@@ -1,4 +1,4 @@
-"""Experts of limit poker for three: sizes, folders, and the commands that train, stitch, match and measure them."""
+"""Experts of three-player limit poker: sizes, folders, and the commands that train, stitch, match and measure them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ END GAMEDEF
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    """A folder with a small game for three."""
+    """A folder with a small three-player game."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.game").write_text(TINY)
     return "tiny.game"

@@ -1,4 +1,4 @@
-"""Stitching and crosstables of poker games without a tree, held against the tree of the same game."""
+"""Stitching and crosstables of poker games without a tree, compared with the tree of the same game."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile(both, seed, zeros=0.2, tree=False):
 
 
 def masks(both, seed):
-    """Some rows of the form that may move, and the same of the tree."""
+    """Some trainable rows of the form, and the same of the tree."""
     moves = np.random.default_rng(seed).random(both.form.points) < 0.5
     return moves, moves[both.of]
 

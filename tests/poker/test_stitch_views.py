@@ -48,7 +48,7 @@ def base_of(name, iterations=300):
 
 @pytest.mark.slow
 def test_a_static_expert_solves_its_part():
-    """S=N with all hands told apart: where the base is frozen, what is left for best responses is small."""
+    """S=N with all hands distinguished: where the base is frozen, what is left for best responses is small."""
     base = base_of(LEDUC)
     found = static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=3000)
     rules = game(LEDUC)

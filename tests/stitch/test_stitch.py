@@ -53,7 +53,7 @@ def test_a_part_that_holds_everything_is_the_plain_solve():
 
 
 def everywhere(seat, infoset):
-    """A bucket that forgets the betting: it reaches from one part into the others."""
+    """A bucket without the betting: it reaches from one part into the others."""
     cards, _, done = infoset.partition(":")
     last = done.replace("/", "")[-2:]
     return cards[:1], "/" in done, last

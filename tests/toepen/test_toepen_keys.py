@@ -158,7 +158,7 @@ def test_lossless_rows():
     value = kibitz.value(rules, kibitz.solve(rules, "lp"))[0]
     renamed = kibitz.solve(rules, "lp", abstraction="isomorphic")  # recall stays perfect
     assert renamed.meta["abstract_value"][0] == pytest.approx(value, abs=1e-9)
-    # Rows of the maximal abstraction do not recall which of two tied cards was played: no linear programme, but CFR.
+    # Rows of the maximal abstraction do not recall which of two tied cards was played: no linear program, but CFR.
     with pytest.raises(SolverError, match="perfect recall"):
         kibitz.solve(rules, "lp", abstraction="maximal")
     for name in ("isomorphic", "maximal"):

@@ -308,7 +308,7 @@ def test_late_answers_change_nothing(chromium, site):
 
 
 def test_a_click_is_not_lost_to_what_is_drawn_meanwhile(chromium, site):
-    """The list of runs is drawn anew while the button is down: the link that it went down on still leads on."""
+    """The list of runs is redrawn while the button is down: the click still follows the link."""
     visit = Visit(chromium, site)
     page = visit.go("/runs")
     page.locator(".chart .line").wait_for()

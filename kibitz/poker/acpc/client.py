@@ -41,9 +41,9 @@ class ClientTally:
 
 
 class Client:
-    """An agent in a match elsewhere.
+    """An agent that plays a match on a dealer elsewhere.
 
-    seed       of the numbers that choices are drawn with; None: one that no opponent can guess
+    seed       random seed for action sampling; None: a random one
     duplicate  the dealer plays each deal in all seatings, one after another (for the number of the deal)
     """
 

@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 WORDS = 7  # of a state
 LOWER = (1 << HALF) - 1
 ABOUT = {
-    "isomorphic": "names of suits; nothing is lost, as betting names no suit",
+    "isomorphic": "suits, up to isomorphism; lossless",
     "ranks": "suits",
     "null": "nothing is merged",
 }

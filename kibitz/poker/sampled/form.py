@@ -58,7 +58,8 @@ class ViewForm(ViewLayout):
 
     @cached_property
     def infosets(self) -> BucketInfosets:
-        """One view that names its path is a layout of buckets: such a profile is measured within them too."""
+        """A single view with perfect recall is a bucket layout: such a profile is also evaluated in the abstract
+        game."""
         if not self.perfect_recall:
             return ViewInfosets(self)
         only = self.buckets[0]
