@@ -1,4 +1,4 @@
-"""How strong hands of Texas hold'em are, exactly: against a random hand, and against each other.
+"""Exact strength of hands of Texas hold'em: against a random hand, and against each other.
 
     from kibitz import cards
     cards.strength("Ah Kd", "Qs 7c 2d")         # Strength(hs, ehs, ehs2)

@@ -1,4 +1,4 @@
-"""The tables of Texas hold'em: what each holds, and how its pieces are worked out (`tables.py` makes and keeps them).
+"""The tables of Texas hold'em: their content, and how their pieces are computed (`tables.py` builds and stores them).
 
 Up to suit isomorphism a hand and board belong to one board, so the work is cut into pieces by boards:
 1,755 of three cards, 16,432 of four, 134,459 of five. On each, all hands meet all others at once, for every way to

@@ -1,4 +1,4 @@
-"""Equities of hands and ranges of Texas hold'em against each other: two seats or more, all boards or a sample.
+"""Equities of hands and ranges of Texas hold'em against each other: two or more players, all boards or a sample.
 
     from kibitz import cards
     answer = cards.equities(["AhKh", "QQ+, AKs", "random"], board="Qs 7c 2d")

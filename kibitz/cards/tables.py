@@ -1,4 +1,4 @@
-"""Tables that are made once and kept in the user's cache: in pieces, on all cores, whole or not at all.
+"""Tables that are built once and stored in the user's cache: in pieces, on all cores, complete or not at all.
 
     <cache>/cards/NAME/         an artefact of `store`: manifest.json and flat arrays, mapped into memory when opened
     <cache>/cards/NAME.part/    the pieces of a table that is being made: an artefact too, written every so often

@@ -1,4 +1,4 @@
-"""Three hands before the flop, up to suit isomorphism: in which order they end, counted over all boards.
+"""Three preflop hands, up to suit isomorphism: the order of their final hands, counted over all boards.
 
     from kibitz.cards.triples import orders, triples_of_hands
     orders("AA", "KK", "QQ")        # {(0, 1, 2): ..., (0, 0, 1): ..., ...}: 13 orders, exactly

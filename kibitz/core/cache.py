@@ -1,4 +1,4 @@
-"""The cache of compiled code on disk: never stale, never damaged, never in the way.
+"""The cache of compiled code on disk. Stale or damaged code is never used, and a broken cache never stops a run.
 
 Numba's own cache looks only at the file that a function stands in, falls back to a `__pycache__` that knows no digest
 when its directory cannot be used, and runs whatever bytes it finds. Here

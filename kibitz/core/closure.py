@@ -1,4 +1,4 @@
-"""Which source files a compiled function depends on: the import closure of the module that it stands in.
+"""The source files that a compiled function depends on: the import closure of its module.
 
 Compiled code holds everything that its function reads by name: functions and constants of its own module, of the
 modules that this one imports, and so on. So a cached function is valid for one digest of those sources. Editing one

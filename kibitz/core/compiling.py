@@ -1,4 +1,4 @@
-"""What happens while Numba compiles: a line that says so, and a clock that stands still.
+"""While Numba compiles: a message is shown, and the time is not counted.
 
 Compiling takes seconds to a minute the first time and nothing later, when the code is loaded from disk. So it is
 announced when something is really compiled, once for each kind of work, and rates are measured by `clock`, which does

@@ -1,4 +1,4 @@
-"""What a blueprint plays at every infoset of its game, so that it is measured exactly as a profile is.
+"""A blueprint as a profile of its game, so that it can be evaluated exactly.
 
     form, profile = laid_out(blueprint, "leduc")
     form.measure(profile.probabilities).nash_conv

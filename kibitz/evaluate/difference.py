@@ -1,4 +1,4 @@
-"""Where two strategies differ most: infosets by how likely play comes there and how far apart the two are.
+"""Where two strategies differ most: infosets by reach times distance.
 
 The weight of an infoset I is reach(I) times distance(I):
 

@@ -1,4 +1,4 @@
-"""Infoset by infoset: how likely play comes there, and what each action is worth. Exact, in the real game."""
+"""For each infoset: its reach probability, and the value of each action. Exact, in the real game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a strategy does and gets in self-play, sampled: for games too large to be measured exactly."""
+"""A strategy in sampled self-play: for games that are too large for an exact evaluation."""
 
 from __future__ import annotations
 

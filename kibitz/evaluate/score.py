@@ -1,4 +1,4 @@
-"""Means of what was won, and how sure they are."""
+"""Mean results, and their confidence intervals."""
 
 from __future__ import annotations
 

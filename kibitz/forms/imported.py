@@ -1,4 +1,4 @@
-"""Strategies that come in: from a dict, a CSV or JSON file as `kibitz export` writes it, an OpenSpiel policy.
+"""Importing strategies: from a dict, a CSV or JSON file as `kibitz export` writes it, an OpenSpiel policy.
 
 Nothing is taken on trust: every infoset must be one of the game's, every number a probability, every sum one.
 """

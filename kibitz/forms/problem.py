@@ -1,4 +1,4 @@
-"""What is solved when a user asks for a game: `resolve` is the one place where game, abstraction and form meet.
+"""From a game to what is solved: `resolve` is the one place where game, abstraction and form meet.
 
     problem = resolve("leduc", abstraction="JQ.K")
     problem.form                    # what the solver sees

@@ -1,4 +1,4 @@
-"""Profile: one strategy per seat, as probabilities that a person can read and a file can hold."""
+"""Profile: one strategy per seat, as readable probabilities that can be saved."""
 
 from __future__ import annotations
 

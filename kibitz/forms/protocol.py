@@ -1,4 +1,4 @@
-"""What solvers ask of a form, and what a profile asks of its infosets.
+"""What solvers need from a form, and what a profile needs from its infosets.
 
 A *form* is what solvers see of a game: sequences, and the payoff operator between them. It offers what it can:
 

@@ -1,4 +1,4 @@
-"""Strategy: the one question that agents, evaluation, search and the web interface ask of whatever plays.
+"""Strategy: the one interface of everything that plays, for agents, evaluation, search and the web interface.
 
 Profiles, blueprints and agents that play from rows are strategies. Infosets have the names that the rules give them.
 Where strategies are asked by numbers instead (keys of a machine's rows, or nodes of poker's betting with all buckets of

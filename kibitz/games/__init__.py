@@ -1,4 +1,4 @@
-"""Rules of games, one game a file, and adapters for games that live elsewhere.
+"""Rules of games, one game per file, and adapters for games of other programs.
 
 `game(text)` is the way in. The table of built-in names is resolved lazily: asking for a list imports nothing.
 """

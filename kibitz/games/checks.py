@@ -1,4 +1,4 @@
-"""What rules give, held to what they may give: numbers that are numbers, lists that are lists, states that stay.
+"""Checks of what a user's rules return: numbers, lists, and states that do not change.
 
 A game whose `after` changes the state it is given, instead of returning a new one, looks like a game to whoever walks
 it once: histories simply come out wrong. So a walk asks some of its questions twice (`Recheck`).

@@ -1,4 +1,4 @@
-"""A game as walks and matches take it: rules that can be run a million times a second, and the names of its rows.
+"""A game for sampling and matches: fast rules, and the names of its rows.
 
 A game may have a method `machine()` that gives one of these (`kibitz.toepen.machine`); any other game is walked
 on its tree, or, where that does not fit, by its rules in plain Python (`kibitz.solvers.machines`). What kernels ask of

@@ -1,4 +1,4 @@
-"""Playthroughs: a few plays of a game written out, so that a change of its rules shows in a file.
+"""Playthroughs: sample plays of a game as text, so that a change of its rules shows up as a diff.
 
 A file begins with the game's spec, the seed and the number of plays; then each play has all that the rules say on the
 way: whose turn it is, what the seat knows, what it may do and (after ">") does, and the payoffs. `replay` repeats the

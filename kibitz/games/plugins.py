@@ -1,4 +1,4 @@
-"""The seam between what is general and packages of games that bring more than rules.
+"""Plug-ins: how a package adds more than rules for its games.
 
 Rules are enough for a game: its tree is laid out, and everything here works on trees. A package of games may bring
 more: compiled rules, a form without a tree, abstractions of its own, blueprints that keep their rows in another way,

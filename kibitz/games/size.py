@@ -1,4 +1,4 @@
-"""How large a tree will be, estimated while it is being laid out, so that one without end is stopped in time.
+"""An estimate of a tree's size while it is being built, so that one that is too large is stopped in time.
 
 `estimated_histories` walks down a few samples of the tree. `SizeGuard` compares the estimate, the memory taken for each
 history so far and the speed with what there is, after about the first second and from time to time after that.

@@ -1,4 +1,4 @@
-"""Foreign code tried in a process of its own first, where it may crash, run for ever or take all memory.
+"""Foreign code is first tried in a separate process, where it can crash, hang or use all memory without harm.
 
 Rules that are compiled elsewhere do not always check what they are given: a negative number of cards ends the process,
 a large one takes all memory or never comes back. What they do in a copy of this process (`fork`) harms nobody.

@@ -1,4 +1,4 @@
-"""Games that a file names: what may be called again without the user's word.
+"""Games that a file names: which of them may be loaded without the user naming them.
 
 Profiles, checkpoints, blueprints and transcripts say which game they are for, and whoever made the file has written
 that. What it says is parsed first and then judged by what it *is*, never by how its text looks: a built-in game or one

@@ -1,4 +1,4 @@
-"""What a seat knows, in the words of its game: all that an agent gets to see."""
+"""What a seat observes, in the words of its game: everything that an agent sees."""
 
 from __future__ import annotations
 

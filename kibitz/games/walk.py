@@ -1,4 +1,4 @@
-"""A walk of the rules, depth first, that holds them to the Game protocol: what `kibitz.games.tree` makes a tree of.
+"""A depth-first walk of the rules that checks the Game protocol. `kibitz.games.tree` builds a tree from it.
 
 Histories are numbered in preorder. An error says which history breaks the protocol; a walk that has no
 end is stopped by its depth (`MAX_DEPTH`) or by the guard of `kibitz.games.size`.

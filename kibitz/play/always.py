@@ -1,4 +1,4 @@
-"""Players of poker that do the same whatever they hold."""
+"""Poker agents that always take the same action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite of checks for any game and whatever walks, plays and keeps it: rules, machine, rows, match, agents, search.
+"""One suite of checks for any game: rules, machine, rows, matches, agents and search.
 
     for finding in kibitz.check("my_game.py:Fox"):
         print(finding)

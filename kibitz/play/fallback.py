@@ -1,4 +1,4 @@
-"""What is played where a strategy is silent, in one place.
+"""The fallback where a strategy has no row, defined in one place.
 
 A strategy is *silent* in an infoset for which it has no row, or a row that nothing was ever added to: training never
 came there, or a table was full. The rules:

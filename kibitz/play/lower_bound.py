@@ -1,4 +1,4 @@
-"""A lower bound on exploitability: a responder learns to beat it, and what it wins in matches is proof.
+"""A lower bound on exploitability: a responder is trained against a strategy, and its winnings are measured in matches.
 
 In games without a tree no exact best response can be had. A responder trained by MCCFR against a fixed strategy, under
 an abstraction of its own, wins at most what a best response would: its mean winnings, over all seats with the same

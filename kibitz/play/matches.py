@@ -1,4 +1,4 @@
-"""kibitz.match: players by name, by path, or as they are, at one table."""
+"""kibitz.match: players by name, by path, or as objects."""
 
 from __future__ import annotations
 

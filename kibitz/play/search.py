@@ -1,4 +1,4 @@
-"""Search: a strategy until enough of the hand is public, and from there on a solution of what is left.
+"""Search: play a strategy until enough of the hand is public, then solve the rest.
 
 `Search` asks its *subgames* where play stands: `root(public)` is the public history at which the subgame begins that a
 history is in, or None while the strategy itself is played. A subgame is solved once, for the ranges that the strategy

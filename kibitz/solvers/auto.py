@@ -1,4 +1,4 @@
-"""solver="auto": the exact programme where it is quick, otherwise the variant of CFR that its form names."""
+"""solver="auto": the linear program where it is fast, otherwise the CFR variant that the form recommends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chance-sampled CFR as [Zinkevich et al. 2007, Sec. 4] has it, for games of two in which a deal can be drawn first.
+"""Chance-sampled CFR as in [Zinkevich et al. 2007, Sec. 4], for two-player games in which the deal can be drawn first.
 
 An iteration draws the outcomes of chance once, for the whole game, and walks all actions of both seats, which move at
 once: both play what their regrets say at its beginning. `mccfr(sampling=chance)` draws anew wherever a walk comes to

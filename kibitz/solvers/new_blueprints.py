@@ -1,4 +1,4 @@
-"""Blueprints that have learned nothing yet, of the kind that the game is trained with."""
+"""New, untrained blueprints, of the right kind for each game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blueprints as files hold them, whatever keeps their rows."""
+"""Saved blueprints, for all kinds of stores."""
 
 from __future__ import annotations
 

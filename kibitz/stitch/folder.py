@@ -1,4 +1,4 @@
-"""Answers of long computations, kept in a folder: what was solved is not solved again, and what was stopped goes on."""
+"""Results of long computations in a folder: finished ones are reused, and interrupted ones are resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What experts are stitched onto. A target holds the rows of a base, whatever they are kept in.
+"""Targets of stitching: a target holds the rows of a base, in any kind of store.
 
 Stitching has four steps: a game is cut into parts, decisions outside of a part are frozen at the base, the expert of
 the part is solved, and its part is joined to the base. A `Target` does them for one kind of strategy. Those of a game's

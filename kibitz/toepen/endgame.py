@@ -1,4 +1,4 @@
-"""The last tricks of Toepen, solved while one waits.
+"""The last tricks of Toepen, solved during play.
 
     endgame = ToepenEndgame(unplayed, cards_each=2, leader=0, ante=1, last_bettor=-1)
     solution = endgame.solve(range0, range1, seconds=1.0)

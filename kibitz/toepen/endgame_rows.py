@@ -1,4 +1,4 @@
-"""The rows of an endgame: who knows what, where it may choose, and which columns of a strategy are its actions."""
+"""The rows of an endgame: what each seat knows, where it decides, and the columns of its actions."""
 
 from __future__ import annotations
 

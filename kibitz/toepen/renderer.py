@@ -1,4 +1,4 @@
-"""A table of Toepen as its players read it: who plays and says what, tricks, signs of suits, what opponents believe."""
+"""The text view of a Toepen table: moves, tricks, suits, and the opponents' beliefs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Toepen for two: four cards each, tricks without trumps, only the last trick counts, and bets on who takes it.
+"""Two-player Toepen: four cards each, tricks without trumps, and bets on who wins the last trick.
 
 The deck is `suits` times the top `ranks` of J Q K A 7 8 9 T, low to high. Each seat is dealt `hand` cards, unseen by
 the other, and the rest stay hidden. Seat 0 leads the first trick. The leader plays any card; the other follows suit

@@ -1,4 +1,4 @@
-"""Search: a blueprint until little enough of the hand is left, and from there on a solution of what is left.
+"""Search: play a blueprint until the rest of the hand is small enough, then solve it.
 
 At the start of a trick the public history is known to both. For each seat and each set of cards that it may hold
 there, the *range* is the probability that the blueprint makes that seat's moves so far, dealt these cards; all deals

@@ -1,4 +1,4 @@
-"""Buckets of hands by their value under a solved strategy: what [Le 2021, Sec. 5.2] leaves open first.
+"""Buckets of hands by their value under a solved strategy, as [Le 2021, Sec. 5.2] proposes as future work.
 
 The strategy plays against itself; the strength of a hand, for a seat and for the leader's or the reactor's half of a
 trick, is the mean payoff that follows where the seat holds it at a decision. Hands that differ by a renaming of suits

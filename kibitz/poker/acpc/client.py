@@ -1,4 +1,4 @@
-"""One who plays in a match elsewhere, by the ACPC protocol: an agent of kibitz at the end of a connection.
+"""A client of the ACPC protocol: an agent of kibitz plays in a match on another dealer.
 
 The agent is asked with the same View as in kibitz's own matches, and its random choice is drawn with the same numbers,
 which depend on the seed, the deal and the number of the decision alone. With the seed of a dealer of ours a match over

@@ -1,4 +1,4 @@
-"""Who sits at a dealer's table: agents in this process, and players at the other end of a connection.
+"""The players of a dealer: agents in this process, and clients over a connection.
 
 Forfeits, the same for all (`RULES`): what a player should have said and did not is said for it, and nobody's match ends
 because another one is gone.

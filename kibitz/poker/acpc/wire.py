@@ -1,4 +1,4 @@
-"""Lines over a socket, with limits: on what is kept, and on how long is waited, by a clock that never goes back.
+"""Lines over a socket, with limits on their length and on waiting times.
 
 A deadline is for a whole line: whoever drips its bytes gets no more time than who says nothing. What the other side
 does not read is kept for it up to a limit, so nobody who does not read holds up the others.

@@ -1,4 +1,4 @@
-"""BucketLayout: what lies where in a two-player poker game in buckets: betting tree times buckets, no cards.
+"""BucketLayout: the memory layout of a two-player poker game in buckets: betting tree times buckets, no cards.
 
 The betting of a round after one way of coming to it is a *segment*; segments with the same shape of betting are the
 *lanes* of a group (`kibitz.poker.exact.table`). What is known of a seat in a group is [actions, lanes, buckets].

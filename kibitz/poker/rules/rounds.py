@@ -1,4 +1,4 @@
-"""Betting without a tree: what a round's betting looks like is kept once, and how rounds follow one another by numbers.
+"""Betting without a tree: the betting of a round is stored once, with a table of how rounds follow each other.
 
 In limit games without stacks the betting of a round depends on who is still in, and on nothing else that happened. So
 it is a *template*: a small tree whose leaves are ends of the hand or *exits* to the next round. A way of coming to a

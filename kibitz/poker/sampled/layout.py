@@ -1,4 +1,4 @@
-"""ViewLayout: what lies where in a two-player poker game whose decisions depend on buckets, node by node.
+"""ViewLayout: the memory layout of a two-player poker game whose decisions depend on buckets, node by node.
 
 A *view* is a list of buckets of hands for each round; every node of the betting has one. So the base of a stitched
 strategy can have coarse buckets and its experts fine ones, and buckets can have imperfect recall. Infosets are in the

@@ -1,4 +1,4 @@
-"""Fictitious play of hands of jam or fold, in vector form: all hands of all seats at all states at once.
+"""Fictitious play of jam-or-fold hands, in vector form: all hands of all seats at all states at once.
 
 Everybody plays best against what the others did so far on average. A seat acts once in a hand, so a best response is
 found node by node: jam with the hands for which that has the higher value. Later rounds count more than early ones. A

@@ -1,4 +1,4 @@
-"""Solutions of tournaments on disk, and what they say of one state."""
+"""Saved solutions of tournaments, and their strategies at one state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One hand in which everybody jams or folds: who jams with what, and the value of every stack.
+"""One jam-or-fold hand: the charts, and the value of every stack.
 
     solved = pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])
     solved.charts[0].range                  # "22+, A2s+, ..."

@@ -1,4 +1,4 @@
-"""Every game as a machine: compiled rules where it brings some, its tree where that fits, its rules in Python else.
+"""Every game as a machine: compiled rules if it has them, its tree if that fits, its Python rules otherwise.
 
 machine_of("toepen")          compiled rules
 machine_of("leduc")           the tree's arrays
