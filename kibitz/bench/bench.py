@@ -1,4 +1,4 @@
-"""kibitz bench: our figures and the peers', side by side in one run, on one thread each.
+"""kibitz bench: kibitz compared with other programs in one run, on one thread each.
 
 Every figure is a ratio of two things measured within the same minutes on the same machine. A peer that is not
 installed is named as skipped. `--peers-python` names another interpreter that has the peers (NoRegret needs 3.12).

@@ -25,7 +25,7 @@ THOUGHT = 0.5  # seconds that a person thinks at most, drawn evenly from 0
 
 
 class Person:
-    """One who plays by HTTP, over one connection."""
+    """A simulated person who plays over one HTTP connection."""
 
     def __init__(self, address: str, opponent: str, number: int, thought: float) -> None:
         parts = urlparse(address)

@@ -1,4 +1,4 @@
-"""The peers' half of the benchmark: OpenSpiel, LiteEFG, NoRegret and Gambit, measured as we measure us.
+"""The peers' half of the benchmark: OpenSpiel, LiteEFG, NoRegret and Gambit, measured in the same way as kibitz.
 
     measure("OpenSpiel", "cfr+", "leduc")                     in a process of its own, for the bench
     python -m kibitz.bench.peers OpenSpiel cfr+ leduc        in this process: JSON lines, the last one counts
@@ -62,7 +62,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 @dataclass(frozen=True)
 class TimedWork:
-    """Something to time: `step(n)` does n iterations, calls or solves; `nash_conv()` judges the result."""
+    """Work to be timed: `step(n)` runs n iterations, calls or solves; `nash_conv()` evaluates the result."""
 
     solver: str
     step: Callable[[int], object]

@@ -1,4 +1,4 @@
-"""Toepen in figures of time and memory, for `kibitz bench --only toepen`: nobody else has this game."""
+"""The speed and memory of Toepen, for `kibitz bench --only toepen`: no other program has this game."""
 
 from __future__ import annotations
 

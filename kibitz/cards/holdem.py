@@ -45,7 +45,7 @@ STREET_OF = {cards: street for street, cards in STREETS.items()}
 
 
 class Strength(NamedTuple):
-    """Chances against a random hand, ties counting half."""
+    """Probabilities against a random hand; ties count half."""
 
     hs: Floats  # on the board as it is; nan before the flop
     ehs: Floats  # on the river, the mean over the rest of the board
@@ -78,7 +78,7 @@ class Equity(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Hands before the flop up to suit isomorphism, and how they fare against each other.
+    """Preflop hands up to suit isomorphism, and their results against each other.
 
     Counts are over all pairs of hands of two classes that share no card, and all boards; [i, j] is i against j.
     """

@@ -48,7 +48,7 @@ NEVER = "the seats cannot all hold a hand of their range at once: there are too 
 
 
 class Seat(NamedTuple):
-    """How a seat fares. Counts are of showdowns, each as often as the weights of its hands say."""
+    """The results of one seat. Showdowns are counted with the weights of their hands."""
 
     name: str
     hands: int  # that it may hold beside the cards that are known
@@ -60,7 +60,7 @@ class Seat(NamedTuple):
 
 
 class Equities(NamedTuple):
-    """What `equities` gives."""
+    """The result of `equities`."""
 
     seats: tuple[Seat, ...]
     exact: bool

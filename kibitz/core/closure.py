@@ -36,7 +36,7 @@ _NAME = re.compile(r"(?:^|[,(\s])([.\w]+)(?:[ \t]+as[ \t]+\w+)?")
 
 
 class ModuleSource(NamedTuple):
-    """A module that is read: its name, and its file."""
+    """A module: its name and its file."""
 
     name: str
     file: str

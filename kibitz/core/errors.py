@@ -37,7 +37,7 @@ class MissingExtra(KibitzError):
 
 
 class RunWarning(UserWarning):
-    """Something about a run that its result does not show: where it was saved instead, or that it was not."""
+    """A warning about a run: it was saved elsewhere, or could not be saved."""
 
 
 class Interrupted(KeyboardInterrupt):

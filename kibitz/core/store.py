@@ -76,7 +76,7 @@ class Artefact:
 
 
 class Occupied(ArtefactError):
-    """Another artefact stands where one was to be written, and may not be replaced."""
+    """Another artefact exists at this path and must not be replaced."""
 
 
 def save(

@@ -41,7 +41,7 @@ TOP = 20  # infosets in the table unless more are asked for
 
 @dataclass(frozen=True, repr=False)
 class Difference:
-    """What two strategies are worth, and where they differ most."""
+    """NashConv of two strategies, and where they differ most."""
 
     game: str
     value: tuple[list[float], list[float]]  # of each strategy, by seat

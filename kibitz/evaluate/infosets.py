@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 class NamedValues(InfosetValues):
-    """Figures of a profile with the names of its infosets and actions; `table` has them side by side."""
+    """Figures of a profile with the names of its infosets and actions; `table` combines them."""
 
     infosets: ProfileInfosets
     probabilities: Floats

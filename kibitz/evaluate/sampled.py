@@ -17,7 +17,7 @@ from kibitz.games.views import view_of
 
 @dataclass
 class Decision:
-    """An infoset that play came to."""
+    """An infoset that was reached."""
 
     seat: int
     infoset: str

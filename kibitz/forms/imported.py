@@ -38,7 +38,7 @@ KEPT: dict[str, type | tuple[type, ...]] = {
 
 
 class Given(NamedTuple):
-    """One infoset as it came in."""
+    """One infoset of an imported strategy."""
 
     seat: int | None  # None: the one seat that has such an infoset
     infoset: str

@@ -43,7 +43,7 @@ class Abstracted:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a solver is given, and what its answer means."""
+    """The input of a solver, and how its solution is mapped back to the game."""
 
     form: Form  # what is solved
     tree: Tree | None  # its tree, where it is the form of one

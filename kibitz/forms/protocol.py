@@ -59,7 +59,7 @@ def over(sums: Floats, weight: Floats) -> Floats:
 
 
 class ProfileInfosets(Protocol):
-    """What a profile asks of its infosets: I infosets, K columns (one per infoset and action), seat by seat."""
+    """What a profile needs from its infosets: I infosets, K columns (one per infoset and action), seat by seat."""
 
     @property
     def seat_start(self) -> NDArray[np.int32]: ...  # [seats + 1]  first infoset of each seat
@@ -235,7 +235,7 @@ class FrozenRows(MovingRows, Protocol):
 
 @runtime_checkable
 class CompactForm(CfrForm, GradientForm, Protocol):
-    """What a form without a tree also says, for those who would ask the tree."""
+    """What a form without a tree also provides, instead of the tree."""
 
     @property
     def players(self) -> int: ...

@@ -25,7 +25,7 @@ MOST_CHUNKS = 256
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceForm(Treeplexes):
-    """What solvers see of a game that is laid out as a tree."""
+    """What solvers see of a game with a tree."""
 
     look_every: ClassVar[int] = 1  # an evaluation takes no longer than an iteration
     game: ClassVar[None] = None  # a tree does not keep its rules

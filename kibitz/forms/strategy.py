@@ -18,7 +18,7 @@ from kibitz.forms.protocol import ProfileInfosets
 
 @runtime_checkable
 class Strategy(Protocol):
-    """Whatever can say what it plays."""
+    """Anything that can return its action probabilities."""
 
     def rows(self, player: int, infosets: Sequence[str], actions: Sequence[str]) -> NDArray[np.float64]:
         """[infosets, actions]  the probabilities of some infosets of a player, all of which offer the same actions."""

@@ -77,7 +77,8 @@ def _short(value: Any) -> str:
 
 
 class Recheck:
-    """Asks rules the same question again: of a state after `after` was given it, of a history from the root on."""
+    """Asks the rules the same question again: about a state after `after` used it, and about a history from the
+    root."""
 
     def __init__(self, game: Game) -> None:
         self.game = game

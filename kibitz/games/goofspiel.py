@@ -30,7 +30,7 @@ RETURNS = ("win_loss", "point_difference", "total_points")
 
 
 class Auction(NamedTuple):
-    """Where play stands: the prizes turned, the bids of each finished round, and those of this round."""
+    """The state of play: the prizes turned, the bids of each finished round, and those of this round."""
 
     turn: int
     prizes: tuple[int, ...]

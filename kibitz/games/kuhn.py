@@ -24,7 +24,7 @@ def rank_names(count: int) -> str:
 
 
 class KuhnHand(NamedTuple):
-    """Where a hand stands: the cards dealt so far, by seat, and the letters of what was done."""
+    """The state of a hand: the cards dealt so far, by seat, and the letters of what was done."""
 
     turn: int
     cards: tuple[int, ...]

@@ -26,7 +26,7 @@ SUITS = "shdc"
 
 
 class LeducHand(NamedTuple):
-    """Where a hand stands. `waiting` counts the seats that must still act before the round is over."""
+    """The state of a hand. `waiting` counts the seats that must still act before the round is over."""
 
     turn: int
     cards: tuple[int, ...]  # private cards by seat, then the board; rank * suits + suit, or the rank alone

@@ -22,7 +22,7 @@ MOST = 100  # far beyond what can be laid out or sampled, and lists of bids stay
 
 
 class Bids(NamedTuple):
-    """Where play stands: all dice rolled so far, seat 0's first, and the bids made."""
+    """The state of play: all dice rolled so far, seat 0's first, and the bids made."""
 
     turn: int
     dice: tuple[int, ...]

@@ -23,7 +23,7 @@ _known: dict[str, Plugin] = {}
 
 
 class Plugin:
-    """What a package of games brings beside their rules. The answers here are those of a game that brings nothing."""
+    """What a package adds to its games beside their rules. The defaults here add nothing."""
 
     name = ""  # also the key by which saved infosets say that they are this plug-in's
 

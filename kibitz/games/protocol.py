@@ -49,7 +49,7 @@ Action: TypeAlias = str | int
 
 
 class Buckets(NamedTuple):
-    """An abstraction that a game knows by name: infosets of a seat with the same bucket share a row."""
+    """A named abstraction of a game: infosets of a seat with the same bucket share a row."""
 
     of: Callable[[int, str], Hashable]  # (seat, infoset) -> bucket
     about: str = ""  # what is merged, in a line

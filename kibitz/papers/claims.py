@@ -1,4 +1,4 @@
-"""Claims, and the one rule by which they are judged. It is written down here, before anything is run.
+"""Claims, and the one rule by which they are judged. The rule was fixed before the runs.
 
 A claim is a sentence. It is tried in *cases*: one for each random initialisation (or repetition, or pair of variants
 that are compared). A case is a comparison of two figures, or several that must all be true.
@@ -104,7 +104,7 @@ def judged(truths: Sequence[Truth]) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, and the cases in which it was tried."""
+    """A statement, and the cases in which it was tested."""
 
     text: str
     source: str  # where the sentence comes from

@@ -53,7 +53,7 @@ class SwappedExpert:
 
 @dataclass(frozen=True)
 class TaughtExpert:
-    """Static S=N All of SHOWN with an expert to which so many iterations came, about; a value for each seed."""
+    """Static S=N All of SHOWN with an expert that about so many iterations reached; a value for each seed."""
 
     lessons: int
     figures: Figures
@@ -61,7 +61,7 @@ class TaughtExpert:
 
 @dataclass(frozen=True)
 class SampledResults:
-    """What came of the paper's own method. Results are over seeds."""
+    """The results of the paper's own method, over seeds."""
 
     iterations: int
     results: LeducResults

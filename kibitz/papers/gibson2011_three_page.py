@@ -1,4 +1,4 @@
-"""[Gibson & Szafron 2011, Table 2], three players: what comes of the strategies of `gibson2011_three`.
+"""[Gibson & Szafron 2011, Table 2], three players: the results of the strategies of `gibson2011_three`.
 
 Departs from the paper: external sampling with linear weights, for hours of one machine in all.
 """

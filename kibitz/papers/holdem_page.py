@@ -1,4 +1,4 @@
-"""What pages about strategies of limit hold'em share: the runs that measure them, their results, and what is said."""
+"""What pages about strategies of limit hold'em share: the runs that measure them, their results and texts."""
 
 from __future__ import annotations
 

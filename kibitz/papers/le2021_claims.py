@@ -1,4 +1,4 @@
-"""What [Le 2021] concludes from its figures, tried in each repetition in the real rules and in thesis mode."""
+"""The conclusions of [Le 2021] from its figures, tested in each repetition in the real rules and in thesis mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of an experiment: plain functions over plain arguments, side by side, and never twice.
+"""The runs of an experiment: plain functions over plain arguments, in parallel, with saved results.
 
 A run is a function of a module and the arguments of its calls; one call is a piece of work. What a piece answers is
 plain data (numbers, texts, lists and dicts with texts as keys), so it can be written down. With a shelf, pieces that
@@ -197,7 +197,7 @@ def _as_done(pool: Executor, work: Callable[..., Any], run: Run, missing: Sequen
 
 
 class Stopped(Exception):
-    """The report was given up."""
+    """The report was cancelled."""
 
 
 _stop = threading.local()

@@ -107,7 +107,7 @@ def solve_in(
 
 @dataclass(frozen=True)
 class SeatAlone:
-    """What one seat can secure if it alone sees classes only."""
+    """What one seat can guarantee if only that seat sees classes instead of cards."""
 
     game: str
     seat: int

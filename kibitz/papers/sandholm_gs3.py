@@ -1,4 +1,4 @@
-"""GS3's model of limit Texas hold'em: 20 / 800 / 4,800 / 28,800 buckets, solved whole.
+"""GS3's model of limit Texas hold'em: 20 / 800 / 4,800 / 28,800 buckets, all rounds solved at once.
 
 The slides: abstraction by potential, 30 GB, a better solution every 2.5 days, and six months on four processors
 to a gap of 0.028 small bets a hand. Here the same sizes are solved on one GPU, and percentile buckets that a small

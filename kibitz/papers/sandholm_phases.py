@@ -1,4 +1,5 @@
-"""Two phases, as of GS1 and GS2: what is lost by solving the first rounds by themselves, and what the slides say helps.
+"""Two phases, as of GS1 and GS2: the loss from solving the first rounds separately, and what reduces it according to
+the slides.
 
 Games are small enough to be solved whole within the same buckets, so that what phases cost is seen: the gap of the
 strategy that comes out, in the game within the buckets. The slides have matches against other programs instead.
@@ -34,7 +35,7 @@ SHORT = {ROLLOUT: "roll-outs", STATISTICS: "statistics of an equilibrium",
 
 @dataclass(frozen=True)
 class Phased:
-    """One way of going in phases."""
+    """One way of solving in phases."""
 
     game: str
     buckets: str

@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class GraftLayout:
-    """The game, its abstractions and partitions: all that does not depend on the start."""
+    """The game, its abstractions and partitions: everything that does not depend on the random initialisation."""
 
     tree: Tree
     fine: Abstraction  # what grafts see
@@ -112,7 +112,7 @@ def runs(plan: PaperPlan) -> list[Run]:
 
 @dataclass(frozen=True, eq=False)
 class GraftResults:
-    """The tournament over all starts of one weight, in millibets. m strategies, k starts."""
+    """The tournament over all random initialisations of one weight, in millibets. m strategies, k initialisations."""
 
     size: dict[str, int]
     matrix: Floats  # [k, m, m]

@@ -1,4 +1,4 @@
-"""[Waugh, Bard & Bowling 2009, Table 3]: a grafted strategy of limit Texas hold'em against five that are not.
+"""[Waugh, Bard & Bowling 2009, Table 3]: a grafted strategy of limit Texas hold'em against five single strategies.
 
 The figures of the table are not in the text that we have; what the paper says of them is. Departs from the paper:
 public chance sampling with linear weights instead of chance-sampled CFR, and percentile buckets of sizes that are quick

@@ -11,7 +11,7 @@ PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-rais
 
 
 class Always(Agent):
-    """One who takes the first of some actions that is offered."""
+    """An agent that takes the first legal action of a list."""
 
     def __init__(self, name: str, game: str) -> None:
         self.name, self.game, self.wanted = name, game, PLAIN[name]

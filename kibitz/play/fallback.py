@@ -37,7 +37,7 @@ def fold_of(actions: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Silence:
-    """How often a strategy was asked, and how often it was silent then."""
+    """How often a strategy was asked, and how often it had no row."""
 
     asked: int
     unanswered: int

@@ -29,7 +29,7 @@ BLOCK = 500  # iterations between looks at the clock
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What a responder wins from a strategy."""
+    """What a responder wins against a strategy."""
 
     result: MatchResult  # of the responder against the strategy
     abstraction: str  # of the responder

@@ -28,7 +28,7 @@ LEAVING = ("q", "quit", "exit")
 
 
 class Leave(Exception):
-    """The person has had enough."""
+    """The person leaves the table."""
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Recorder:
 
 
 class Uniform(Agent):
-    """Every legal action is as likely as the others; needs no tree, as the player of a match would."""
+    """All legal actions are equally likely; needs no tree."""
 
     name = "uniform"
 

@@ -31,7 +31,7 @@ MOST_COMMENTS = 100_000  # of a dealer, in a match
 
 @dataclass
 class ClientTally:
-    """How a match went for one player."""
+    """The results of one player in a match."""
 
     hands: int = 0
     total: float = 0.0  # chips, of the hands whose end is known

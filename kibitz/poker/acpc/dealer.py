@@ -44,7 +44,7 @@ SEATS = (2, 3)
 
 @dataclass(frozen=True)
 class DealerOutcome:
-    """What a match came to."""
+    """The outcome of a match."""
 
     players: tuple[str, ...]
     totals: tuple[float, ...]  # chips, by player

@@ -54,7 +54,7 @@ def poker_game(source: Any) -> Poker:
 
 
 class Once:
-    """Says the first of many sentences of a kind."""
+    """Prints only the first of many messages of a kind."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say: Callable[[str], None] | None = say
@@ -87,7 +87,7 @@ class Local:
 
 @dataclass
 class Remote:
-    """A player at the other end of a connection; without one, a seat that was given up."""
+    """A player over a connection; without a connection, a seat that was given up."""
 
     name: str
     connection: Connection | None
@@ -164,7 +164,7 @@ class Remote:
 
 @dataclass
 class Door:
-    """A port, and the players who may come in by it, in the order in which they get their names."""
+    """A port, and the players that may connect to it, in the order of their names."""
 
     listener: socket.socket
     names: list[str]

@@ -59,7 +59,7 @@ def by_suits(rules: Any) -> PokerForm:
 
 
 class Voice(NamedTuple):
-    """A blueprint that plays at some nodes of the betting, and the buckets that it sees hands through there."""
+    """A blueprint that plays at some betting nodes, and its buckets there."""
 
     blueprint: Blueprint
     buckets: HandBuckets | None  # None: hands are known by what is seen of the cards

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 class BucketForm(BucketOperator):
-    """A two-player poker game in buckets: see `kibitz.forms.protocol` for what solvers ask."""
+    """A two-player poker game in buckets: see `kibitz.forms.protocol` for the interface."""
 
     # Why there is a form for buckets beside PokerForm with shared rows: milliseconds of processor time for an iteration
     # of dcfr+ on Rhode Island hold'em, one thread of an x86_64 Xeon at 2.5 GHz, shared rows / joint weights:

@@ -79,7 +79,7 @@ def points_in_histogram(histogram: Ints) -> Points:
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Buckets by what they ask for at least: C buckets."""
+    """Buckets by their lower thresholds: C buckets."""
 
     parent: Ints  # [C]  ascending
     least: NDArray[np.uint64]  # [C]  0 in the first of a parent

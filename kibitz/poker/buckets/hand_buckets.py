@@ -1,4 +1,4 @@
-"""HandBuckets: which bucket a hand on a board is in, round by round. Who makes them is in `kibitz.forms.abstraction`.
+"""HandBuckets: which bucket a hand on a board is in, round by round. They are built in `kibitz.poker.buckets.buckets`.
 
 A bucket of a round is a number from 0 on. With *perfect recall* a bucket says the bucket before it (`parent`), and
 buckets of a parent follow one another; so a bucket of the last round determines its whole path. Otherwise the buckets

@@ -1,4 +1,4 @@
-"""Search in two-player poker: a strategy, and from a round on endgames that are solved when they come up.
+"""Search in two-player poker: play a strategy, and from some round on solve endgames when they are reached.
 
     search(PATH)                          the last round, for a second each
     search(PATH, from=3, seconds=2)       from the third round on
@@ -203,7 +203,7 @@ class PokerSolution:
 
 @dataclass(frozen=True)
 class PokerSearchGain:
-    """What search wins from the strategy that it stands on, in chips a hand."""
+    """What search wins against its own blueprint, in chips per hand."""
 
     score: Score
     endgames: int  # that hands came to

@@ -1,4 +1,4 @@
-"""Endgame: what is left of a two-player poker game when a round begins on a board that lies there.
+"""Endgame: the rest of a two-player poker game from the start of a round, on a given board.
 
 It is a poker form of its own: the betting below one node, all hands that the board leaves, suits with their names. How
 likely each seat comes there with a hand is its *range* (`PokerLayout.ranges`): it weighs what the other meets, and
@@ -29,7 +29,7 @@ NO_LIMIT_ON_BYTES = 1 << 62  # an endgame is small beside the game that it is of
 
 @dataclass(frozen=True)
 class Left:
-    """The rules of what is left, as a layout asks for them."""
+    """The rules of the rest of the game, for a layout."""
 
     definition: Definition  # of the rounds that are left; the first has all of the board so far
     betting: BettingTree
@@ -63,7 +63,7 @@ def rounds_left(definition: Definition, level: int) -> Definition:
 
 
 class Endgame(PokerForm):
-    """What is left of a game from a betting node on, where a round begins. H hands."""
+    """The rest of a game from a betting node at the start of a round. H hands."""
 
     def __init__(self, game: Poker, node: int, board: Sequence[int], ranges: Floats | None = None) -> None:
         """board: all its cards so far, in the order in which they came. ranges: [2, H] in the order of `hands`."""

@@ -1,4 +1,4 @@
-"""Where CFR keeps its numbers on a poker form: regrets, strategies and averages by sequence, in single precision."""
+"""The state of CFR on a poker form: regrets, strategies and averages by sequence, in single precision."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 class PokerForm(PokerOperator):
-    """A two-player poker game for solvers: see `kibitz.forms.protocol` for what they ask."""
+    """A two-player poker game for solvers: see `kibitz.forms.protocol` for the interface."""
 
     rehearsal = "poker(file=kuhn)"
     abstraction = ""

@@ -1,4 +1,4 @@
-"""PokerLayout: what lies where in a two-player poker game, without tree and payoff matrix.
+"""PokerLayout: the memory layout of a two-player poker game, without tree and payoff matrix.
 
 It is the sequence form of the game up to suit isomorphism, factored: betting tree times cards.
 """

@@ -1,4 +1,4 @@
-"""A strategy of a game with an action abstraction, at a table where every bet may be made.
+"""A strategy of an action abstraction, played in the game with all bets.
 
 What all have done is read as a history of the abstract game, action by action; the strategy is asked there, and its
 answer is turned into an action that is legal at the table.
@@ -56,7 +56,7 @@ class AbstractGameAgent(Protocol):
 
 
 class Meaning(NamedTuple):
-    """What has happened, as a history of the strategy's game."""
+    """The hand so far, as a history of the strategy's game."""
 
     weight: float
     bets: Bets | None  # None: no history of that game goes with it any more

@@ -37,7 +37,7 @@ MOST_SIZES = 1_000_000  # of a raise without limit: a file may name stacks of tw
 
 
 class Bets(NamedTuple):
-    """Where the betting stands."""
+    """The state of the betting."""
 
     turn: int  # a seat; CHANCE: cards of the board come before the round; TERMINAL
     round: int

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class PokerHistory(NamedTuple):
-    """Where a hand stands. Cards are rank * 4 + suit, and those that came together lie high to low."""
+    """The state of a hand. Cards are rank * 4 + suit, and those that came together lie high to low."""
 
     turn: int
     hole: tuple[Cards, ...]  # the seats' private cards, as far as dealt

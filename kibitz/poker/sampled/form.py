@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """Nodes of the betting at which nothing is learnt, and what is played there."""
+    """Frozen betting nodes, and the strategy there."""
 
     node: NDArray[np.bool_]  # [betting nodes]
     played: Callable[[int], NDArray[Any]]  # node -> [buckets of its view, actions]
@@ -35,7 +35,7 @@ class Frozen:
 
 
 class ViewForm(ViewLayout):
-    """A game whose decisions see hands through views; of some nodes the strategy may be frozen."""
+    """A game whose decisions have views; at some nodes the strategy may be frozen."""
 
     entries = 1 << 40  # of a payoff matrix: so many that all cores are used
     look_every = 1

@@ -55,7 +55,7 @@ class Step:
 
 @dataclass
 class TournamentSolution:
-    """Strategies of all levels that are done, and the one that is under way."""
+    """Strategies of all finished levels, and of the current one."""
 
     rules: Tournament
     algorithm: str

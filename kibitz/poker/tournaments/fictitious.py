@@ -26,7 +26,7 @@ SELDOM = 0.1  # a decision is seldom reached if the others let it come to that s
 
 
 class Engine(Protocol):
-    """How hands are gone through: with all cards, or with a sample of deals."""
+    """How hands are evaluated: with all cards, or with a sample of deals."""
 
     hand: JamFoldHand
     tables: HandTables
@@ -78,7 +78,7 @@ def first_jams(engine: Engine, forced: NDArray[np.bool_]) -> Floats:
 
 
 class JamFoldPlay:
-    """Strategies of some states that get better round by round."""
+    """Strategies of some states that improve in each round."""
 
     def __init__(
         self, engine: Engine, forced: NDArray[np.bool_], jams: Floats | None = None, threads: int | None = None

@@ -41,7 +41,7 @@ CLEAR = 1e-3  # the same: a hand that loses so much by one of its actions plays 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """What a seat does after others have jammed."""
+    """The strategy of a seat after others have jammed."""
 
     seat: int
     jammed: tuple[int, ...]
