@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all quick bench peers lint docs site release clean told
+.PHONY: demo test test-all quick bench peers lint docs release clean told
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("kibitz needs Python 3.11 or later: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
@@ -35,19 +35,15 @@ test-all: lint
 quick: $(VENV)/.test
 	$(BIN)/python tests/quick.py $(QUICK)
 
-docs: $(VENV)/.test
-	$(BIN)/python -m kibitz.bench.docs
-	@if $(BIN)/python -c 'import furo, myst_nb' 2>/dev/null; then $(SITE); \
-	else echo 'The site was not built: `make site` installs Sphinx and builds it.'; fi
-
-# docs/ as pages of HTML with search, in build/site. It reads nothing from the network; a warning is an error.
-SITE := $(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
-$(VENV)/.docs: $(VENV)/.core
+# The generated pages, then docs/ as a site with search in build/site. It reads nothing from the network but Sphinx, the
+# first time; a warning is an error.
+$(VENV)/.docs: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	touch $@
 
-site: $(VENV)/.docs
-	$(SITE)
+docs: $(VENV)/.docs
+	$(BIN)/python -m kibitz.bench.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
 	@echo 'The site is in build/site: open build/site/index.html.'
 
 # The wheel and the source archive, built from committed files into dist/, then installed and tried: see CONTRIBUTING.md.
@@ -60,7 +56,7 @@ release: $(VENV)/.test
 PEERS := .venv-peers
 PYTHON312 ?= python3.12
 bench: $(VENV)/.test
-	$(BIN)/kibitz bench --json docs/results.json --markdown docs/results.md \
+	$(BIN)/kibitz bench --out docs/results.json --markdown docs/results.md \
 		$(if $(wildcard $(PEERS)/bin/python),--peers-python $(PEERS)/bin/python)
 
 peers:

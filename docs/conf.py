@@ -1,4 +1,4 @@
-"""Sphinx builds the site from this folder: `make site` writes build/site.
+"""Sphinx builds the site from this folder: `make docs` writes build/site.
 
 Pages are Markdown files that can also be read in the repository. Some of them link to files outside docs/. Before a
 page is parsed, such a link is changed to the page that includes the file (docs/packages has these), or to a download.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from kibitz import cards, stitch
-    from kibitz.commands import abstract, export, info, phases, show, shrink, tournament
+    from kibitz.commands import abstract, export, info, phases, show, tournament
     from kibitz.core.errors import Interrupted, KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
     from kibitz.evaluate.crosstable import crosstable
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kibitz.solvers.training import train
     from kibitz.stitch.partition import partition
 
-    serve: Any  # kibitz.web.serve, which imports the version from here
+    ui: Any  # kibitz.web.serve, which imports the version from here
 
 __all__ = [
     "CHANCE",
@@ -76,19 +76,18 @@ __all__ = [
     "phases",
     "profile_from",
     "pushfold",
-    "serve",
     "show",
-    "shrink",
     "solve",
     "stitch",
     "tournament",
     "train",
+    "ui",
     "value",
     "write_efg",
 ]  # fmt: skip
 
 _NAMES = {
-    "kibitz.commands": ("abstract", "export", "info", "phases", "show", "shrink", "tournament"),
+    "kibitz.commands": ("abstract", "export", "info", "phases", "show", "tournament"),
     "kibitz.core.errors": ("Interrupted", "KibitzError"),
     "kibitz.evaluate": ("best_response", "exploitability", "nash_conv", "value"),
     "kibitz.evaluate.crosstable": ("crosstable",),
@@ -110,7 +109,7 @@ _NAMES = {
     "kibitz.solvers.run": ("solve",),
     "kibitz.solvers.training": ("train",),
     "kibitz.stitch.partition": ("partition",),
-    "kibitz.web.serve": ("serve",),
+    "kibitz.web.serve": ("ui",),
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names}
 

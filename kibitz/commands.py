@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from kibitz.forms.protocol import CompactForm, InfosetValues
     from kibitz.games.protocol import Action
     from kibitz.games.tree import Tree
-    from kibitz.poker.buckets.gameshrink import Shrunk
     from kibitz.poker.buckets.hand_buckets import HandBuckets
-    from kibitz.poker.exact.form import PokerForm
     from kibitz.poker.tournaments import Check, TournamentSolution
     from kibitz.solvers.blueprint import Blueprint
 
@@ -123,35 +121,6 @@ def facts(subject: Tree | CompactForm, seconds: float) -> dict[str, Any]:
 # Poker
 
 
-def shrink(game: Any, reading: str = "strict", threshold: int | Sequence[int] = 0) -> Shrunk:
-    """Run GameShrink on a two-player poker game: find hands that can be merged. `classes` counts them, by round.
-
-    reading    "strict", which is lossless, or "win-count", which is not
-    threshold  deals that a merge may get wrong: a number, or one for each round
-    """
-    from kibitz.poker.buckets import gameshrink
-    from kibitz.poker.buckets.signals import Cards
-
-    return gameshrink.shrink(Cards.of(poker_form(game).definition), reading, threshold)
-
-
-def poker_form(game: Any) -> PokerForm:
-    """The form of a two-player poker game, of Leduc too."""
-    from kibitz.forms.choice import compact_form, needs_tree
-    from kibitz.games import game as make_game
-    from kibitz.games.leduc import Leduc
-    from kibitz.poker.exact.form import PokerForm
-    from kibitz.poker.rules.rules import leduc_as_poker
-
-    rules: Any = make_game(game)
-    if isinstance(rules, Leduc):  # the same game by the general rules of poker, which know its cards
-        rules = leduc_as_poker(rules)
-    form = None if needs_tree(rules) else compact_form(rules)
-    if not isinstance(form, PokerForm):
-        raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
-    return form
-
-
 def abstract(game: Any, abstraction: str, progress: Callable[[str, int, int], None] | None = None) -> HandBuckets:
     """Group the hands of a poker game into buckets. The result has counts and facts of each round, and a method `save`.
 
@@ -161,10 +130,19 @@ def abstract(game: Any, abstraction: str, progress: Callable[[str, int, int], No
     from kibitz.games import game as make_game
     from kibitz.poker.buckets.buckets import hand_buckets
 
-    definition = getattr(make_game(game), "definition", None)
-    if not hasattr(definition, "hole"):
-        raise GameError(f"{game} is not poker by a definition, and `kibitz abstract` is for those only")
-    return hand_buckets(definition, abstraction, progress)
+    return hand_buckets(poker_rules(make_game(game)).definition, abstraction, progress)
+
+
+def poker_rules(rules: Any) -> Any:
+    """The rules of a poker game by its definition, of Leduc too."""
+    from kibitz.games.leduc import Leduc
+    from kibitz.poker.rules.rules import leduc_as_poker
+
+    if isinstance(rules, Leduc) and rules.players == 2:
+        return leduc_as_poker(rules)
+    if not hasattr(getattr(rules, "definition", None), "hole"):
+        raise GameError(f"{rules.spec or 'this game'} is not poker by a definition: only such games have hand buckets")
+    return rules
 
 
 def phases(
@@ -217,7 +195,7 @@ class SolvedTournament(NamedTuple):
 def tournament(
     rules: str = "tournament",
     algorithm: str = "pi-fp",
-    until: float = 1e-4,
+    tolerance: float = 1e-4,
     *,
     out: str | PathLike[str] | None = None,
     deals: int | None = None,
@@ -229,7 +207,7 @@ def tournament(
 
     rules      "tournament(players=3, chips=13500, blinds=300/600, unit=300, prizes=50/30/20, ante=0)"
     algorithm  vi-fp, pi-fp (values, and fictitious play of hands inside), fp-pi or fp-vi
-    until      stop when values change by less, as a share of the first prize
+    tolerance  stop when values change by less, as a share of the first prize
     out        a directory to save the solution to after every iteration; a solution in it is continued
     deals      sample so many deals for three players and more, instead of counting all cards for three
     """
@@ -249,7 +227,7 @@ def tournament(
             save(solution, Path(out))
 
     start = load(Path(out)) if out is not None and (Path(out) / "manifest.json").exists() else None
-    solution = solve(wanted, algorithm, until, deals=deals or 0, start=start, on_step=keep, on_round=on_round,
+    solution = solve(wanted, algorithm, tolerance, deals=deals or 0, start=start, on_step=keep, on_round=on_round,
                      threads=threads)  # fmt: skip
     if out is not None:
         save(solution, Path(out))
@@ -387,23 +365,23 @@ def evaluate_sampled(
 
 def show(
     profile: Profile,
-    seat: int | None = None,
+    player: int | None = None,
     infoset: str | None = None,
     filter: str | None = None,
-    limit: int | None = None,
+    top: int | None = None,
     *,
     values: InfosetValues | None = None,
 ) -> dict[str, Any]:
     """A profile, or some of its infosets, as plain data: the probability of each action, infoset by infoset.
 
-    seat     only this player; infoset: only the one of exactly this name; filter: only those whose name contains it
-    limit    infosets per player; default: all
+    player   only this player; infoset: only the one of exactly this name; filter: only those whose name contains it
+    top      infosets per player; default: all
     values   reach and expected values, as `kibitz.infoset_values` computes them, are shown too
     """
     strategy = []
-    for player, numbers in chosen(profile, seat, infoset, filter).items():
-        for i in numbers[: limit or None]:
-            row: dict[str, Any] = {"seat": player, "infoset": profile.infosets.labels[i], "actions": profile.at(i)}
+    for seat, numbers in chosen(profile, player, infoset, filter).items():
+        for i in numbers[: top or None]:
+            row: dict[str, Any] = {"seat": seat, "infoset": profile.infosets.labels[i], "actions": profile.at(i)}
             if values is not None:
                 row |= {"reach": float(values.reach[i]), "values": action_values(profile, values, i)}
             strategy.append(row)
@@ -411,12 +389,14 @@ def show(
     return {"game": profile.game, "seats": profile.seats, "sha256": profile.sha256, "meta": meta, "strategy": strategy}
 
 
-def chosen(profile: Profile, seat: int | None, infoset: str | None, filter: str | None) -> Mapping[int, Sequence[int]]:
-    """seat -> numbers of the infosets that are asked for."""
-    if seat is not None and not 0 <= seat < profile.seats:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
+def chosen(
+    profile: Profile, player: int | None, infoset: str | None, filter: str | None
+) -> Mapping[int, Sequence[int]]:
+    """player -> numbers of the infosets that are asked for."""
+    if player is not None and not 0 <= player < profile.seats:
+        raise GameError(f"there is no player {player}: players are 0 to {profile.seats - 1}")
     infosets = profile.infosets
-    seats = range(profile.seats) if seat is None else [seat]
+    seats = range(profile.seats) if player is None else [player]
     if infoset is not None:
         named = {s: [i] for s in seats if (i := infosets.number_of(s, infoset)) is not None}
         if not named:

@@ -230,8 +230,8 @@ def start_figure() -> dict[str, float]:
 
 
 def bench(
-    seconds: float = 2.0, quick: bool = False, json_path: str | Path | None = None,
-    markdown_path: str | Path | None = None, only: str | None = None, peers_python: str | None = None,
+    seconds: float = 2.0, quick: bool = False, out: str | Path | None = None,
+    markdown: str | Path | None = None, only: str | None = None, peers_python: str | None = None,
     say: Callable[[str], None] | None = None, show: Callable[[list[str]], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Run the benchmark; returns what the JSON file holds.
@@ -247,7 +247,7 @@ def bench(
         from kibitz.bench.toepen_full import bench_full
 
         message = say
-        return bench_full(quick, json_path, markdown_path, lambda what, done, of: message(f"{what} {done}/{of}"))
+        return bench_full(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
     seconds = 0.3 if quick else seconds
     python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
     result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}
@@ -272,13 +272,13 @@ def bench(
         if only in (None, "threads" if figure in results.THREADED else figure):
             result[figure] = measure()
             show(results.section_of(figure, result[figure]))
-    every = results.joined(results.read(json_path) if json_path else {}, result, only)
-    if json_path is not None:
-        results.write(json_path, every)
+    every = results.joined(results.read(out) if out else {}, result, only)
+    if out is not None:
+        results.write(out, every)
     if only is None:
         show(results.goals(result))
-    if markdown_path is not None:
-        store.write_text(markdown_path, results.markdown(every))
+    if markdown is not None:
+        store.write_text(markdown, results.markdown(every))
     return every[results.section(result)]
 
 

@@ -205,7 +205,7 @@ def three_figure(seconds: float, quick: bool) -> dict[str, Any]:
     from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 
     machine = machine_of(SMALL_HOLDEM_3 if quick else HOLDEM_3)
-    blueprint: Any = new_blueprint(machine, BlueprintRequest(limit=SMALL_LIMIT_3 if quick else LIMIT_3))
+    blueprint: Any = new_blueprint(machine, BlueprintRequest(max_infosets=SMALL_LIMIT_3 if quick else LIMIT_3))
     blueprint.warm_up()
     blueprint.table.regret[:] = np.float32(0.0)
     blueprint.table.average[:] = np.float32(0.0)

@@ -119,7 +119,7 @@ def serve_markdown(figure: dict[str, Any]) -> list[str]:
     ]
     return section(
         "The web interface",
-        f"`kibitz serve` with {figure['tables']} tables at once for {figure['seconds']:.0f} s (Leduc, Rhode Island, "
+        f"`kibitz ui` with {figure['tables']} tables at once for {figure['seconds']:.0f} s (Leduc, Rhode Island, "
         f"two- and three-player limit hold'em, Toepen; think time up to {THOUGHT:g} s): {figure['hands']:,} hands, "
         f"{figure['requests']:,} requests, {figure['errors']} errors. Milliseconds until the complete response, "
         "with server and clients on this machine:",

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from kibitz.bench import api, index, readme
 from kibitz.bench import page as results_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 API = PAGE.with_name("api.md")
-WIDTH = 100
+WIDTH = 80
 # Runs the commands that stdin has as JSON, and prints what they print.
 _CHILD = """
 import contextlib, io, json, sys
@@ -72,27 +72,37 @@ def said(calls: Iterable[tuple[str, ...]]) -> list[str]:
     return ["\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in texts]
 
 
-def commands(top: str) -> list[str]:
-    """The names of all commands, from the help of the whole."""
-    return re.findall(r"^  ([a-z-]+) ", top.partition("Commands:")[2], re.MULTILINE)
+def commands(path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The words of all commands and groups below a group, in the order of the help: ("acpc",), ("acpc", "serve") ..."""
+    from typer.main import get_command
+
+    from kibitz.cli import app
+    from kibitz.cli.common import SECTIONS
+
+    group: Any = get_command(app)
+    for word in path:
+        group = group.commands[word]
+    found: list[tuple[str, ...]] = []
+    members = list(group.commands.items())
+    if not path:
+        members.sort(key=lambda each: SECTIONS.index(each[1].rich_help_panel))
+    for name, command in members:
+        found.append((*path, name))
+        if hasattr(command, "commands"):
+            found += commands((*path, name))
+    return found
 
 
 def page() -> str:
-    """The whole page."""
-    (top,) = said([("--help",)])
-    names = commands(top)
-    helps = dict(zip(names, said((name, "--help") for name in names), strict=True))
-    # What a group's commands say, and what some commands print.
-    more: dict[str, list[tuple[str, ...]]] = {
-        name: [(name, each, "--help") for each in commands(text)] for name, text in helps.items()
-    }
-    more |= {name: [(name,)] for name in ("games", "solvers")}
-    rest = [call for each in more.values() for call in each]
-    texts = dict(zip(rest, said(rest), strict=True))
-    parts = [HEAD, _block("kibitz --help", top)]
-    for name, text in helps.items():
-        parts.append(f"## kibitz {name}\n\n{_block(f'kibitz {name} --help', text)}")
-        parts += [_block(" ".join(("kibitz", *call)), texts[call]) for call in more[name]]
+    """The whole page: a heading for each command of `kibitz`, with what it says and what commands below it say."""
+    calls = [(*words, "--help") for words in ((), *commands())] + [("games",), ("solvers",)]
+    texts = dict(zip(calls, said(calls), strict=True))
+    parts = [HEAD, _block("kibitz --help", texts["--help",])]
+    for words in commands():
+        heading = f"## kibitz {words[0]}\n\n" if len(words) == 1 else ""
+        parts.append(heading + _block(f"kibitz {' '.join(words)} --help", texts[*words, "--help"]))
+        if words in texts:
+            parts.append(_block(f"kibitz {words[0]}", texts[words]))
     return "\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the web interface of `kibitz serve`, for docs/serve.md: python -m kibitz.bench.screens [FOLDER [MADE]]
+"""Pictures of the web interface of `kibitz ui`, for docs/ui.md: python -m kibitz.bench.screens [FOLDER [MADE]]
 
 A server is started as a process of its own, on strategies that are made for this, and a browser (Chromium, through
 Playwright) is led through all views, wide and on a phone, light and dark. Both are needed:
@@ -20,8 +20,8 @@ from typing import Any
 
 from kibitz.core.errors import KibitzError
 
-FOLDER = Path("docs/serve")
-# Of all pictures, those that docs/serve.md shows.
+FOLDER = Path("docs/ui")
+# Of all pictures, those that docs/ui.md shows.
 SHOWN = ("look", "grid", "compare", "review", "three-phone", "runs-dark", "crosstable")
 WIDE, PHONE = (1440, 900), (390, 844)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -54,7 +54,7 @@ def served(folder: Path, more: Sequence[str] = ()) -> Iterator[str]:
         while address is None:
             line = process.stdout.readline()
             if not line:
-                raise KibitzError("the server did not start: try `kibitz serve --no-open`")
+                raise KibitzError("the server did not start: try `kibitz ui --no-open`")
             address = re.search(r"http://\S+", line)
         yield address[0]
     finally:

@@ -31,15 +31,15 @@ QUICK = PaperPlan(starts=1, iterations=20_000)
 
 
 def bench_full(
-    quick: bool, json_path: str | Path | None, markdown_path: str | Path | None, on_progress: OnProgress
+    quick: bool, out: str | Path | None, markdown: str | Path | None, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Measure, and write a page of its own; returns what the JSON file holds."""
     outcome = full_toepen(QUICK if quick else PLAN, on_progress)
     data = as_data([outcome])
-    if json_path is not None:
-        store.write_text(json_path, json.dumps(data, indent=1, allow_nan=False) + "\n")
-    if markdown_path is not None:
-        write_page([outcome], Path(markdown_path))
+    if out is not None:
+        store.write_text(out, json.dumps(data, indent=1, allow_nan=False) + "\n")
+    if markdown is not None:
+        write_page([outcome], Path(markdown))
     return data
 
 

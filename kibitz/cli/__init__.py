@@ -9,16 +9,15 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
 from kibitz.cli.abstract import abstract
-from kibitz.cli.acpc import acpc_client, dealer
+from kibitz.cli.acpc import acpc
 from kibitz.cli.bench import bench
-from kibitz.cli.cards import cards
 from kibitz.cli.check import check
-from kibitz.cli.common import WRONG, Commands, version
+from kibitz.cli.common import SECTIONS, WRONG, Commands, version
 from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
 from kibitz.cli.diff import diff
@@ -27,17 +26,14 @@ from kibitz.cli.import_strategy import import_
 from kibitz.cli.info import info
 from kibitz.cli.match import match
 from kibitz.cli.names import games, solvers
-from kibitz.cli.paper import paper
-from kibitz.cli.phases import phases
 from kibitz.cli.play import play
+from kibitz.cli.poker import poker
 from kibitz.cli.profiles import evaluate, show
-from kibitz.cli.pushfold import icm, pushfold
-from kibitz.cli.serve import serve
-from kibitz.cli.shrink import shrink
+from kibitz.cli.reproduce import reproduce
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
-from kibitz.cli.tournament import tournament
 from kibitz.cli.train import train
+from kibitz.cli.ui import ui
 from kibitz.cli.watch import say
 
 __all__ = ["app", "main"]
@@ -50,14 +46,27 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: Rich would double the time that --help takes
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
-for command in (
-    demo, games, solvers, info, check, shrink, abstract, solve, phases, stitch, train, evaluate, crosstable, diff,
-    match, dealer, acpc_client, play, serve, show, export, import_, icm, pushfold, tournament, paper, bench,
-):  # fmt: skip
-    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
-app.add_typer(cards, name="cards")
+COMMANDS: dict[str, tuple[Any, ...]] = dict(
+    zip(
+        SECTIONS,
+        (
+            (demo, games, solvers, info, check, abstract, solve, train, stitch),
+            (show, evaluate, diff, crosstable, match, export, import_),
+            (play, ui, acpc),
+            (poker,),
+            (reproduce, bench),
+        ),
+        strict=True,
+    )
+)
+for section, commands in COMMANDS.items():
+    for command in commands:
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, rich_help_panel=section)
+        else:
+            app.command(command.__name__.rstrip("_"), rich_help_panel=section)(command)
 
 
 def main() -> None:

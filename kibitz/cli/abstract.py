@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from kibitz.cli import complete
 from kibitz.cli.common import GameText, Json, check_artefact, check_file, print_data, print_pairs, print_table, rules_of
@@ -11,7 +11,10 @@ from kibitz.cli.options import argument, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
-NAMES = "percentile(8), expectation([...]), potential([...]), gameshrink, or a folder with saved buckets."
+if TYPE_CHECKING:
+    from kibitz.poker.buckets.hand_buckets import HandBuckets
+
+NAMES = "percentile(8), expectation([...]), potential([...]), gameshrink, or a directory of saved buckets."
 
 
 def abstract(
@@ -23,32 +26,41 @@ def abstract(
 ) -> None:
     """Put the hands of a poker game into buckets.
 
-    A bucket is a set of hands that a player does not tell apart. Printed are the number of buckets in each round, the
-    error that they make, and the size of the abstract game.
+    A bucket is a set of hands that a player cannot distinguish in the abstract game. The command prints the number of
+    buckets in each round, their error, and the size of the abstract game.
 
     \b
-    percentile(8)              hands in order of E[HS^2]; each bucket has 8 equally likely children
+    percentile(8)
+        Sort hands by E[HS^2]. Each bucket has 8 equally likely children.
     percentile([169, 9, 9, 9], metric=ehs, recall=false)
-                               by E[HS]; so many in each round, with imperfect recall
+        Sort by E[HS]. So many buckets in each round, with imperfect recall.
     expectation([15, 225, 900, 3600], metric=ehs)
-                               exact clusters by E[HS] (or ehs2), so many in all in each round; an
-                               integer programme decides how many children each bucket has
+        Exact clusters by E[HS] or ehs2, so many in each round. An integer
+        programme decides how many children each bucket has.
     potential([20, 800, 4800, 28800], metric=l2)
-                               k-means by what hands turn into in the next round (or l1, emd);
-                               inner= clusters of bottom-up passes, seed= of k-means
-    gameshrink                 the classes of `kibitz shrink`
+        k-means by the buckets that a hand may reach in the next round, or by
+        l1 or emd. inner= clusters of bottom-up passes, seed= of k-means.
+    gameshrink
+        GameShrink merges nodes of the signal tree that have the same
+        outcomes. It is lossless.
+    gameshrink(reading=win-count, threshold=[0, 50, 2])
+        Lossy GameShrink. A merge may get so many deals wrong, by round.
 
     With as many buckets as there are hands up to suit isomorphism nothing is lost. Buckets of large games are kept in
-    the cache directory, and a run that was killed continues where it stopped. `kibitz solve GAME --abstraction DIR`
-    solves the game with saved buckets.
+    the cache directory, and an interrupted run continues where it stopped. `kibitz solve GAME --abstraction DIR` solves
+    the game with saved buckets.
 
     \b
     Examples:
+      kibitz abstract leduc gameshrink
       kibitz abstract rhode_island 'percentile(8)'
-      kibitz abstract rhode_island 'potential([13, 50, 300])' --out hands.buckets --plot hands.png
-      kibitz abstract rhode_island 'expectation([5, 50, 300], metric=ehs2)' --json
+      kibitz abstract rhode_island 'gameshrink(reading=win-count)' --json
+      kibitz abstract rhode_island 'potential([13, 50, 300])' \\
+          --out hands.buckets --plot hands.png
+      kibitz abstract rhode_island 'expectation([5, 50, 300], metric=ehs2)'
     """
     from kibitz.commands import abstract as make
+    from kibitz.commands import poker_rules
     from kibitz.poker.buckets.buckets import game_size
     from kibitz.poker.buckets.hand_buckets import KIND
     from kibitz.report.plot import ENDINGS
@@ -57,13 +69,16 @@ def abstract(
     check_file(plot, "--plot", ENDINGS)
     with Watch(not json) as watch:
         watch.phase(f"reading the game {game}")
-        rules: Any = rules_of(game)
+        rules = poker_rules(rules_of(game))
         watch.phase("reading hands")
         buckets = make(rules, abstraction, lambda what, n, of: watch.phase(f"{what}, {n:,} of {of:,}"))
         try:
             sizes = game_size(rules, buckets)
         except GameError:  # betting that is too large to be laid out
             sizes = []
+        shrunk = buckets.name.startswith("gameshrink")
+        watch.phase("counting the signal tree" if shrunk else "")
+        extra = signal_tree(rules, buckets) if shrunk else {}
         if out is not None:
             watch.phase(f"saving {out}")
             buckets.save(out)
@@ -76,9 +91,27 @@ def abstract(
         "game": getattr(rules, "spec", "") or game, "abstraction": buckets.name, "buckets": buckets.counts,
         "perfect_recall": buckets.perfect_recall, "rounds": buckets.meta.get("rounds", []), "infosets": sizes,
         "seconds": buckets.meta.get("seconds"), "processor": buckets.meta.get("processor"), "digest": buckets.digest,
-        "out": None if out is None else str(out),
+        "out": None if out is None else str(out), **extra,
     }  # fmt: skip
     print_data(data, json, _print)
+
+
+def signal_tree(rules: Any, buckets: HandBuckets) -> dict[str, Any]:
+    """Of GameShrink: the size of its signal tree, whether nothing is lost, and linear programmes before and after."""
+    from kibitz.forms.choice import compact_form
+    from kibitz.poker.buckets import gameshrink
+    from kibitz.poker.buckets.signals import Cards
+    from kibitz.poker.exact.form import PokerForm
+
+    cards = Cards.of(rules.definition)
+    strict = buckets.name == "gameshrink(reading=strict)"
+    lossless = strict or buckets.counts == gameshrink.shrink(cards, "strict").classes
+    form = compact_form(rules) if rules.players == 2 else None
+    rows = {}
+    if isinstance(form, PokerForm):
+        whole, shrunk = form.programme_size[0], gameshrink.lp_size(buckets.counts, *form.per_hand)
+        rows = {"programme": {"whole": whole, "shrunk": shrunk}}
+    return {"lossless": lossless, "signals": cards.signal_nodes, **rows}
 
 
 def _print(data: dict[str, Any]) -> None:
@@ -89,6 +122,12 @@ def _print(data: dict[str, Any]) -> None:
         ("abstraction", plain(data["abstraction"])),
         ("recall", "perfect" if data["perfect_recall"] else "imperfect"),
     ]
+    if "signals" in data:
+        lossy = "no: an equilibrium of the abstract game need not be one of the game"
+        rows += [("lossless", "yes" if data["lossless"] else lossy), ("signal tree", f"{data['signals']:,} nodes")]
+    if "programme" in data:
+        programme = data["programme"]
+        rows.append(("linear programme", f"{programme['shrunk']:,} rows, {programme['whole']:,} without merging"))
     if data["infosets"]:
         rows.append(("abstract game", f"{sum(data['infosets']):,} infosets"))
     if data["seconds"] is not None:

@@ -1,4 +1,4 @@
-"""kibitz dealer and kibitz acpc-client: matches over the protocol of the Annual Computer Poker Competition."""
+"""kibitz acpc: matches over the protocol of the Annual Computer Poker Competition (ACPC)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibitz.cli import complete
-from kibitz.cli.common import Json, check_file, note, print_json, print_pairs
+from kibitz.cli.common import Group, Json, check_file, note, print_json, print_pairs
 from kibitz.cli.options import argument, checked, flag, number, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import KibitzError, SpecError
@@ -23,11 +23,28 @@ if TYPE_CHECKING:
 
 MOST_AGENTS = 10
 POKER_HELP = "A poker game: leduc, kuhn, rhode_island, holdem.limit.2p, holdem.limit.3p, a FILE.game ..."
-AGENT_HELP = "An agent of kibitz plays for NAME, in this process: a saved strategy, uniform ... May be repeated."
-PORT_HELP = "One port for all players, who get their names as they come; 0: any. Default: a port for each."
+AGENT_HELP = "A strategy that plays as NAME in this process: a saved one, uniform ... May be repeated."
+PORT_HELP = "One port for all players, who are named in the order in which they connect; 0: any. Default: one each."
 
 
-def acpc_client(
+acpc = typer.Typer(name="acpc", cls=Group, no_args_is_help=True, rich_markup_mode=None)
+
+
+@acpc.callback()
+def about() -> None:
+    """Matches over the protocol of the Annual Computer Poker Competition.
+
+    `kibitz acpc serve` is the dealer of a match. `kibitz acpc join` connects a strategy to a dealer, which may be
+    another program. The protocol is version 2.0.0.
+
+    \b
+    Examples:
+      kibitz acpc serve leduc --hands 100 --agent player2=uniform --port 20001
+      kibitz acpc join leduc.profile 127.0.0.1 20001
+    """
+
+
+def join(
     profile: Annotated[str, argument("PROFILE", "Who plays: a saved strategy, uniform, 'search(PATH)' ...")],
     host: Annotated[str, argument("HOST", "The host of the dealer.")],
     port: Annotated[str, argument("PORT", "Its port, 1 to 65535.")],
@@ -36,27 +53,27 @@ def acpc_client(
         option("--game", "GAME", f"{POKER_HELP} Default: the game of the strategy, without its action abstraction."),
     ] = None,
     seed: Annotated[
-        int | None, number("--seed", "N", "Random seed; the dealer's seed plays as an agent there. Default: a new one.")
+        int | None,
+        number("--seed", "N", "Random seed; with that of the dealer it plays as --agent would. Default: a new one."),
     ] = None,
     duplicate: Annotated[bool, flag("--duplicate", "The dealer was started with --duplicate.")] = False,
-    wait: Annotated[float, number("--wait", "S", "Leave if the dealer is silent for so many seconds.")] = 600.0,
+    wait: Annotated[float, number("--wait", "S", "Leave if the dealer is silent for this many seconds.")] = 600.0,
     json: Json = False,
 ) -> None:
     """Play a match over the ACPC protocol, with any dealer.
 
-    The protocol is that of version 2.0.0. The client leaves when the dealer closes the connection, and prints hands,
-    winnings and time. It never sends an illegal action. In an infoset that the strategy does not have it checks or
-    calls, with one warning.
+    The match ends when the dealer closes the connection. The command then prints hands, winnings and time. It never
+    sends an illegal action. In an infoset that the strategy does not contain it checks or calls, and warns once.
 
-    A strategy with an action abstraction, such as poker(file=holdem.nolimit.2p, bets=[0.5, 1, allin]), plays the whole
-    game: a bet of another size is read as one of the two nearest that it knows, at random (pseudo-harmonic mapping).
+    A strategy with an action abstraction, such as poker(file=holdem.nolimit.2p, bets=[0.5, 1, allin]), plays the real
+    game: a bet of another size is translated to one of the two nearest sizes at random (pseudo-harmonic mapping).
 
     \b
     Examples:
-      kibitz acpc-client ri.blueprint 127.0.0.1 20000
-      kibitz acpc-client uniform localhost 20000 --game holdem.limit.3p
-      kibitz acpc-client h2.blueprint dealer.example.org 18791 --json
-      kibitz acpc-client nl.blueprint 127.0.0.1 20000 --game holdem.nolimit.2p
+      kibitz acpc join ri.blueprint 127.0.0.1 20000
+      kibitz acpc join uniform localhost 20000 --game holdem.limit.3p
+      kibitz acpc join h2.blueprint dealer.example.org 18791 --json
+      kibitz acpc join nl.blueprint 127.0.0.1 20000 --game holdem.nolimit.2p
     """
     where = _port(port)
     with Watch(not json) as watch:
@@ -92,55 +109,66 @@ def acpc_client(
     _print_tally(tally, profile, machine.spec, silence_of(mind), json)
 
 
-def dealer(
+def serve(
     game: Annotated[str, argument("GAME", POKER_HELP, complete.games)],
     hands: Annotated[int, number("--hands", "N", "Hands of the match, at most 10,000,000.")] = 1000,
     seed: Annotated[int | None, number("--seed", "N", "Random seed, as in `kibitz match`. Default: a new one.")] = None,
-    players: Annotated[str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")] = None,
+    names: Annotated[
+        str | None, option("--names", "A,B[,C]", "Names of the players. Default: player1,player2[,player3].")
+    ] = None,
     agent: Annotated[list[str] | None, option("--agent", "NAME=PROFILE", AGENT_HELP)] = None,
     duplicate: Annotated[
         bool, flag("--duplicate", "Play each deal in all seatings: N is a multiple of 2, or of 6 with three players.")
     ] = False,
     host: Annotated[str, option("--host", "HOST", "The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int | None, number("--port", "N", PORT_HELP)] = None,
+    port: Annotated[int | None, number("--port", "PORT", PORT_HELP)] = None,
     timeout: Annotated[float, number("--timeout", "S", "Seconds for an answer, or for a handshake.")] = 10.0,
-    wait: Annotated[float, number("--wait", "S", "Seconds in which all players must have come.")] = 300.0,
-    late: Annotated[int, number("--late", "N", "Late answers that a player may give in the match.")] = 5,
+    wait: Annotated[float, number("--wait", "S", "Seconds within which all players must connect.")] = 300.0,
+    late: Annotated[int, number("--late", "N", "Late answers that a player is allowed in the match.")] = 5,
     log: Annotated[Path | None, option("--log", "FILE", "Write the match here, in the ACPC format.")] = None,
-    resume: Annotated[bool, flag("--resume", "Check the hands in --log, and continue that match.")] = False,
+    resume: Annotated[
+        Path | None, option("--resume", "LOG", "Continue the match of this log, after checking its hands.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Deal a match over the ACPC protocol.
 
-    There are two or three players; the protocol is that of version 2.0.0. The port of each player is printed at the
-    start, and what each won at the end. Agents of kibitz may play in this process. Players move on by a seat after each
-    hand; with --duplicate each deal is played in all seatings.
+    The match has two or three players. The command prints the port of each player at the start, and their winnings at
+    the end. Strategies of kibitz may play in this process (--agent). Players change seats after each hand; with
+    --duplicate each deal is played in all seatings.
 
-    An invalid or late answer counts as a call or check, or as a fold where no call is possible. A player whose
-    connection is lost, who is late more often than --late, or who has not come within --wait plays fold, or check
-    where that is free, for the rest of the match. The others play on.
+    An invalid or late answer counts as a call or check, or as a fold where no call is possible. If a player loses the
+    connection, is late more often than --late, or does not connect within --wait seconds, it checks or folds for the
+    rest of the match. The others play on.
 
     \b
     Examples:
-      kibitz dealer leduc --hands 1000 --seed 5 --agent player1=uniform --agent player2=uniform --log match.log
-      kibitz dealer rhode_island --hands 1000 --players me,other --agent me=ri.blueprint --agent other=uniform
-      kibitz dealer holdem.limit.2p --hands 3000 --seed 5 --duplicate --log match.log --port 20000
-      kibitz dealer holdem.limit.2p --hands 3000 --seed 5 --duplicate --log match.log --port 20000 --resume
-      kibitz dealer leduc --hands 100 --agent player2=uniform --port 20001
+      kibitz acpc serve leduc --hands 1000 --seed 5 --agent player1=uniform \\
+          --agent player2=uniform --log match.log
+      kibitz acpc serve rhode_island --hands 1000 --names me,other \\
+          --agent me=ri.blueprint --agent other=uniform
+      kibitz acpc serve holdem.limit.2p --hands 3000 --seed 5 --duplicate \\
+          --log match.log --port 20000
+      kibitz acpc serve holdem.limit.2p --hands 3000 --seed 5 --duplicate \\
+          --resume match.log --port 20000
+      kibitz acpc serve leduc --hands 100 --agent player2=uniform --port 20001
     """
-    check_file(log, "--log", ())
+    if resume is not None and log is not None:
+        raise SpecError("--resume LOG continues that log: leave --log out")
+    log = log if resume is None else resume
+    check_file(log, "--log" if resume is None else "--resume", ())
     agents = _agents(agent or [])
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.poker.acpc.dealer import Dealer
 
-        match = Dealer(game, hands, seed, players, agents, duplicate, log, resume, timeout, wait, late, note)
+        match = Dealer(game, hands, seed, names, agents, duplicate, log, resume is not None, timeout, wait, late, note)
         try:
-            names = match.awaited
+            awaited = match.awaited
             for name, place in match.open(host, port):
                 who = name if port is None else "a player"
-                (say if json else typer.echo)(f"{who}: kibitz acpc-client PROFILE {shlex.quote(host)} {place}")
-            watch.phase(f"waiting for {', '.join(names)}" if names else "playing")
+                (say if json else typer.echo)(f"{who}: kibitz acpc join PROFILE {shlex.quote(host)} {place}")
+            watch.phase(f"waiting for {', '.join(awaited)}" if awaited else "playing")
 
             def progress(played: int, totals: Sequence[float]) -> None:
                 watch.phase(f"hand {played:,} of {hands:,}: " + ", ".join(f"{total:+g}" for total in totals))
@@ -148,7 +176,7 @@ def dealer(
             outcome = match.play(progress)
         except KeyboardInterrupt:
             if log is not None:
-                note(f"the hands that were played are in {log}: continue by the same command with --resume")
+                note(f"the hands that were played are in {log}: to continue, give --resume in place of --log")
             raise
         finally:
             match.close()
@@ -216,3 +244,7 @@ def _print_outcome(outcome: DealerOutcome, game: str, seed: int, log: Path | Non
         rows.append(("log", plain(str(log))))
     rows.append(("time", duration(outcome.seconds)))
     print_pairs(rows)
+
+
+for command in (serve, join):
+    acpc.command()(command)

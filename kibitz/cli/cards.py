@@ -1,4 +1,4 @@
-"""kibitz cards: how strong hands and ranges of Texas hold'em are, alone and against each other, and the tables."""
+"""kibitz poker cards: strengths and equities of hands and ranges of Texas hold'em, and the tables for them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_data, print_json, print_pairs, print_table, telling
+from kibitz.cli.common import (
+    INTERRUPTED,
+    Group,
+    Json,
+    console,
+    print_data,
+    print_json,
+    print_pairs,
+    print_table,
+    telling,
+)
 from kibitz.cli.options import Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
     from kibitz.cards import Equities
 
-cards = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+cards = typer.Typer(name="cards", cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 ROWS = 10  # of the histogram that is printed
 BAR = 40  # characters of its longest bar
@@ -36,10 +46,10 @@ def about() -> None:
 
     \b
     Examples:
-      kibitz cards show 'Ah Kd' --board 'Qs 7c 2d'
-      kibitz cards equity AhKd QsQc
-      kibitz cards equity AhKd 'TT+,AQs+' random
-      kibitz cards build
+      kibitz poker cards show 'Ah Kd' --board 'Qs 7c 2d'
+      kibitz poker cards equity AhKd QsQc
+      kibitz poker cards equity AhKd 'TT+,AQs+' random
+      kibitz poker cards build
     """
 
 
@@ -57,9 +67,9 @@ def show(
 
     \b
     Examples:
-      kibitz cards show 'Ah Kd'
-      kibitz cards show 'Ah Kd' --board 'Qs 7c 2d'
-      kibitz cards show 'Th 9h' --board '8h 7h 2c Ad' --json
+      kibitz poker cards show 'Ah Kd'
+      kibitz poker cards show 'Ah Kd' --board 'Qs 7c 2d'
+      kibitz poker cards show 'Th 9h' --board '8h 7h 2c Ad' --json
     """
     from kibitz import cards as of
     from kibitz.cards import tables
@@ -118,10 +128,10 @@ def equity(
 
     \b
     Examples:
-      kibitz cards equity AhKd QsQc
-      kibitz cards equity AhKd 'QQ+,AKs' --board 'Qs 7c 2d'
-      kibitz cards equity 'top 15%' random
-      kibitz cards equity AhKh 'TT+,AQs+:0.5' random --samples 1000000
+      kibitz poker cards equity AhKd QsQc
+      kibitz poker cards equity AhKd 'QQ+,AKs' --board 'Qs 7c 2d'
+      kibitz poker cards equity 'top 15%' random
+      kibitz poker cards equity AhKh 'TT+,AQs+:0.5' random --samples 1000000
     """
     from kibitz import cards as of
     from kibitz.cards import tables
@@ -140,7 +150,7 @@ def equity(
 
 @cards.command()
 def build(
-    only: Annotated[list[str] | None, option("--only", "TABLE", "Only this one. A wrong name lists them.")] = None,
+    only: Annotated[list[str] | None, option("--only", "NAME", "Only this one. A wrong name lists them.")] = None,
     bins: Bins = 50,
     threads: Threads = None,
     anew: Annotated[bool, flag("--anew", "Make tables even if they are there.")] = False,
@@ -154,9 +164,9 @@ def build(
 
     \b
     Examples:
-      kibitz cards build
-      kibitz cards build --only river --only turn
-      kibitz cards build --only flop-histogram-30
+      kibitz poker cards build
+      kibitz poker cards build --only river --only turn
+      kibitz poker cards build --only flop-histogram-30
     """
     from kibitz.cards import tables
     from kibitz.cards.recipes import all_recipes, recipe
@@ -190,8 +200,8 @@ def info(bins: Bins = 50, json: Json = False) -> None:
 
     \b
     Examples:
-      kibitz cards info
-      kibitz cards info --json
+      kibitz poker cards info
+      kibitz poker cards info --json
     """
     from kibitz.cards import tables
     from kibitz.cards.recipes import all_recipes
@@ -206,7 +216,7 @@ def info(bins: Bins = 50, json: Json = False) -> None:
         return
     cells = [(row["table"], size(row["bytes"]), STATES[row["state"]], row["about"]) for row in rows]
     print_table(("table", "size", "state", "what it is"), cells, (0, 2, 3))
-    typer.echo(f"\nThey are in {tables.home()}. `kibitz cards build` makes those that are not there.")
+    typer.echo(f"\nThey are in {tables.home()}. `kibitz poker cards build` makes those that are not there.")
 
 
 def _equity_data(equities: Equities, board: str, seed: int | None) -> dict[str, Any]:

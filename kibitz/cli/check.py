@@ -20,9 +20,9 @@ def check(
 ) -> None:
     """Test the rules of a game by random play.
 
-    It prints a line for each test. It looks for infosets with different actions, views that tell secrets, compiled
-    rules that differ from the rules, and training that does not repeat. A fault is explained in a sentence, with exit
-    code 2. A test that does not apply is marked with a dash.
+    The command prints a line for each test. It looks for infosets with different actions, observations that reveal
+    hidden information, compiled rules that differ from the rules, and training that is not reproducible. A failure is
+    explained in one sentence, with exit code 2. A test that does not apply is marked with a dash.
 
     \b
     Examples:

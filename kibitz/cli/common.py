@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WIDE = 80  # characters of a terminal that has room for bars
 LONGEST = 2_000  # characters of an error
+SECTIONS = ("Solve", "Evaluate", "Play", "Poker", "Research")  # of `kibitz --help`
 WRONG = 2  # the exit code for anything the user can mend
 
 GAME_HELP = (
@@ -44,7 +45,23 @@ ProfilePath = Annotated[Path, argument("PROFILE", "A saved profile or blueprint:
 Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
 
 
-class Commands(TyperGroup):
+class Group(TyperGroup):
+    """Commands, listed by section; a group is replaced by its commands. Sentences are never cut."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            rows = sections.setdefault(command.rich_help_panel or "Commands", [])
+            members = getattr(command, "commands", None) or {"": command}
+            rows += [(f"{name} {short}".strip(), _first_sentence(each)) for short, each in members.items()]
+        column = max(len(name) for rows in sections.values() for name, _ in rows)
+        for section in sorted(sections, key=(*SECTIONS, "Commands").index):
+            with formatter.section(section):
+                formatter.write_dl([(f"{name:<{column}}", sentence) for name, sentence in sections[section]])
+
+
+class Commands(Group):
     """All commands. What a user can mend ends as one sentence on stderr and exit code 2, not as a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -64,6 +81,11 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             say("stopped")
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _first_sentence(command: Any) -> str:
+    """What a command does: the first paragraph of its help."""
+    return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
 def fail(sentence: str) -> NoReturn:
@@ -99,12 +121,13 @@ def version(
 
     \b
     Start here:
-      kibitz demo                                     solve Leduc hold'em and show the strategy
+      kibitz demo                     solve Leduc hold'em, show the strategy
       kibitz solve leduc --until 1e-4 --out leduc.profile
-      kibitz show leduc.profile                       read the strategy
-      kibitz evaluate leduc.profile                   its value and its exploitability
+      kibitz show leduc.profile       read the strategy
+      kibitz evaluate leduc.profile   its value and its exploitability
+      kibitz ui                       look at strategies, and play
 
-    Each command has examples: kibitz solve --help.
+    The help of each command has examples: kibitz solve --help.
     """
 
 

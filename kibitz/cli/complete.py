@@ -28,7 +28,7 @@ def solvers(incomplete: str) -> list[tuple[str, str]]:
 
 
 def papers(incomplete: str) -> list[tuple[str, str]]:
-    """Papers that `kibitz paper` recomputes."""
+    """Papers that `kibitz reproduce` recomputes."""
     from kibitz.papers import PAPERS
 
     return _begin(incomplete, ((name, "") for name in (*PAPERS, "all")))

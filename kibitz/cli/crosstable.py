@@ -27,10 +27,9 @@ def crosstable(
 ) -> None:
     """Compute what strategies win from one another.
 
-    All figures are exact, and the strategies are ranked. An entry of the table is what the row wins from the column per
-    hand, averaged over the seats. With more than two players the column has all other seats. Below it stand the average
-    over the field, wins and losses, exploitability, and the ranking by bankroll and by run-off (the last by bankroll
-    leaves, and so on).
+    All figures are exact. An entry of the table is what the row wins from the column per hand, averaged over the seats.
+    With more than two players the column has all other seats. Below the table stand the average over all opponents,
+    wins and losses, exploitability, and rankings by bankroll and by run-off (the last by bankroll leaves, and so on).
 
     \b
     Examples:

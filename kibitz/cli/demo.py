@@ -70,9 +70,9 @@ def demo(out: Annotated[Path, option("--out", "DIR", "Directory of the plot and 
         print_strategy(page, [InfosetRow(label, profile[player, label]) for label in labels], has_bars(page))
     typer.echo(f"\nSaved:\n  {plot_path}: NashConv over time\n  {profile_path}: the strategy\n\nTry next:")
     for command in (
-        f"kibitz show {shlex.quote(str(profile_path))} --seat 0 --filter Ks",
+        f"kibitz show {shlex.quote(str(profile_path))} --player 0 --filter Ks",
         f"kibitz evaluate {shlex.quote(str(profile_path))}",
-        "kibitz serve",
+        "kibitz ui",
         "kibitz solve 'leduc(players=3, ranks=4)' --seconds 30",
         "kibitz games",
     ):

@@ -24,10 +24,10 @@ def diff(
 ) -> None:
     """List the infosets where two strategies differ most.
 
-    NashConv and exploitability of both are printed too. Infosets are sorted by weight. That is reach, the probability
-    that play comes there (the mean of A and B), times the total-variation distance of the two distributions: 0 for the
-    same, 1 for nothing in common. The weights of a player sum to the number of its decisions in a hand that differ, on
-    average.
+    The command also prints NashConv and exploitability of both. Infosets are sorted by weight: the probability that
+    play reaches the infoset (the mean of A and B), times the total-variation distance of the two distributions. The
+    distance is 0 for equal distributions and 1 for disjoint ones. The weights of a player sum to the expected number of
+    its decisions in a hand that differ.
 
     \b
     Examples:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from kibitz.cli.options import argument
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, KibitzError
 
-if TYPE_CHECKING:
-    pass
-
 
 def export(
     source: Annotated[str, argument("GAME|PROFILE", "A game, as for `kibitz solve`, or a saved profile.")],
@@ -22,12 +19,12 @@ def export(
 ) -> None:
     """Write a game or a profile for other programs.
 
-    A game becomes a Gambit .efg file, a profile CSV or JSON. The number of histories or infosets is printed.
+    A game becomes a Gambit .efg file, a profile CSV or JSON. CSV has the columns seat, infoset, action, probability.
 
     \b
     Examples:
       kibitz export kuhn kuhn.efg
-      kibitz export leduc.profile leduc.csv           columns seat, infoset, action, probability
+      kibitz export leduc.profile leduc.csv
 
     In CSV, names that begin with = + - @ ' or a control character get a ' in front, so that spreadsheets do not read
     them as formulas.

@@ -23,13 +23,11 @@ def import_(
 ) -> None:
     """Read a strategy from CSV or JSON, and save it.
 
-    What is saved is a profile, which all other commands read.
+    The result is a profile, which all other commands read.
 
-    \b
-    CSV has the columns seat, infoset, action, probability. JSON is what `kibitz export` writes, or
-    {"infoset": {"action": probability}}. An action that is left out has probability 0.
-
-    Every infoset must be one of the game's, and its probabilities must sum to 1. The number of infosets is printed.
+    CSV has the columns seat, infoset, action, probability. JSON is what `kibitz export` writes, or {"infoset":
+    {"action": probability}}. An action that is left out has probability 0. Each infoset must be one of the game, and
+    its probabilities must sum to 1.
 
     \b
     Examples:

@@ -33,12 +33,12 @@ def info(
 ) -> None:
     """Print a game's size, its kind, and the memory it needs.
 
-    Of a game that is too large to be laid out, what can be counted is printed, and the commands that work with it.
+    If a game is too large for memory, the command prints what can be counted, and which commands work with the game.
 
     \b
     Examples:
       kibitz info leduc
-      kibitz info 'goofspiel(num_cards=5, points_order=descending, imp_info=true)' --json
+      kibitz info 'goofspiel(num_cards=5, imp_info=true)' --json
       kibitz info rhode_island
       kibitz info holdem.limit.2p
       kibitz info my_game.py:MyGame

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, print_json, print_pairs, with_interval
-from kibitz.cli.options import PLAYER_HELP, Seed, Threads, argument, checked, flag, number, option
+from kibitz.cli.options import PLAYER_HELP, Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kibitz.play.fallback import Silence
 
 DEALS_HELP = "Deals, each in all seatings. Default: 100,000, or 100 if a player searches or rules are in Python."
-UNTIL_HELP = "'decided': stop once it is clear whether the first player wins; or half the width of its 95% interval."
+DECIDED_HELP = "Stop once it is clear whether the first player wins."
+PRECISION_HELP = "Stop once half the width of the first player's 95% interval is at most this."
 GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames."
 
 
@@ -28,7 +29,8 @@ def match(
     players: Annotated[list[str], argument("PLAYER...", f"One for each seat: {PLAYER_HELP}.")],
     game: Annotated[str | None, option("--game", "GAME", "The game. Default: that of the first strategy.")] = None,
     deals: Annotated[int | None, number("--deals", "N", DEALS_HELP)] = None,
-    until: Annotated[str | None, option("--until", "WHEN", UNTIL_HELP)] = None,
+    decided: Annotated[bool, flag("--decided", DECIDED_HELP)] = False,
+    precision: Annotated[float | None, number("--precision", "CHIPS", PRECISION_HELP)] = None,
     seed: Seed = 0,
     threads: Threads = None,
     gain: Annotated[bool, flag("--gain", GAIN_HELP)] = False,
@@ -45,11 +47,11 @@ def match(
       kibitz match rule uniform --game toepen
       kibitz match leduc.profile always-call
       kibitz match leduc.profile uniform --game leduc
-      kibitz match leduc.blueprint leduc.profile --deals 1000000 --until decided
+      kibitz match leduc.blueprint leduc.profile --deals 1000000 --decided
       kibitz match three.profile uniform uniform --game 'leduc(players=3)'
-      kibitz match 'search(toepen.blueprint, seconds=0.2)' toepen.blueprint --deals 200 --gain
+      kibitz match 'search(toepen.blueprint, seconds=0.2)' toepen.blueprint \\
+          --deals 200 --gain
     """
-    stop = _stop(until)
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.evaluate.match import match as play
@@ -82,7 +84,8 @@ def match(
         def progress(tally: Tally) -> None:
             watch.phase(_progress(tally.deals, count, tally.score()))
 
-        result = play(machine, *agents, deals=count, seed=seed, threads=threads, until=stop, on_progress=progress)
+        result = play(machine, *agents, deals=count, seed=seed, threads=threads, decided=decided,
+                      precision=precision, on_progress=progress)  # fmt: skip
         silence = _silence(machine, agents, seed, result, thinks)
     if json:
         finite = result.deals > 1
@@ -138,16 +141,6 @@ def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Wat
         ("time", duration(result.seconds)),
     ]  # fmt: skip
     print_pairs(rows)
-
-
-def _stop(until: str | None) -> str | float | None:
-    if until is None or until == "decided":
-        return until
-    try:
-        width = float(until)
-    except ValueError:
-        raise GameError(f"--until {until:.80} should be 'decided' or a number such as 0.01") from None
-    return float(checked("--until", width))
 
 
 WHY = {

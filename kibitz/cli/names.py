@@ -14,7 +14,7 @@ from kibitz.cli.common import WIDE, Json, console, print_json, print_pairs
 def games(json: Json = False) -> None:
     """List the built-in games and their parameters.
 
-    Other ways to name a game are printed below.
+    The list also says how to name games of OpenSpiel, Gambit files, poker definitions and games of your own.
 
     \b
     Examples:

@@ -43,12 +43,13 @@ class NumberRange:
 SECONDS = NumberRange(0, 1e9, above=True)  # thirty years
 COUNT = NumberRange(1, EVERYWHERE)
 RANGES: dict[str, NumberRange] = {
-    **dict.fromkeys(("--checkpoint-every", "--every", "--seconds", "--timeout", "--wait"), SECONDS),
+    **dict.fromkeys(("--checkpoint-every", "--seconds", "--timeout", "--wait"), SECONDS),
     # The machine's memory is checked when it is asked for.
     **dict.fromkeys(("--deals", "--hands", "--local", "--memory", "--sampled", "--samples"), COUNT),
-    **dict.fromkeys(("--iterations", "--limit"), NumberRange(0, EVERYWHERE)),
+    "--iterations": NumberRange(0, EVERYWHERE),
     **dict.fromkeys(("--jobs", "--threads"), NumberRange(1, 1_024)),
-    **dict.fromkeys(("--player", "--seat"), NumberRange(0, 99)),
+    "--player": NumberRange(0, 99),
+    **dict.fromkeys(("--precision", "--tolerance", "--until"), NumberRange(0, 1e300)),  # most solvers never reach 0
     "--ante": NumberRange(0, 1e9),
     "--begin": NumberRange(2, 99),
     "--bins": NumberRange(1, 1_000),
@@ -60,10 +61,8 @@ RANGES: dict[str, NumberRange] = {
     "--rounds": NumberRange(1, 99),
     "--sampled-seeds": NumberRange(1, 1_000),
     "--seed": NumberRange(0, (1 << 63) - 1),
-    "--starts": NumberRange(1, 1_000_000),
-    "--threshold": NumberRange(0, (1 << 31) - 2),
+    "--seeds": NumberRange(1, 1_000_000),
     "--top": NumberRange(0, 100_000_000),
-    "--until": NumberRange(0, 1e300),  # a NashConv; most solvers never reach 0
 }
 
 
@@ -110,14 +109,17 @@ Device = Annotated[str, option("--device", "DEVICE", DEVICE_HELP, check=_device)
 SavedGame = Annotated[str | None, option("--game", "GAME", "The game. Default: the built-in one that the file names.")]
 Seed = Annotated[int, number("--seed", "N", "Random seed: the same seed gives the same result.")]
 Threads = Annotated[int | None, number("--threads", "N", "Cores to use; the result is the same. Default: all.")]
-Deals = Annotated[int | None, number("--deals", "N", "Sample so many deals instead of counting all cards.")]
+Deals = Annotated[int | None, number("--deals", "N", "Sample this many deals instead of counting all cards.")]
 Solver = Annotated[str, option("--solver", "SOLVER", "See `kibitz solvers`.", complete.solvers)]
 Iterations = Annotated[int | None, number("--iterations", "N", "Stop after this many iterations.")]
 Until = Annotated[float | None, number("--until", "NASHCONV", "Stop once NashConv is at most this.")]
 Seconds = Annotated[float | None, number("--seconds", "S", "Stop after this many more seconds; compiling is extra.")]
-Limit = Annotated[
+MaxInfosets = Annotated[
     str | None,
-    option("--limit", "INFOSETS", "Poker: choose the finest percentile buckets with at most so many infosets, as 24M."),
+    option("--max-infosets", "N", "Poker: the finest percentile buckets with at most this many infosets: 24M."),
+]
+CheckpointEvery = Annotated[
+    float, number("--checkpoint-every", "S", "Seconds between saves; more if a save takes over a tenth of that.")
 ]
 ProfileOut = Annotated[Path | None, option("--out", "DIR", "Save the profile here, such as leduc.profile.")]
 Plot = Annotated[Path | None, option("--plot", "FILE", "Draw a picture of it: .png, .svg or .pdf.")]
@@ -134,7 +136,7 @@ def counted(text: str) -> int:
     """A number such as 24M or 1.5G."""
     match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kKmMgG]?)\s*", text)
     if match is None or float(match[1]) <= 0:
-        raise SolverError(f"--limit {text} should be a number of infosets, such as 24M")
+        raise SolverError(f"--max-infosets {text} should be a number of infosets, such as 24M")
     return int(float(match[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[match[2].lower()])
 
 

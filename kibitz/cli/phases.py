@@ -1,4 +1,4 @@
-"""kibitz phases: solve poker in two phases, the first rounds with something assumed of the later ones."""
+"""kibitz poker phases: solve poker in two phases, the first rounds with something assumed of the later ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def phases(
         str,
         option(
             "--leaves", "WHAT",
-            "What comes after phase I: rollout (nobody bets any more), or a profile in the same buckets, for "
+            "Values of the leaves of phase I: rollout (no more bets), or a profile in the same buckets, for "
             "statistics of its play.",
         ),
     ] = "rollout",
@@ -51,8 +51,8 @@ def phases(
         int | None,
         number(
             "--begin", metavar="N",
-            help="Solve phase II too, from round N on, with the rounds before as phase I plays them. At most one round "
-            "behind phase I; less, and the phases overlap.",
+            help="Also solve phase II, from round N on. Earlier rounds are played as in phase I. N is at most "
+            "--rounds + 1; with a smaller N the phases overlap.",
         ),
     ] = None,
     solver: Solver = "dcfr+",
@@ -65,15 +65,17 @@ def phases(
 ) -> None:  # fmt: skip
     """Solve two-player poker in two phases, as GS1 and GS2 did.
 
-    Phase I is a game of the first rounds. At its end hands are rolled out, or they go on as statistics of a strategy's
-    play say. Phase II is the game after phase I, which stays as it is. The result is a profile in buckets. Its NashConv
-    in the abstract game tells what was lost against solving all rounds at once. Each phase stops by --iterations,
-    --until or --seconds; without them, after 1,000 iterations.
+    Phase I solves the first rounds. Its leaves are rollouts, or statistics of how a strategy plays on. Phase II solves
+    the later rounds, with phase I frozen. The result is a profile in buckets. Its NashConv in the abstract game shows
+    what is lost against solving all rounds at once. Each phase stops by --iterations, --until or --seconds; without
+    them, after 1,000 iterations.
 
     \b
     Examples:
-      kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --out one.profile
-      kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --leaves one.profile --out two.profile
+      kibitz poker phases rhode_island --rounds 2 --begin 2 --until 0.1 \\
+          --out one.profile
+      kibitz poker phases rhode_island --rounds 2 --begin 2 --until 0.1 \\
+          --leaves one.profile --out two.profile
     """
     from kibitz.commands import phases as solved
 

@@ -29,7 +29,6 @@ REPLAY_HELP = "Replay a transcript by the rules, and print it. If its game is in
 def play(
     game: Annotated[str | None, argument("GAME", f"{GAME_HELP} Default: that of a strategy in --against.")] = None,
     against: Annotated[list[str] | None, option("--against", "PLAYER", AGAINST_HELP)] = None,
-    blueprint: Annotated[Path | None, option("--blueprint", "DIR", "The same as --against DIR.")] = None,
     hands: Annotated[int | None, number("--hands", "N", "Stop after so many hands.")] = None,
     reveal: Annotated[bool, flag("--reveal", REVEAL_HELP)] = False,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of the deals. Default: a new one.")] = None,
@@ -48,17 +47,16 @@ def play(
       kibitz play leduc
       kibitz play --against leduc.profile --reveal
       kibitz play 'leduc(players=3)' --against uniform --against three.profile
-      kibitz play toepen --against 'search(toepen.blueprint, seconds=2)' --reveal
+      kibitz play toepen --against 'search(toepen.blueprint, seconds=2)' \\
+          --reveal
       kibitz play my_game.py:MyGame --seed 1 --transcript evening.txt
       kibitz play my_game.py:MyGame --replay evening.txt
     """
     if replay is not None:
         _replay(replay, game)
         return
-    if against and blueprint is not None:
-        raise GameError("give --against or --blueprint, not both")
     check_file(transcript, "--transcript", ())
-    named = list(against or ([str(blueprint)] if blueprint is not None else []))
+    named = list(against or [])
     text = _game(game, named)
     with told_by_line(text):
         from kibitz.play.table import Session, opponents_of

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
     from kibitz.forms.protocol import InfosetValues
 
-SHOWN = 40  # infosets of a player that are shown unless --limit says otherwise
-LIMIT_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
-SECONDS_HELP = "Blueprints of games too large for an exact measure: how long a responder learns to beat it."
-LOCAL_HELP = "Such blueprints of limit poker: deals of local best response against it, a tenth of a second each."
-WHOLE_HELP = "Poker with hand buckets: measure it in the whole game, board by board. A stopped run continues."
+SHOWN = 40  # infosets of a player that are shown unless --top says otherwise
+TOP_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
+SECONDS_HELP = "Blueprints of games that are too large for exact figures: time to train against it."
+LOCAL_HELP = "The same for limit poker: also play this many deals of local best response, 0.1 s each."
+WHOLE_HELP = "Poker in hand buckets: measure it in the real game, board by board. A stopped run continues."
 
 
 def evaluate(
@@ -39,21 +39,22 @@ def evaluate(
     seconds: Annotated[float, number("--seconds", "S", SECONDS_HELP)] = 10.0,
     local: Annotated[int | None, number("--local", "DEALS", LOCAL_HELP)] = None,
     whole: Annotated[bool, flag("--whole", WHOLE_HELP)] = False,
-    value: Annotated[bool, flag("--value", "With --whole: also the value, for half as much time again.")] = False,
+    value: Annotated[bool, flag("--value", "With --whole: also compute the value; 50% more time.")] = False,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
     """Measure the exploitability of a strategy.
 
-    It prints, exactly, the value of each player and what a best response gains. NashConv is the sum of those gains: 0
-    is an equilibrium. Exploitability is NashConv / players.
+    The command prints the exact value of each player and the gain of a best response. NashConv is the sum of these
+    gains; it is 0 in an equilibrium. Exploitability is NashConv / players.
 
-    A poker profile with hand buckets, of a game that is too large itself, is measured in the abstract game; with
-    --whole in the whole game, where best responses see every card. For limit hold'em that takes two cores a night, and
-    with --device gpu minutes.
+    A poker profile in hand buckets is measured in the abstract game if the real game is too large; with --whole it is
+    measured in the real game, where best responses see every card. For limit hold'em that takes two cores a night, and
+    minutes with --device gpu.
 
-    A blueprint is measured exactly if its game can be laid out, or with --whole. Otherwise deals are sampled: its value
-    in self-play, and what a responder wins that learned against it, which is a lower bound on exploitability.
+    A blueprint is measured exactly if its game fits into memory, or with --whole. Otherwise the command samples deals.
+    It prints the value in self-play, and a lower bound on exploitability: what a strategy wins that is trained against
+    the blueprint.
 
     \b
     Examples:
@@ -135,28 +136,28 @@ def _evaluate_whole(path: Path, game: str | None, device: str, json: bool, value
 
 def show(
     profile: ProfilePath,
-    seat: Annotated[int | None, number("--seat", "N", "Only this player; 0 is the first.")] = None,
+    player: Annotated[int | None, number("--player", "N", "Only this player; 0 is the first.")] = None,
     infoset: Annotated[str | None, option("--infoset", "TEXT", "Only the infoset of exactly this name.")] = None,
     filter: Annotated[str | None, option("--filter", "TEXT", "Only infosets whose name contains TEXT.")] = None,
-    limit: Annotated[int | None, number("--limit", "N", LIMIT_HELP)] = None,
+    top: Annotated[int | None, number("--top", "N", TOP_HELP)] = None,
     game: SavedGame = None,
-    values: Annotated[bool, flag("--values/--no-values", "Reach and values, for which the game is laid out.")] = True,
+    values: Annotated[bool, flag("--values/--no-values", "Print reach and values; this builds the game tree.")] = True,
     json: Json = False,
 ) -> None:
     """Print a strategy, infoset by infoset.
 
-    Each line has the probabilities of the actions. reach is the probability that play gets to the infoset when all
-    players follow the profile; "never" is 0. After the probability of an action comes its expected value to the player
-    who moves, given that play is at the infoset and continues by the profile. "-" is no value: the other players never
-    let play get there.
+    Each line has the probability of every action. reach is the probability that play reaches the infoset when all
+    players follow the profile; "never" is 0. After the probability of an action stands its expected value to the player
+    who moves, given that play has reached the infoset and continues by the profile. "-" means no value: the other
+    players never let play get there.
 
-    Infosets come in the order of the game. Its rules say what a name means: in leduc, "JsKh:crc/r" is a jack of
+    Infosets are listed in the order of the game. The game defines their names: in leduc, "JsKh:crc/r" is a jack of
     spades in the hand, a king of hearts on the board, and the betting.
 
     \b
     Examples:
       kibitz show kuhn.profile
-      kibitz show leduc.profile --seat 0 --filter Ks --limit 10
+      kibitz show leduc.profile --player 0 --filter Ks --top 10
       kibitz show kuhn.profile --infoset Q: --json
       kibitz show fox.profile --game fox.py:FoxAndHen
     """
@@ -178,17 +179,17 @@ def show(
             watch.phase(f"building the game {source.machine.spec}")
             strategy, game = blueprint_profile(source, tree_of(source.game)), game or source.machine.spec
         else:
-            most = SHOWN if limit is None and not json else limit or 0
-            show_sampled(source, profile, seat, infoset, filter, most, json, watch)
+            most = SHOWN if top is None and not json else top or 0
+            show_sampled(source, profile, player, infoset, filter, most, json, watch)
             return
-    numbers = chosen(strategy, seat, infoset, filter)
+    numbers = chosen(strategy, player, infoset, filter)
     figures, why = _figures(strategy, profile, game, not json) if values else (None, "")
-    most = limit or len(strategy.infosets.labels)
+    most = top or len(strategy.infosets.labels)
     if json:
-        data = as_data(strategy, seat, infoset, filter, limit, values=figures)
+        data = as_data(strategy, player, infoset, filter, top, values=figures)
         print_json({**data, "note": why} if why else data)
     else:
-        _print_strategy(strategy, numbers, SHOWN if limit is None else most, figures)
+        _print_strategy(strategy, numbers, SHOWN if top is None else most, figures)
         if why:
             from kibitz.report.text import plain
 
@@ -240,6 +241,6 @@ def _print_strategy(
         if rows:
             print_strategy(out, rows, has_bars(out))
         if len(numbers) > limit:
-            out.print(f"... and {len(numbers) - limit:,} more: --limit 0 shows all, --filter TEXT finds some")
+            out.print(f"... and {len(numbers) - limit:,} more: --top 0 shows all, --filter TEXT finds some")
     if figures is not None:
         out.print(f"\n{LEGEND}")

@@ -1,4 +1,4 @@
-"""kibitz pushfold, kibitz icm: one hand of jam or fold, and the value of stacks in prizes."""
+"""kibitz poker pushfold, kibitz poker icm: one hand of jam or fold, and the value of stacks in prizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kibitz.poker.tournaments import PushFold
 
 BLINDS = "0.5/1"
-TOURNAMENT_HELP = "Show the play of a tournament solved by `kibitz tournament`; its blinds, ante and prizes count."
+TOURNAMENT_HELP = "Charts of a tournament that `kibitz poker tournament` solved; it has blinds, ante and prizes."
 COMPARE_HELP = "A range of yours, such as '22+,A2s+,KTo+': which hands differ, and what each costs."
 DECISION_HELP = "The decision that --compare is about, as charts name it: 'BB after SB jammed'. Default: the first."
 Stacks = Annotated[str, option("--stacks", "A,B,C", "Chips of each player, the first to act first.")]
@@ -29,14 +29,13 @@ def icm(
 ) -> None:
     """Value stacks in prizes by the Independent Chip Model.
 
-    This is the model of Malmuth and Harville. A player wins with a probability equal to his share of the chips; second
-    place goes the same way among the others, and so on. There may be up to 20 players, and fewer prizes. The value of
-    each stack is printed.
+    In this model, of Malmuth and Harville, a player wins with a probability equal to his share of the chips; second
+    place is decided the same way among the others, and so on. There can be up to 20 players, and fewer prizes.
 
     \b
     Examples:
-      kibitz icm --stacks 10,7,13 --prizes 50,30,20
-      kibitz icm --stacks 4500,3000,1500,1000 --prizes 65/35 --json
+      kibitz poker icm --stacks 10,7,13 --prizes 50,30,20
+      kibitz poker icm --stacks 4500,3000,1500,1000 --prizes 65/35 --json
     """
     from kibitz.poker.tournaments.chip_model import icm as chip_model
     from kibitz.poker.tournaments.states import numbers
@@ -74,19 +73,22 @@ def pushfold(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Solve one hand in which everybody jams or folds.
+    """Compute push/fold charts: one hand in which players jam or fold.
 
-    There are two to six players, in the order of acting: with three the button, the small blind, the big blind. Stacks
-    after the hand are valued by the Independent Chip Model, or in chips. Two and three players are solved with all
-    cards; three need a table that is made on first use, some minutes, once. More are solved on a sample of deals, and
-    their exploitability is measured on other deals. Printed are charts, values, and what a player could still gain.
+    Two to six players are named by their stacks, in the order in which they act: with three, the button, the small
+    blind, the big blind. Stacks after the hand are valued by the Independent Chip Model, or in chips. Two and three
+    players are solved with all cards; three need a table that is computed once, in some minutes. With more players a
+    sample of deals is solved, and exploitability is measured on other deals. The command prints charts, values, and
+    what each player could still gain.
 
     \b
     Examples:
-      kibitz pushfold --stacks 10,10
-      kibitz pushfold --stacks 10,10 --values --compare '22+,A2+,K5s+,Q9s+' --decision 'BB after SB jammed'
-      kibitz pushfold --stacks 12,8,20 --prizes 50,30,20 --plot charts.png
-      kibitz pushfold --stacks 12,8,20,9 --blinds 1/2 --ante 0.2 --prizes 50,30,20 --deals 20000
+      kibitz poker pushfold --stacks 10,10
+      kibitz poker pushfold --stacks 10,10 --values \\
+          --compare '22+,A2+,K5s+,Q9s+' --decision 'BB after SB jammed'
+      kibitz poker pushfold --stacks 12,8,20 --prizes 50,30,20 --plot charts.png
+      kibitz poker pushfold --stacks 12,8,20,9 --blinds 1/2 --ante 0.2 \\
+          --prizes 50,30,20 --deals 20000
     """
     from kibitz.cards.ranges import parse_items
     from kibitz.poker.tournaments.single import compared

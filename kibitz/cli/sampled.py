@@ -52,7 +52,7 @@ def at_least(least: float, mean: float, interval: tuple[float, float]) -> str:
 
 
 def show_sampled(
-    blueprint: Blueprint, path: Path, seat: int | None, infoset: str | None, filter: str | None, limit: int, json: bool,
+    blueprint: Blueprint, path: Path, player: int | None, infoset: str | None, filter: str | None, top: int, json: bool,
     watch: Watch,
 ) -> None:  # fmt: skip
     """The decisions that self-play comes to most often."""
@@ -60,8 +60,8 @@ def show_sampled(
     from kibitz.evaluate.sampled import self_play
     from kibitz.play.agents import blueprint_agent
 
-    if seat is not None and not 0 <= seat < blueprint.machine.players:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {blueprint.machine.players - 1}")
+    if player is not None and not 0 <= player < blueprint.machine.players:
+        raise GameError(f"there is no player {player}: players are 0 to {blueprint.machine.players - 1}")
     watch.phase(f"playing {SELF_PLAY:,} deals against itself")
     agent = blueprint_agent(blueprint, blueprint.machine, str(path))
     sample = self_play(blueprint.machine, agent, SELF_PLAY)
@@ -69,7 +69,7 @@ def show_sampled(
 
     def wanted(each: Decision) -> bool:
         named = infoset is None or each.infoset == infoset
-        return named and (seat is None or each.seat == seat) and (filter is None or filter in each.infoset)
+        return named and (player is None or each.seat == player) and (filter is None or filter in each.infoset)
 
     chosen = [each for each in sample.decisions if wanted(each)]
     by_seat = {s: [each for each in chosen if each.seat == s] for s in sorted({each.seat for each in chosen})}
@@ -78,7 +78,7 @@ def show_sampled(
             f"{sample.deals:,} deals of self-play came to no such infoset; try another --filter, or train it longer"
         )
     if json:
-        print_json(_data(blueprint, path, sample, [each for of in by_seat.values() for each in of[: limit or None]]))
+        print_json(_data(blueprint, path, sample, [each for of in by_seat.values() for each in of[: top or None]]))
         return
     page = console()
     page.print(f"{blueprint!r}", markup=False)
@@ -88,14 +88,14 @@ def show_sampled(
         markup=False,
     )
     for s, decisions in by_seat.items():
-        page.print(f"\nSeat {s}", style="bold")
-        for each in decisions[: limit or None]:
+        page.print(f"\nPlayer {s}", style="bold")
+        for each in decisions[: top or None]:
             page.print(f"{each.infoset}   reach {100 * sample.reach(each):.2f}%", markup=False, highlight=False)
             for action, p, value in zip(each.actions, each.probabilities, each.values, strict=True):
                 worth = "-" if value is None else f"{value:+.3f}"
                 page.print(f"    {action:<12} {100 * p:6.2f}%  {worth}", markup=False, highlight=False)
-        if limit and len(decisions) > limit:
-            page.print(f"... and {len(decisions) - limit:,} more: --limit 0 for all", markup=False)
+        if top and len(decisions) > top:
+            page.print(f"... and {len(decisions) - top:,} more: --top 0 for all", markup=False)
 
 
 def _data(blueprint: Blueprint, path: Path, sample: Sample, decisions: list[Decision]) -> dict[str, Any]:

@@ -29,9 +29,10 @@ from kibitz.cli.common import (
     subject_of,
 )
 from kibitz.cli.options import (
+    CheckpointEvery,
     Device,
     Iterations,
-    Limit,
+    MaxInfosets,
     ProfileOut,
     Quiet,
     Seconds,
@@ -87,17 +88,17 @@ def solve(
     seed: Annotated[int | None, number("--seed", "N", "Random seed of solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
-        option("--abstraction", "NAME", "Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz "
-               "abstract` for poker, JQ.K for leduc, or one of the game's own.", complete.abstractions),
+        option("--abstraction", "NAME", "Solve the abstract game. Poker: gameshrink, percentile(8), or a "
+               "directory of `kibitz abstract`; leduc: JQ.K; or an abstraction of the game.", complete.abstractions),
     ] = None,
-    limit: Limit = None,
+    max_infosets: MaxInfosets = None,
     threads: Annotated[
         int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: all that help.")
     ] = None,
     device: Device = "cpu",
     out: ProfileOut = None,
     checkpoint: Annotated[Path | None, option("--checkpoint", "DIR", "Save the run here from time to time.")] = None,
-    every: Annotated[float, number("--every", "SECONDS", "Time between checkpoints.")] = 30.0,
+    checkpoint_every: CheckpointEvery = 30.0,
     resume: Annotated[
         Path | None, option("--resume", "DIR", "Continue from a checkpoint, and keep it up to date.")
     ] = None,
@@ -116,20 +117,24 @@ def solve(
     \b
     Examples:
       kibitz solve kuhn
-      kibitz solve leduc --solver cfr+ --until 1e-4 --out leduc.profile --plot leduc.png
-      kibitz solve 'liars_dice(dice_sides=5)' --seconds 60 --checkpoint runs/dice.checkpoint
+      kibitz solve leduc --solver cfr+ --until 1e-4 --out leduc.profile \\
+          --plot leduc.png
+      kibitz solve 'liars_dice(dice_sides=5)' --seconds 60 \\
+          --checkpoint runs/dice.checkpoint
       kibitz solve --resume runs/dice.checkpoint --seconds 600
       kibitz solve rhode_island --solver dcfr+ --until 0.01 --out ri.profile
       kibitz solve rhode_island --abstraction 'percentile(6)' --until 0.1
-      kibitz solve rhode_island --abstraction 'percentile(6, recall=false)' --solver pcs --seconds 60
-      kibitz solve holdem.limit.2p --limit 24M --solver pcs --seconds 900 --checkpoint h.checkpoint --out h.profile
+      kibitz solve rhode_island --abstraction 'percentile(6, recall=false)' \\
+          --solver pcs --seconds 60
+      kibitz solve holdem.limit.2p --max-infosets 24M --solver pcs \\
+          --seconds 900 --checkpoint h.checkpoint --out h.profile
     """
     from kibitz.solvers import RunOptions
     from kibitz.solvers.run import SolveRequest
 
-    if limit is not None:
-        abstraction = _finest(game, abstraction, limit, resume, not (json or quiet))
-    run = RunOptions(checkpoint, every, device=device)
+    if max_infosets is not None:
+        abstraction = _finest(game, abstraction, max_infosets, resume, not (json or quiet))
+    run = RunOptions(checkpoint, checkpoint_every, device=device)
     request = SolveRequest(game or "", solver or "auto", iterations, until, seconds, seed or 0, threads, None,
                            abstraction, run)  # fmt: skip
     order = SolveOrder(request, out, plot, log)
@@ -159,17 +164,17 @@ def solve(
 # Before
 
 
-def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path | None, shown: bool) -> str:
-    """The buckets that --limit stands for."""
+def _finest(game: str | None, abstraction: str | None, max_infosets: str, resume: Path | None, shown: bool) -> str:
+    """The buckets that --max-infosets stands for."""
     from kibitz.forms.choice import needs_tree
     from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 
     if abstraction is not None or resume is not None or game is None:
-        raise SolverError("--limit chooses the buckets of a new run: name a GAME, and leave --abstraction out")
+        raise SolverError("--max-infosets chooses the buckets of a new run: name a GAME, and leave --abstraction out")
     rules: Any = rules_of(game)
     if needs_tree(rules):
-        raise SolverError(f"--limit is for poker games for two: {game} is none")
-    decisions, most = decisions_of(rules.betting), counted(limit)
+        raise SolverError(f"--max-infosets is for two-player poker: {game} is none")
+    decisions, most = decisions_of(rules.betting), counted(max_infosets)
     budgets = finest(decisions, most)
     spec = percentile_spec(budgets)
     if shown:

@@ -50,9 +50,9 @@ def stitch(
     seats: Annotated[
         str,
         option(
-            "--seats", "S",
-            "Seats that an expert freezes outside its part: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', of which "
-            "the first of each group is kept.",
+            "--seats", "SEATS",
+            "Players that are frozen outside the part of an expert: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', "
+            "of which the first of each group is kept.",
         ),
     ] = "each",
     inside: Annotated[str, seen("--inside", "Abstraction of experts, in their part.")] = "null",
@@ -73,54 +73,62 @@ def stitch(
         Path | None,
         option(
             "--work", "DIR",
-            "With --solver pcs, and with a blueprint as --base: keep experts here as they are solved. The same command "
-            "then resumes; with pcs also on several machines that share the folder.",
+            "With --solver pcs, or a blueprint as --base: save each expert here. The same command then continues; with "
+            "pcs also on several machines that share the directory.",
         ),
     ] = None,
-    limit: Annotated[
+    max_infosets: Annotated[
         str | None,
         option(
-            "--limit", "N",
-            "With a blueprint as --base: the finest percentile buckets with at most so many infosets, such as 20M, in "
-            "place of --inside.",
+            "--max-infosets", "N",
+            "With a blueprint as --base, in place of --inside: the finest percentile buckets with at most this many "
+            "infosets, such as 20M.",
         ),
     ] = None,
     seconds: Seconds = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print sizes of computations and solve nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the sizes of all solves, then stop.")] = False,
     json: Json = False,
 ) -> None:  # fmt: skip
-    """Refine a base strategy: stitch on experts for parts of a game that is too large to solve whole.
+    """Refine a base strategy with experts for parts of the game.
 
-    Static experts are solved one by one, with the base frozen outside their part. A dynamic expert strategy gives each
-    part an abstraction of its own and solves all parts together; --base is then the abstraction of the rest. Each solve
-    stops by --iterations, --until or --seconds; without them, at a NashConv of 1e-5 or after 20,000 iterations.
+    This is for games that are too large to solve at once. Static experts are solved one by one, with the base strategy
+    frozen outside their part. Dynamic experts give each part an abstraction of its own, and all parts are solved
+    together; --base is then the abstraction of the rest. Each solve stops by --iterations, --until or --seconds;
+    without them, at a NashConv of 1e-5 or after 20,000 iterations.
 
     If --base is a blueprint of three-player limit poker (kibitz train holdem.limit.3p), experts are trained on sampled
     hands, for --seconds or --iterations each.
 
-    With --solver pcs, and in games that are too large otherwise, experts of two-player poker see hands through buckets
-    of their own (--inside) and are solved on sampled boards, for --iterations or --seconds each.
+    With --solver pcs, and in larger games, experts of two-player poker have hand buckets of their own (--inside) and
+    are solved on sampled boards, for --iterations or --seconds each.
 
     \b
     Examples:
-      kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --seats all --inside suits --dry-run
-      kibitz stitch leduc --base base.profile --partition 'prefix(r, cr, ccr, cccr)' --inside suits --out each.profile
-      kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --kind dynamic --inside suits --out dynamic.profile
-      kibitz stitch leduc --base J.QK --partition 'private(J, Q, K)' --inside suits --opponents J.QK --until 1e-4
-      kibitz stitch rhode_island --base 'percentile(3)' --partition 'prefix(r)' --inside 'percentile(4)' --solver pcs
-      kibitz stitch rhode_island --base ri.profile --partition 'prefix(r)' --seats all --until 0.1 --out ri2.profile
-      kibitz stitch holdem.limit.3p --base h3.blueprint --partition 'prefix(f, rf)' --seats all --limit 9M --seconds 300
+      kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' --seats all \\
+          --inside suits --dry-run
+      kibitz stitch leduc --base base.profile \\
+          --partition 'prefix(r, cr, ccr, cccr)' --inside suits --out each.profile
+      kibitz stitch leduc --base JQ.K --partition 'prefix(r, cr)' \\
+          --kind dynamic --inside suits --out dynamic.profile
+      kibitz stitch leduc --base J.QK --partition 'private(J, Q, K)' \\
+          --inside suits --opponents J.QK --until 1e-4
+      kibitz stitch rhode_island --base 'percentile(3)' \\
+          --partition 'prefix(r)' --inside 'percentile(4)' --solver pcs
+      kibitz stitch rhode_island --base ri.profile --partition 'prefix(r)' \\
+          --seats all --until 0.1 --out ri2.profile
+      kibitz stitch holdem.limit.3p --base h3.blueprint \\
+          --partition 'prefix(f, rf)' --seats all --max-infosets 9M --seconds 300
     """
     from kibitz.solvers.run import samples
     from kibitz.stitch.columns import target_of
     from kibitz.stitch.experts import run
-    from kibitz.stitch.targets import Limit, Solving, Stitching
+    from kibitz.stitch.targets import MaxInfosets, Solving, Stitching
 
     if kind not in KINDS:
         raise SolverError(f"--kind {kind} should be static or dynamic")
     check_artefact(out, "--out", "profile")
-    plan = Stitching(kind, partition, parsed(seats), inside if limit is None else Limit(counted(limit)), outside,
-                     opponents)  # fmt: skip
+    view = inside if max_infosets is None else MaxInfosets(counted(max_infosets))
+    plan = Stitching(kind, partition, parsed(seats), view, outside, opponents)
     with by_option(), Watch(not json) as watch:
         progress = _Progress(watch, seconds)
         how = Solving(solver, iterations, until, seconds, seed, "random" if random else None, keep=work,

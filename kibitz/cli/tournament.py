@@ -1,4 +1,4 @@
-"""kibitz tournament: an equilibrium of a whole tournament of jam or fold, and its exploitability."""
+"""kibitz poker tournament: an equilibrium of a whole tournament of jam or fold, and its exploitability."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ ALGORITHM_HELP = "vi-fp, pi-fp: value or policy iteration over fictitious play o
 def tournament(
     rules: Annotated[str, typer.Argument(metavar="TOURNAMENT", help=RULES_HELP)] = "tournament",
     algorithm: Annotated[str, option("--algorithm", "NAME", ALGORITHM_HELP)] = "pi-fp",
-    until: Annotated[
-        float, number("--until", "CHANGE", "Stop when values change less than this share of the first prize.")
+    tolerance: Annotated[
+        float, number("--tolerance", "X", "Stop when values change less than this share of the first prize.")
     ] = 1e-4,
     out: Annotated[
         Path | None, option("--out", "DIR", "Save the solution here after each iteration; the one there is continued.")
@@ -40,23 +40,26 @@ def tournament(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Solve a tournament of jam or fold.
+    """Solve a push/fold tournament.
 
-    There are two to four players. The state of a tournament is its stacks; a hand leads from one to another until one
-    player has all chips. Values are those of the tournament, not of the Independent Chip Model, which they start from.
-    At the end a best response of each player is computed. Printed are the number of states, what a best response gains,
-    and the errors of the ICM.
+    The tournament has two to four players, who jam or fold. Its states are the stacks of the players; each hand leads
+    from one state to another, until one player has all chips. States are valued by the tournament itself; the
+    Independent Chip Model (ICM) is only the starting point. At the end a best response of each player is computed. The
+    command prints the number of states, what a best response gains, and the errors of the ICM.
 
-    Ctrl-C keeps what is done, and the same command continues. Three players need the table of three hands, which is
-    made first (some minutes, once). Four players are solved on a sample of deals, and their values settle only to some
-    tenths of a percent of the first prize (--until 0.003); best responses are measured on other deals.
-    `kibitz pushfold --tournament DIR --stacks ...` shows the charts.
+    After Ctrl-C the same command continues. Three players need a table of three hands, which is computed once, in some
+    minutes. Four players are solved on a sample of deals, and best responses are measured on other deals; values then
+    settle only to some tenths of a percent of the first prize (--tolerance 0.003). `kibitz poker pushfold --tournament
+    DIR --stacks ...` shows the charts.
 
     \b
     Examples:
-      kibitz tournament 'tournament(players=2, chips=8000, unit=100, prizes=1/0)' --out two.tournament
-      kibitz tournament 'tournament(players=3, chips=4500)' --out three.tournament
-      kibitz tournament --algorithm vi-fp --out slides.tournament
+      kibitz poker tournament \\
+          'tournament(players=2, chips=8000, unit=100, prizes=1/0)' \\
+          --out two.tournament
+      kibitz poker tournament 'tournament(players=3, chips=4500)' \\
+          --out three.tournament
+      kibitz poker tournament --algorithm vi-fp --out slides.tournament
     """
     from kibitz.commands import tournament as solve
     from kibitz.poker.tournaments import tournament as read
@@ -85,7 +88,7 @@ def tournament(
             if wanted.players >= 3 and deals is None:
                 open_triples(watch)
             watch.phase("solving")
-            solution, proof = solve(rules, algorithm, until, out=out, deals=deals, threads=threads,
+            solution, proof = solve(rules, algorithm, tolerance, out=out, deals=deals, threads=threads,
                                     on_step=step_by_step, on_round=round_by_round)  # fmt: skip
     except KeyboardInterrupt:
         where = f"what is done is in {out}: the same command continues" if out else "nothing is kept: --out would"
@@ -162,4 +165,4 @@ def _print(data: dict[str, Any]) -> None:
         )
     if data["out"] is not None:
         stacks = ",".join(map(str, worst["stacks"]))
-        typer.echo(f"Its charts: kibitz pushfold --tournament {shlex.quote(data['out'])} --stacks {stacks}")
+        typer.echo(f"Its charts: kibitz poker pushfold --tournament {shlex.quote(data['out'])} --stacks {stacks}")

@@ -20,7 +20,18 @@ from kibitz.cli.common import (
     save_or_rescue,
     telling,
 )
-from kibitz.cli.options import Iterations, Limit, Quiet, Seconds, argument, checked, counted, number, option
+from kibitz.cli.options import (
+    CheckpointEvery,
+    Iterations,
+    MaxInfosets,
+    Quiet,
+    Seconds,
+    argument,
+    checked,
+    counted,
+    number,
+    option,
+)
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, SolverError
 
@@ -54,10 +65,9 @@ def train(
     iterations: Iterations = None,
     abstraction: Annotated[
         str | None,
-        option("--abstraction", "NAME", "Which decisions share a row: null (each infoset has its own), or a name of "
-               "the game's; an unknown name lists them. Poker also takes buckets of hands, as 'percentile(8)' or "
-               "'percentile(8, recall=false)', or the folder where some were saved. Default: the game's own choice "
-               "(toepen: outlook; poker: isomorphic; else null)."),
+        option("--abstraction", "NAME", "null (each infoset by itself), or an abstraction of the game; an unknown name "
+               "lists them. Poker also takes hand buckets: 'percentile(8)', 'percentile(8, recall=false)', or a "
+               "directory of saved buckets. Default: toepen, outlook; poker, isomorphic; else null."),
     ] = None,
     strength: Annotated[
         Path | None,
@@ -66,79 +76,83 @@ def train(
     ] = None,
     base: Annotated[
         Path | None,
-        option("--base", "DIR", "Graft: a blueprint that plays outside --part, while only the part is trained."),
+        option("--base", "BASE", "Graft: a saved blueprint that plays outside --part, while only the part is trained."),
     ] = None,
     part: Annotated[
         str | None,
-        option("--part", "NAME", "The part to train, such as 'trick 3' or 'round 2'; an unknown name lists them. In "
-               "three-player limit poker: the betting that it follows, such as f, rf or rcf."),
+        option("--part", "NAME", "With --base: the part of the game to train, such as 'trick 3' or 'round 2'; an "
+               "unknown name lists them. In three-player limit poker: what follows some betting: f, rf, rcf ..."),
     ] = None,
     seats: Annotated[
         str | None,
-        option("--seats", "SEATS", "Three-player limit poker, with --base: the seats that the base plays outside "
-               "--part, such as 0 or 0,2, while the others learn there too. Default: all."),
+        option("--seats", "SEATS", "Three-player limit poker, with --base: the players that are frozen outside --part, "
+               "such as 0 or 0,2. Default: all."),
     ] = None,
-    limit: Limit = None,
+    max_infosets: MaxInfosets = None,
     dynamic: Annotated[
         str | None,
-        option("--dynamic", "PARTS", "Three-player limit poker, with --limit: dynamic experts, parts whose buckets are "
-               "finer, such as f,rf,rrf,rcf."),
+        option("--dynamic", "PARTS", "Three-player limit poker, with --max-infosets: dynamic experts, which are parts "
+               "with finer buckets, such as f,rf,rrf,rcf."),
     ] = None,
     sampling: Annotated[
         str | None,
-        option("--sampling", "KIND", "Three-player limit poker in buckets: external (chance and the others are drawn), "
-               "or chance (all actions are gone through). Default: external."),
+        option("--sampling", "KIND", "Three-player limit poker in buckets: external, or chance (all actions are "
+               "walked). Default: external."),
     ] = None,
     prune: Annotated[
         float | None,
-        number("--prune", "CHIPS", "Three-player limit poker in buckets: pass over actions whose regret is further "
-               "below zero, in most iterations."),
+        number("--prune", "CHIPS", "Three-player limit poker in buckets: in most iterations skip actions whose regret "
+               "is further below zero than this."),
     ] = None,
     memory: Annotated[
         str | None,
-        option("--memory", "SIZE", f"Memory that the table of rows may grow to: 500MB, 2GB. Default: {MEMORY}."),
+        option("--memory", "SIZE", f"Most memory of the table: 500MB, 2GB. Default: {MEMORY}."),
     ] = None,
     full: Annotated[
         str | None,
-        option("--full", "HOW", "When there is no place for a new row: evict (the one visited least of its neighbours "
-               f"goes) or refuse (the new one is not kept and plays uniformly). Default: {FULL}."),
+        option("--full", "HOW", "When the table is full: evict (drop a rarely visited infoset) or refuse (do not store "
+               f"the new one; it plays uniformly). Default: {FULL}."),
     ] = None,
     threads: Annotated[
         int | None,
-        number("--threads", "N", "Cores to use. Only one thread gives the same bytes every time. Default: all cores."),
+        number("--threads", "N", "Cores to use. Only one thread gives reproducible bytes. Default: all cores."),
     ] = None,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of deals and draws. Default: 0.")] = None,
-    every: Annotated[
-        float,
-        number("--checkpoint-every", "SECONDS", "Time between saves; longer if saving itself would take over a tenth "
-               "of the time."),
-    ] = EVERY,
+    checkpoint_every: CheckpointEvery = EVERY,
     resume: Annotated[
-        Path | None, option("--resume", "DIR", "Train a blueprint further, and keep it up to date (or --out).")
+        Path | None, option("--resume", "DIR", "Train this blueprint further, and save it there (or at --out).")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Train a blueprint by Monte Carlo CFR: a strategy in a table of rows, for games of any size.
+    """Train a strategy of a large game by Monte Carlo CFR.
 
-    Games with compiled rules (toepen, poker) are sampled by these; other games on their tree, or, where that does not
-    fit into memory, by their rules in Python, slowly. The blueprint at --out is saved from time to time and at the
-    end. Ctrl-C saves it too and prints the command that goes on. A small game is better solved by `kibitz solve`,
-    which knows its exploitability.
+    The result is a blueprint: a strategy in a table, for games of any size. Games with compiled rules (toepen, poker)
+    are sampled by these. Other games are sampled on their tree, or slowly by their rules in Python if the tree does not
+    fit into memory. The blueprint is saved at --out from time to time and at the end. Ctrl-C saves it too and prints
+    the command that continues. For a small game use `kibitz solve`, which measures exploitability.
 
     \b
     Examples:
       kibitz train leduc --seconds 10 --out leduc.blueprint
       kibitz train toepen --seconds 600 --out toepen.blueprint
       kibitz train --resume toepen.blueprint --seconds 600
-      kibitz train rhode_island --abstraction 'percentile(6)' --seconds 60 --out ri.blueprint
-      kibitz train toepen --abstraction maximal --memory 4GB --seconds 3600 --out fine.blueprint
-      kibitz train toepen --abstraction strength-history --strength toepen.blueprint --seconds 600 --out s.blueprint
-      kibitz train toepen --base toepen.blueprint --part 'trick 1' --abstraction maximal --seconds 600 --out g.blueprint
-      kibitz train 'toepen(suits=3, ranks=3)' --memory 50MB --iterations 100000 --threads 1 --out b
-      kibitz train holdem.limit.3p --limit 162M --seconds 1200 --out h3.blueprint
-      kibitz train holdem.limit.3p --base h3.blueprint --part f --limit 20M --seconds 300 --out f.blueprint
-      kibitz train holdem.limit.3p --limit 162M --dynamic f,rf,rrf,rcf --seconds 1200 --out dynamic.blueprint
+      kibitz train rhode_island --abstraction 'percentile(6)' --seconds 60 \\
+          --out ri.blueprint
+      kibitz train toepen --abstraction maximal --memory 4GB --seconds 3600 \\
+          --out fine.blueprint
+      kibitz train toepen --abstraction strength-history \\
+          --strength toepen.blueprint --seconds 600 --out s.blueprint
+      kibitz train toepen --base toepen.blueprint --part 'trick 1' \\
+          --abstraction maximal --seconds 600 --out g.blueprint
+      kibitz train 'toepen(suits=3, ranks=3)' --memory 50MB \\
+          --iterations 100000 --threads 1 --out b
+      kibitz train holdem.limit.3p --max-infosets 162M --seconds 1200 \\
+          --out h3.blueprint
+      kibitz train holdem.limit.3p --base h3.blueprint --part f \\
+          --max-infosets 20M --seconds 300 --out f.blueprint
+      kibitz train holdem.limit.3p --max-infosets 162M --dynamic f,rf,rrf,rcf \\
+          --seconds 1200 --out dynamic.blueprint
     """
     from kibitz.core.resources import cores
     from kibitz.poker.blueprints.placed_rows import is_placed
@@ -147,7 +161,7 @@ def train(
     path = out or resume
     if path is None:
         raise SolverError("say where the blueprint goes, such as --out toepen.blueprint")
-    order = TrainOrder(iterations, seconds, cores() if threads is None else threads, every, path)
+    order = TrainOrder(iterations, seconds, cores() if threads is None else threads, checkpoint_every, path)
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
@@ -161,13 +175,14 @@ def train(
                 bytes_of(memory or MEMORY), full or FULL, abstraction=abstraction, seed=seed or 0, part=part,
                 seats=None if seats is None else tuple(map(_seat, seats.split(","))),
                 dynamic=() if dynamic is None else tuple(map(str.strip, dynamic.split(","))),
-                limit=None if limit is None else counted(limit), sampling=sampling or "external", prune=-(prune or 0.0),
+                max_infosets=None if max_infosets is None else counted(max_infosets), sampling=sampling or "external",
+                prune=-(prune or 0.0),
             )  # fmt: skip
             with told_by(telling(watch)):
                 blueprint = _new(game, request, strength, base)
         else:
-            new = {"--strength": strength, "--part": part, "--seats": seats, "--limit": limit, "--dynamic": dynamic,
-                   "--sampling": sampling, "--prune": prune}  # fmt: skip
+            new = {"--strength": strength, "--part": part, "--seats": seats, "--max-infosets": max_infosets,
+                   "--dynamic": dynamic, "--sampling": sampling, "--prune": prune}  # fmt: skip
             if any(new.values()):
                 names = " and ".join(name for name, value in new.items() if value)
                 raise SolverError(f"{resume} keeps what it was begun with: leave {names} out")

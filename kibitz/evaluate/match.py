@@ -38,7 +38,7 @@ Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
 
 CHUNK = 2000  # deals that one call into compiled code plays
 PLAIN_CHUNK = 20  # the same where rules are not compiled
-FIRST_LOOK = 1000  # deals before the first look whether the match is decided; looks come at each doubling
+FIRST_CHECK = 1000  # deals before the first check whether the match is decided; the next come at each doubling
 MOST_ORDERS = 3  # players whose every order is played; of more each sits once in each seat
 
 
@@ -123,17 +123,19 @@ def match(
     deals: int = 10_000,
     seed: int = 0,
     threads: int | None = None,
-    until: str | float | None = None,
+    decided: bool = False,
+    precision: float | None = None,
     on_progress: Callable[[Tally], None] | None = None,
 ) -> MatchResult:
     """Play duplicate deals and say what each player won per hand.
 
     game         a spec, a game, or a Machine; players: one agent for each of its seats
-    until        "decided": stop as soon as it is clear whether the first player wins; a number: stop when its 95%
-                 interval is at most so far from the mean. Looks are taken after 1000, 2000, 4000, ... deals; for
-                 "decided" the k-th look has confidence 1 - 0.05 / (k (k + 1)), so that all of them together err in one
-                 match of twenty
+    decided      stop as soon as it is clear whether the first player wins
+    precision    stop when the first player's 95% interval is at most so far from the mean
     on_progress  is called with the sums so far
+
+    The match is checked for these after 1000, 2000, 4000, ... deals. The k-th check of `decided` has confidence
+    1 - 0.05 / (k (k + 1)), so that all of them together err in one match of twenty.
     Ctrl-C ends the match with the deals played until then.
     """
     machine = machine_of(game)
@@ -147,13 +149,11 @@ def match(
         raise GameError(f"deals={deals}: a match has 1 or more")
     if not 0 <= seed < 1 << 63:
         raise GameError(f"seed={seed} must be a whole number from 0")
-    if isinstance(until, str) and until != "decided":
-        raise GameError(f"until={until!r}: choose 'decided', or a number for the half of the interval's width")
-    if not isinstance(until, str) and until is not None and not until > 0:
-        raise GameError(f"until={until:g}: the half of an interval's width is above 0")
+    if precision is not None and not precision > 0:
+        raise GameError(f"precision={precision:g} should be above 0: half the width of an interval")
     threads = threads or cores()
     seatings = seatings_of(machine.players)
-    tally, began, stopped, looks = Tally(seatings), clock(), "done", 0
+    tally, began, stopped, checks = Tally(seatings), clock(), "done", 0
     compiled = [getattr(agent, "player", None) for agent in players]
     machine = _met_on(machine, players)
     alike = _alike(compiled)
@@ -164,13 +164,13 @@ def match(
     try:
         for won in chunks:
             while len(won) and stopped == "done":
-                # Looks are taken after fixed numbers of deals, whatever the chunks are.
-                cut = min(len(won), (FIRST_LOOK << looks) - tally.deals)
+                # Checks come after fixed numbers of deals, whatever the chunks are.
+                cut = min(len(won), (FIRST_CHECK << checks) - tally.deals)
                 tally.add(won[:cut])
                 won = won[cut:]
-                if tally.deals == FIRST_LOOK << looks:
-                    looks += 1
-                    stopped = _enough(tally, until, looks) or stopped
+                if tally.deals == FIRST_CHECK << checks:
+                    checks += 1
+                    stopped = _enough(tally, decided, precision, checks) or stopped
             if on_progress is not None:
                 on_progress(tally)
             if stopped != "done":
@@ -212,14 +212,15 @@ def _alike(players: Sequence[Any]) -> tuple[Any, ...] | None:
     return alike if len({(type(player.store), type(player.base_store)) for player in alike}) == 1 else None
 
 
-def _enough(tally: Tally, until: str | float | None, look: int) -> str:
-    if until is None:
+def _enough(tally: Tally, decided: bool, precision: float | None, check: int) -> str:
+    if decided:
+        low, high = tally.edge(0, LEVEL / (check * (check + 1))).interval
+        if low > 0 or high < 0:
+            return "decided"
+    if precision is None:
         return ""
-    if until == "decided":
-        low, high = tally.edge(0, LEVEL / (look * (look + 1))).interval
-        return "decided" if low > 0 or high < 0 else ""
     score = tally.score()
-    return "precise" if score.interval[1] - score.mean <= float(until) else ""
+    return "precise" if score.interval[1] - score.mean <= precision else ""
 
 
 def _compiled(

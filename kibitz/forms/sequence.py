@@ -37,8 +37,7 @@ class SequenceForm(Treeplexes):
 
     @property
     def best_cfr(self) -> str:
-        """What "auto" uses: dcfr+ is the fastest to most target gaps where CFR converges (`kibitz paper sandholm --part
-        egt`)."""
+        """What "auto" uses: dcfr+, the fastest to most target gaps (`kibitz reproduce sandholm --experiment egt`)."""
         return "dcfr+" if self.seats == 2 and self.zero_sum and self.perfect_recall else "cfr+"
 
     def cfr_state(self, rows: RowMap | None, start: Floats | None) -> SequenceCfrState:

@@ -1,6 +1,6 @@
 """The papers, recomputed: one experiment for each paper, all of one shape (`kibitz.papers.experiment`).
 
-`recompute(name, plan)` does the runs of a paper and gives a PaperReport: tables, claims with the number of random
+`reproduce(name, plan)` does the runs of a paper and gives a PaperReport: tables, claims with the number of random
 initialisations in which they hold, figures to draw, and all numbers as plain data. `kibitz.bench.paper` writes it as
 Markdown or HTML.
 """
@@ -16,7 +16,7 @@ from kibitz.papers.experiment import Experiment, PaperPlan, PaperReport
 if TYPE_CHECKING:
     from kibitz.papers.runs import OnProgress, Shelf
 
-__all__ = ["PAPERS", "STITCHING", "Experiment", "PaperPlan", "PaperReport", "experiment", "plan_of", "recompute"]
+__all__ = ["PAPERS", "STITCHING", "Experiment", "PaperPlan", "PaperReport", "experiment", "plan_of", "reproduce"]
 
 # name -> one line for the command line; the module is resolved on first use
 PAPERS: dict[str, str] = {
@@ -25,7 +25,7 @@ PAPERS: dict[str, str] = {
     "sandholm": "Sandholm, Sequential imperfect-information games (slides): GameShrink, Rhode Island hold'em",
     "le2021": "Le 2021, A Game-theoretic Approach to the Card Game Toepen: tables 3.1 and 3.2, figures 4.1 to 4.5",
 }
-STITCHING = ("gibson2011", "waugh2009")  # what `kibitz paper all` recomputes: the papers of docs/stitching.md
+STITCHING = ("gibson2011", "waugh2009")  # what `kibitz reproduce all` recomputes: the papers of docs/stitching.md
 
 
 def experiment(name: str) -> Experiment[Any]:
@@ -57,7 +57,7 @@ def plan_of(name: str, quick: bool = False) -> PaperPlan:
     return experiment(name).quick if quick else experiment(name).plan
 
 
-def recompute(
+def reproduce(
     name: str, plan: PaperPlan | None = None, on_progress: OnProgress | None = None, shelf: Shelf | None = None,
     table: str | None = None,
 ) -> PaperReport:  # fmt: skip

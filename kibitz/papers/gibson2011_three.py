@@ -25,7 +25,7 @@ from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine, machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued
-from kibitz.stitch import Expert, Limit, Solving, experts, static
+from kibitz.stitch import Expert, MaxInfosets, Solving, experts, static
 
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
 OLD, NEW = "like ACPC-09", "like ACPC-10"
@@ -135,7 +135,7 @@ def facts(name: str, blueprint: Blueprint) -> dict[str, Any]:
 
 def experts_of(name: str, setting: ThreePlayerSetting, base: Blueprint) -> list[Expert]:
     if name != NEW:
-        return experts(base.machine.rules, base, PREFIXES, SEATS[name], Limit(setting.limit, setting.experts))
+        return experts(base.machine.rules, base, PREFIXES, SEATS[name], MaxInfosets(setting.limit, setting.experts))
     inside = {}
     for part in PARTS:  # as the competition's winner divides them
         decisions = decisions_in(base.machine, (part,))[1][1:]

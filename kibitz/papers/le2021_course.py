@@ -1,4 +1,4 @@
-"""A game of Toepen under an abstraction, as the runs of `kibitz paper le2021` use it.
+"""A game of Toepen under an abstraction, as the runs of `kibitz reproduce le2021` use it.
 
 A Course is laid out once. Runs on it differ by their seed alone, share the layout and go side by side in threads:
 compiled walks and measures need no interpreter. Strategies stay in rows; what a real infoset plays is read through an

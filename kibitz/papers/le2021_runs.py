@@ -1,4 +1,4 @@
-"""The runs behind `kibitz paper le2021`: MCCFR on small games of Toepen, from many seeds, measured exactly."""
+"""The runs behind `kibitz reproduce le2021`: MCCFR on small games of Toepen, from many seeds, measured exactly."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ SOLVERS: dict[str, tuple[str, str]] = {
 class RunOptions:
     """How a run of `kibitz.solve` or `kibitz.train` is carried out. None of it changes what is computed.
 
-    checkpoint  a directory to save the run to every `every` seconds, at the end and on Ctrl-C. Another run in it is
-                never overwritten: it is refused, or, if it came while this one was running, this one is saved
+    checkpoint  a directory to save the run to every `checkpoint_every` seconds, at the end and on Ctrl-C. Another run
+                in it is never overwritten: it is refused, or, if it came while this one was running, this one is saved
                 beside it as NAME-2 with a warning. A save that fails is a warning, and the run continues
     resume      continue from the checkpoint
     device      of `solve`: "gpu" (needs kibitz[gpu]) for poker in perfect-recall buckets, such as percentile(8)
@@ -53,7 +53,7 @@ class RunOptions:
     """
 
     checkpoint: str | PathLike[str] | None = None
-    every: float = 30.0
+    checkpoint_every: float = 30.0
     resume: bool = False
     device: str = "cpu"
     progress: bool | Callable[[Any], None] | None = None

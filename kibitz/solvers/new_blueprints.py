@@ -23,7 +23,7 @@ class BlueprintOptions:
     memory    that a table of hashed rows may grow to, in bytes or as "500MB"
     full      what happens then: "evict" (drop the least visited row) or "refuse" (store no new rows)
     seats     of an expert: the players who use the base outside the part, while the others learn; default: all
-    limit     three-player limit poker: the finest buckets with so many infosets are chosen
+    max_infosets  three-player limit poker: the finest buckets with so many infosets are chosen
     dynamic   ... and of these parts finer ones, as ("f", "rf"): dynamic experts
     sampling  limit poker in buckets: "external", or "chance" (all actions are visited)
     prune     limit poker in buckets: the regret, below 0 and in chips, of actions that are skipped; 0: none
@@ -32,7 +32,7 @@ class BlueprintOptions:
     memory: int | str = 1_000_000_000
     full: str = "evict"
     seats: tuple[int, ...] | None = None
-    limit: int | None = None
+    max_infosets: int | None = None
     dynamic: tuple[str, ...] = ()
     sampling: str = "external"
     prune: float = 0.0
@@ -57,10 +57,10 @@ def new_blueprint(
         blueprint: Blueprint | None = plugin_of(machine.rules).blueprint(machine, request, base)
         if blueprint is not None:
             return blueprint
-    if request.limit is not None or request.dynamic:
-        raise SolverError(f"{machine.spec} is not poker: --limit and --dynamic are for limit poker with buckets")
+    if request.max_infosets is not None or request.dynamic:
+        raise SolverError(f"{machine.spec} is not poker: --max-infosets and --dynamic are for limit poker with buckets")
     if request.sampling != "external" or request.prune:
-        raise SolverError("--sampling and --prune are for limit poker with buckets, by --limit or --abstraction")
+        raise SolverError("--sampling and --prune are for limit poker with buckets, by --max-infosets or --abstraction")
     hashed = Blueprint.empty(machine, request.abstraction, bytes_of(request.memory), request.seed, request.full,
                              arrays, base, request.part)  # fmt: skip
     if request.seats is not None:

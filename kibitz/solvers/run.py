@@ -134,7 +134,7 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
     state.solver = solver
-    keeper = SolverRun(solver, form, state).keeper(run.checkpoint, run.every, run.resume, seed)
+    keeper = SolverRun(solver, form, state).keeper(run.checkpoint, run.checkpoint_every, run.resume, seed)
     ends = None if seconds is None else state.seconds + seconds
     asked = {"iterations": iterations, "until": until, "seconds": ends}
     state.stop = {name: float(x) for name, x in asked.items() if x is not None and math.isfinite(x)}

@@ -74,7 +74,7 @@ def train(
     if out is not None and not run.resume:
         check_new(out, "strategy")
     blueprint.warm_up()
-    keeper = keeper_of(blueprint, out, run.resume, run.every)
+    keeper = keeper_of(blueprint, out, run.resume, run.checkpoint_every)
     stop = {name: float(x) for name, x in (("iterations", iterations), ("seconds", seconds)) if x is not None}
     state = RunState(stop=stop, solver=blueprint)  # type: ignore[arg-type]  # of which its iteration is shown
     with shown(run.bar, f"training {blueprint.machine.spec}", state) as update:

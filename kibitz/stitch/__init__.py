@@ -12,9 +12,10 @@ The result is an ordinary profile of the real game; or a blueprint, if experts a
 
 from kibitz.stitch.experts import cohere, dynamic, experts, join, rebuild_base, size_of_dynamic, static
 from kibitz.stitch.partition import Partition, partition
-from kibitz.stitch.targets import Expert, Limit, Solving
+from kibitz.stitch.targets import Expert, MaxInfosets, Solving
 
 __all__ = [
-    "Expert", "Limit", "Partition", "Solving", "cohere", "dynamic", "experts", "join", "partition", "rebuild_base",
+    "Expert", "MaxInfosets", "Partition", "Solving", "cohere", "dynamic", "experts", "join", "partition",
+    "rebuild_base",
     "size_of_dynamic", "static",
 ]  # fmt: skip

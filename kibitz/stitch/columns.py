@@ -32,7 +32,7 @@ from kibitz.stitch.partition import Partition
 from kibitz.stitch.partition import partition as make_partition
 from kibitz.stitch.targets import (
     Expert,
-    Limit,
+    MaxInfosets,
     Solving,
     Stitching,
     Target,
@@ -69,8 +69,8 @@ def column_target(
     rules: Any, base: Any, plan: Stitching, how: Solving, lay_out: Callable[[Any], Tree] = tree_of
 ) -> ColumnTarget:
     """The target on a form or a tree."""
-    if isinstance(plan.inside, Limit):
-        raise SolverError("--limit (inside=Limit(...)) is for a base that is a blueprint; see --inside")
+    if isinstance(plan.inside, MaxInfosets):
+        raise SolverError("--max-infosets (inside=MaxInfosets(...)) is for a base that is a blueprint; see --inside")
     if how.keep is not None:
         raise SolverError("--work (keep=) keeps experts that are solved on samples, as with --solver pcs: leave it out")
     everybody = plan.kind != "static" or all(len(s) == rules.players for s, _ in seat_sets(plan.seats, rules.players))

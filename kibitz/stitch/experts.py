@@ -36,7 +36,7 @@ def experts(
     seats      the seats S that an expert freezes outside its part: "each" for S={i}, "all" for S=N, [0, 2], or a list
                of such lists, of which the first seat of each is kept
     inside     the abstraction of part j for the seats in S. For poker on sampled boards also {part: abstraction}; for a
-               blueprint also Limit(infosets), the finest buckets for so many
+               blueprint also MaxInfosets(infosets), the finest buckets for so many
     outside    the abstraction of seats not in S outside part j; default: the base's, "null" if it has none
     opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al.
                use the base's. For poker on sampled boards: "inside" or "base"

@@ -29,7 +29,7 @@ def solved(form: Any, solver: str, keep: Path | None, **options: Any) -> Profile
             if int(saved.meta.get("iterations", 0)) >= (options.get("iterations") or 0):
                 return Profile(form.infosets, saved.probabilities, saved.meta)  # else the checkpoint goes on
         resume = (checkpoint / "manifest.json").exists()
-        run = RunOptions(checkpoint, every=120.0, resume=resume, progress=False)
+        run = RunOptions(checkpoint, checkpoint_every=120.0, resume=resume, progress=False)
         answer = solve_through(form, solver, run=run, **options)
         answer.save(path)
     return answer

@@ -22,7 +22,7 @@ from kibitz.forms.profile import Profile
 from kibitz.solvers.run import whole
 
 
-class Limit(NamedTuple):
+class MaxInfosets(NamedTuple):
     """Instead of an abstraction: the finest one within a limit of infosets. For bases that are blueprints."""
 
     infosets: int  # of a whole computation, at most

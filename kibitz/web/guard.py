@@ -39,7 +39,7 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-CLOSED = "Access denied: open the whole address that `kibitz serve` printed, with the token at its end."
+CLOSED = "Access denied: open the whole address that `kibitz ui` printed, with the token at its end."
 
 
 class TooLong(Exception):

@@ -2,7 +2,7 @@
 saved strategies.
 
 Of checkpoints and tournaments only the manifest is read. Logs of evaluations (`kibitz solve --log`) and results
-(`kibitz crosstable --json`, `kibitz match --json`, `kibitz dealer --log`) are read as text, after a check of their
+(`kibitz crosstable --json`, `kibitz match --json`, `kibitz acpc serve --log`) are read as text, after a check of their
 size. The files are not trusted: entries that are not numbers are ignored.
 """
 
@@ -21,7 +21,7 @@ from kibitz.web.library import FILES, STRATEGIES, Entry, Library
 MOST_BYTES = 20_000_000  # of a file
 MOST_POINTS = 600  # of a curve
 MOST_NAMES = 40  # of a crosstable
-DEALER = "# kibitz dealer"
+DEALER = "# kibitz acpc serve"
 
 
 def number(value: Any) -> float | None:

@@ -84,7 +84,7 @@ def _open(address: str, tell: Callable[[str], None]) -> None:
         tell("No browser was found. Open the address yourself.")
 
 
-def serve(
+def ui(
     folder: str | Path = ".", host: str = "127.0.0.1", port: int = 8000, show: bool = True, games: Sequence[str] = (),
     tell: Callable[[str], None] = print,
 ) -> None:  # fmt: skip

@@ -124,7 +124,7 @@ PRIVATE = [
     "is told", "looks at the gap", "first to most gaps", "within buckets", "rows that may move", "fewer bets",
     "for want of",
 ]  # fmt: skip
-WRITTEN = ("architecture", "endgames", "glossary", "own_game", "papers", "poker", "serve", "tournaments")
+WRITTEN = ("architecture", "endgames", "glossary", "own_game", "papers", "poker", "tournaments", "ui")
 PACKAGES = ("core", "forms", "games", "poker", "solvers", "web")
 
 

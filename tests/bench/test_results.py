@@ -86,7 +86,7 @@ def test_the_bench_writes_sections(tmp_path, monkeypatch):
     monkeypatch.setattr("kibitz.bench.bench.start_figure", lambda: {"first_use": 9.0, "later_use": 1.0, "help": 0.1})
     page, data = tmp_path / "results.md", tmp_path / "results.json"
     data.write_text(json.dumps({"riscv": run_on("riscv", 321.0)}))
-    bench(only="start", quick=True, json_path=data, markdown_path=page, say=lambda text: None)
+    bench(only="start", quick=True, out=data, markdown=page, say=lambda text: None)
     text = page.read_text()
     assert "## riscv" in text and "321x" in text and "### Start-up" in text and "9.0 s" in text
     assert set(json.loads(data.read_text())) > {"riscv, 2 cores"}

@@ -85,7 +85,7 @@ def test_it_is_a_figure_of_the_bench(mine, monkeypatch, tmp_path):
     monkeypatch.setattr(bench_cards, "ours", lambda seconds, whole: mine)
     said = []
     path = tmp_path / "results.md"
-    result = bench(only="cards", quick=True, say=said.append, markdown_path=path, peers_python=str(tmp_path / "none"))
+    result = bench(only="cards", quick=True, say=said.append, markdown=path, peers_python=str(tmp_path / "none"))
     assert result["cards"]["rows"] and "## Cards" in path.read_text() and "## Cards" in said[-1]
     with pytest.raises(KibitzError, match="cards"):
         bench(only="whist")

@@ -1,4 +1,4 @@
-"""kibitz cards: what it prints of hands, how it makes tables, and that a mistake is a sentence."""
+"""kibitz poker cards: what it prints of hands, how it makes tables, and that a mistake is a sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
 
     def run(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as end:
-            app(["cards", *arguments], prog_name="kibitz")
+            app(["poker", "cards", *arguments], prog_name="kibitz")
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err
         return int(end.value.code or 0), out, err
@@ -51,8 +51,8 @@ def bad(call: Call, *arguments: str) -> str:
 
 @pytest.mark.parametrize("name", ["build", "show", "equity", "info"])
 def test_each_command_teaches_by_example(call, name):
-    assert f"kibitz cards {name}" in good(call, name, "--help").partition("Example")[2]
-    assert f"kibitz cards {name}" in good(call, "--help") or name == "info"
+    assert f"kibitz poker cards {name}" in good(call, name, "--help").partition("Example")[2]
+    assert f"kibitz poker cards {name}" in good(call, "--help") or name == "info"
 
 
 def test_show_on_a_board(call):
@@ -182,7 +182,7 @@ def stopping(recipe, piece, done, *rest):
             os.kill(os.getpid(), signal.SIGINT)
     return wave(recipe, counted, done, *rest)
 tables._wave = stopping
-app(["cards", "build", "--only", "preflop", "--threads", "2"], prog_name="kibitz")
+app(["poker", "cards", "build", "--only", "preflop", "--threads", "2"], prog_name="kibitz")
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert run.returncode == 130, run.stderr

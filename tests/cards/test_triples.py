@@ -148,7 +148,7 @@ def test_the_table_against_plain_enumeration():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not MADE, reason="the table of three hands is not made: kibitz cards build --only triples")
+@pytest.mark.skipif(not MADE, reason="the table of three hands is not made: kibitz poker cards build --only triples")
 def test_charts_for_three_have_no_hands_the_wrong_way_round():
     """With all cards counted a better suited king is jammed at least as often, and a better suited ace called with."""
     found = pushfold([12, 8, 20], prizes=[50, 30, 20])

@@ -8,25 +8,31 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import FOX, PATIENCE, Call, bad, child, data, good
 from terminal import shown_until
+from typer.main import get_command
 
 import kibitz
 from kibitz.bench import docs
+from kibitz.cli import app
 from kibitz.cli.watch import iteration_of, time_left
 from kibitz.games import GAMES
 from kibitz.report import text
 from kibitz.solvers import SOLVERS
 from kibitz.solvers.result import Evaluation
 
-COMMANDS = [
-    "demo", "games", "solvers", "info", "check", "shrink", "abstract", "solve", "phases", "stitch", "train",
-    "evaluate", "crosstable", "diff",
-    "match", "dealer", "acpc-client", "play", "serve", "show", "export", "import", "icm", "pushfold", "tournament",
-    "paper", "bench", "cards",
-]  # fmt: skip
+SECTIONS = {
+    "Solve": ["demo", "games", "solvers", "info", "check", "abstract", "solve", "train", "stitch"],
+    "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
+    "Play": ["play", "ui", "acpc serve", "acpc join"],
+    "Poker": ["poker icm", "poker pushfold", "poker tournament", "poker phases", "poker cards"],
+    "Research": ["reproduce", "bench"],
+}
+COMMANDS = [name for names in SECTIONS.values() for name in names]
+ALL = [" ".join(words) for words in docs.commands()]  # with groups, and commands inside of them
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
@@ -41,15 +47,48 @@ def test_it_runs_as_a_module(module: str) -> None:
 
 def test_help_names_every_command(call: Call) -> None:
     out = good(call, "--help")
-    assert docs.commands(out) == COMMANDS
+    parts = re.split(r"^(\w+):\n", out, flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    listed = {name: re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", sections[name], re.MULTILINE) for name in SECTIONS}
+    assert listed == SECTIONS and [*SECTIONS] == [name for name in sections if name != "Options"]
     code, out, err = call()
     assert code in (0, 2) and "Usage: kibitz" in out + err
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ALL)
 def test_each_command_teaches_by_example(call: Call, name: str) -> None:
-    out = good(call, name, "--help")
+    out = good(call, *name.split(), "--help")
     assert "Example" in out and f"kibitz {name}" in out.partition("Example")[2]
+
+
+@pytest.mark.parametrize("name", ["", *ALL])
+def test_help_is_whole_sentences_of_at_most_80_columns(call: Call, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delenv("COLUMNS")
+    out = good(call, *name.split(), "--help")
+    assert max(map(len, out.splitlines())) <= 80, max(out.splitlines(), key=len)
+    assert not re.search(r"\w\.\.\.$", out, re.MULTILINE), "a sentence is cut"
+    command: Any = get_command(app)
+    for word in name.split():
+        command = command.commands[word]
+    assert re.fullmatch(r"[A-Z][^.]*\.", command.help.partition("\n\n")[0].replace("\n", " ")), "one sentence first"
+    for param in command.params:
+        help = getattr(param, "help", None)
+        assert help and help.endswith((".", "...", ")")), param.name
+
+
+def test_an_option_means_one_thing() -> None:
+    """The same option has the same kind of value in every command."""
+    kinds: dict[str, set[str]] = {}
+    for words in docs.commands():
+        command: Any = get_command(app)
+        for word in words:
+            command = command.commands[word]
+        for param in command.params:
+            if param.param_type_name == "option":
+                flag = getattr(param, "is_flag", False)
+                kinds.setdefault(param.opts[0], set()).add("" if flag else param.metavar)
+    several = {name: found for name, found in kinds.items() if len(found) > 1}
+    assert several == {"--out": {"DIR", "FILE"}, "--resume": {"DIR", "LOG"}}
 
 
 def test_version(call: Call) -> None:
@@ -86,7 +125,7 @@ def test_the_api_page_is_up_to_date_and_has_every_public_name() -> None:
 
 def test_the_page_has_every_command_game_and_solver() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert re.findall(r"^## kibitz ([\w-]+)$", page, re.MULTILINE) == COMMANDS
+    assert re.findall(r"^\$ kibitz ([a-z ]+) --help$", page, re.MULTILINE) == ALL
     for name in [*GAMES, *SOLVERS]:
         assert re.search(rf"^{re.escape(name)} +\S", page, re.MULTILINE), f"{name} has no line"
 
@@ -171,7 +210,7 @@ def test_info(call: Call) -> None:
         (("solve", "kuhn", "--until", "-1"), "0 or more"),
         (("solve", "kuhn", "--seconds", "0"), "above 0"),
         (("solve", "kuhn", "--threads", "0"), "--threads"),
-        (("solve", "kuhn", "--every", "0"), "--every"),
+        (("solve", "kuhn", "--checkpoint-every", "0"), "--checkpoint-every"),
         (("solve", "kuhn", "--plot", "k.jpeg"), ".png or .svg or .pdf"),
         (("solve", "kuhn", "--plot", "file/k.png"), "not a directory"),
         (("solve", "kuhn", "--plot", "folder.png"), "is a directory"),

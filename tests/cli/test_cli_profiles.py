@@ -33,7 +33,7 @@ def test_show(call: Call, kuhn: Path) -> None:
     assert "player 0: 6 infosets" in out and "player 1: 6 infosets" in out
     assert "pass" in out and "100%" in out and "█" in out
     assert out.index("J:") < out.index("Q:") < out.index("K:")
-    one = good(call, "show", kuhn, "--seat", "1", "--filter", "K", "--limit", "1")
+    one = good(call, "show", kuhn, "--player", "1", "--filter", "K", "--top", "1")
     assert "seat 0" not in one and "K:p" in one and "K:b" not in one and "and 1 more" in one
     whole = data(call, "show", kuhn)
     assert len(whole["strategy"]) == 12 and whole["seats"] == 2
@@ -42,18 +42,18 @@ def test_show(call: Call, kuhn: Path) -> None:
         {"seat": 1, "infoset": "J:b", "actions": {"pass": 1.0, "bet": 0.0}, "reach": 0.0,
          "values": {"pass": None, "bet": None}}
     ]  # fmt: skip
-    assert len(data(call, "show", kuhn, "--limit", "2")["strategy"]) == 4
-    assert "no seat 2" in bad(call, "show", kuhn, "--seat", "2")
+    assert len(data(call, "show", kuhn, "--top", "2")["strategy"]) == 4
+    assert "no seat 2" in bad(call, "show", kuhn, "--player", "2")
     assert "near ones" in bad(call, "show", kuhn, "--infoset", "J:bb")
     assert "contains 'Z'" in bad(call, "show", kuhn, "--filter", "Z")
-    assert "--limit" in bad(call, "show", kuhn, "--limit", "-1")
+    assert "--top" in bad(call, "show", kuhn, "--top", "-1")
 
 
 def test_show_without_bars_and_with_many_actions(call: Call, kuhn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     assert "█" not in good(call, "show", kuhn)
     kibitz.solve("liars_dice(dice_sides=4)", "cfr+", iterations=30).save("dice.profile")
-    out = good(call, "show", "dice.profile", "--limit", "3")
+    out = good(call, "show", "dice.profile", "--top", "3")
     assert "others below 0.1%" in out
 
 
@@ -109,7 +109,7 @@ def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch)
     good(call, "bench", "--quick", "--seconds", "3", "--json", "b.json", "--only", "lp")
     assert callable(given.pop("show"))
     assert given == {
-        "seconds": 3.0, "quick": True, "json_path": Path("b.json"), "markdown_path": None, "only": "lp",
+        "seconds": 3.0, "quick": True, "out": Path("b.json"), "markdown": None, "only": "lp",
         "peers_python": None,
     }  # fmt: skip
     assert "--seconds" in bad(call, "bench", "--seconds", "0")

@@ -124,7 +124,7 @@ def test_ctrl_c_and_resume_give_the_same_profile(tmp_path: Path) -> None:
         "1000000000",
         "--checkpoint",
         "c",
-        "--every",
+        "--checkpoint-every",
         "0.1",
         "--out",
         "p.profile",

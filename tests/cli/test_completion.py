@@ -18,7 +18,7 @@ OFFERS = [
     ("kibitz solve toepen --abstraction maxi", "maximal"),
     ("kibitz solve evil.py:X --abstraction ", "null"),  # a file of the user's own is not run for a list
     ("kibitz stitch leduc --inside n", "null"),
-    ("kibitz paper wau", "waugh2009"),
+    ("kibitz reproduce wau", "waugh2009"),
     ("kibitz solve some/path", ""),
     ("kibitz show ", ""),
 ]

@@ -32,30 +32,30 @@ SMALLER = [
     (r"seconds=[\d.]+", "seconds=0.01"),  # of a player that searches
     (r"--iterations \d{4,}", "--iterations 100"),
     (r"^(stitch .*--solver pcs)$", r"\1 --iterations 20"),
-    (r"^(pushfold .*)--deals \d+", r"\1--deals=1000"),
-    (r"^pushfold (--stacks \d+,\d+,\d+ )", r"pushfold --deals=1000 \1"),
+    (r"^(poker pushfold .*)--deals \d+", r"\1--deals=1000"),
+    (r"^poker pushfold (--stacks \d+,\d+,\d+ )", r"poker pushfold --deals=1000 \1"),
     (r"--deals \d+", "--deals 10"),
-    (r"^tournament --algorithm", "tournament 'tournament(players=2, chips=1800)' --algorithm"),
+    (r"^poker tournament --algorithm", "poker tournament 'tournament(players=2, chips=1800)' --algorithm"),
     (r"chips=8000, unit=100", "chips=1000, unit=100"),
     (r"players=3, chips=4500", "players=2, chips=4500"),  # three need a table that takes long to make
     (r"--hands \d+", "--hands 2"),
     (r"--memory \S+", "--memory 50MB"),
     (r"\brhode_island\b", "'rhode_island(ranks=3, suits=2)'"),
-    (r"--starts \d+", "--starts 2"),
-    (r"^paper (\w+)", r"paper \1 --quick"),
+    (r"--seeds \d+", "--seeds 2"),
+    (r"^reproduce (\w+)", r"reproduce \1 --quick"),
     (r"/tmp/", "tmp/"),
     (r"holdem\.limit\.3p", "'poker(file=holdem.limit.3p, ranks=3)'"),
-    (r"--limit \d\d?\d?M", "--limit 20M"),
-    (r"holdem\.limit\.2p --limit 20M", "'poker(file=holdem.limit.2p, ranks=4)' --limit 20k"),
+    (r"--max-infosets \d\d?\d?M", "--max-infosets 20M"),
+    (r"holdem\.limit\.2p --max-infosets 20M", "'poker(file=holdem.limit.2p, ranks=4)' --max-infosets 20k"),
     (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
 ]
 # Those who wait for a partner: tests/poker/test_acpc_dealer.py and tests/test_web_*.py play both sides.
-PARTNER = r"acpc-client|dealer .*--port|serve"
+PARTNER = r"acpc join|acpc serve .*--port|ui"
 # With compiling, a minute.
-SLOW = r"paper|bench|dealer rhode_island|\w+ holdem.limit.3p|evaluate always|"
+SLOW = r"reproduce|bench|acpc serve rhode_island|\w+ holdem.limit.3p|evaluate always|"
 SLOW += r"match 'search|match three|play 'leduc\(players=3\)'|"
-SLOW += r"cards equity ([AKQJT][AKQJT]s?o? |'top)|cards show 'Ah Kd'$"
-OUTPUTS = {"--out", "--plot", "--log", "--json", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
+SLOW += r"poker cards equity ([AKQJT][AKQJT]s?o? |'top)|poker cards show 'Ah Kd'$"
+OUTPUTS = {"--out", "--plot", "--log", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
 GAMES = {
     "kuhn": "kuhn",
     "theirs": "kuhn",
@@ -74,7 +74,7 @@ def examples() -> list[str]:
     found: list[str] = []
 
     def read(command: Any) -> None:
-        for line in (command.help or "").splitlines():
+        for line in re.sub(r" \\\n +", " ", command.help or "").splitlines():
             if line.strip().startswith("kibitz ") and line.startswith("  "):
                 found.append(re.split(r" {3,}", line.strip())[0].removeprefix("kibitz "))
         for each in getattr(command, "commands", {}).values():
@@ -125,7 +125,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], 
                 run("export", shelf / "out.profile", place)
                 shutil.rmtree(shelf / "out.profile")
             elif kind == ".blueprint":
-                rows = ["--limit", "20M"] if "holdem" in game else ["--memory", "20MB"]
+                rows = ["--max-infosets", "20M"] if "holdem" in game else ["--memory", "20MB"]
                 run("train", game, "--iterations", "20", *rows, "--threads", "1", "--out", place)
             else:
                 run("play", game, "--hands", "1", "--seed", "1", "--transcript", place)
@@ -148,13 +148,13 @@ def test_example(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KIBITZ_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "stdin", io.StringIO("q\n" * 9))
-    if line.startswith("cards build"):  # tables of a gigabyte: names and options are read, nothing is made
+    if line.startswith("poker cards build"):  # tables of a gigabyte: names and options are read, nothing is made
         monkeypatch.setattr(tables, "build", lambda *given, **options: True)
     for pattern, smaller in SMALLER:
         line = re.sub(pattern, smaller, line)
     words = shlex.split(line)
     if "--leaves" in words:  # a profile of the abstract game
-        phase_one(words[1], "percentile(4)", 2, iterations=2).save(words[words.index("--leaves") + 1])
+        phase_one(words[2], "percentile(4)", 2, iterations=2).save(words[words.index("--leaves") + 1])
     prepare(words, stand_in)
     words = [each for word in words for each in (sorted(glob.glob(word)) if "*" in word else [word])]
     with pytest.raises(SystemExit) as end:
@@ -166,7 +166,7 @@ def test_example(
 
 def prepare(words: list[str], stand_in: Callable[[Path, str], None]) -> None:
     """Make the files that a command line reads."""
-    games = [word for word in words[1:2] if word.partition("(")[0] in BUILT_IN or ".py:" in word]
+    games = [word for word in words[1:3] if word.partition("(")[0] in BUILT_IN or ".py:" in word]
     default = games[0] if games else "toepen" if words[0] in ("train", "match", "play") else "leduc"
     for before, word in zip(["", *words], words, strict=False):
         made = before in OUTPUTS or (words[0] == "import" and word == words[2])

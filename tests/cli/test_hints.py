@@ -102,6 +102,7 @@ CASES = [
         "Read it: kibitz show \0\0",
         [
             (
+                "poker",
                 "phases",
                 "poker(file=leduc)",
                 "--rounds",
@@ -125,12 +126,12 @@ CASES = [
         [("play", "fox.py:Fox", "--hands", "1", "--transcript", "t.txt"), ("play", "--replay", "t.txt")],
         2,
     ),
-    Case("`kibitz cards build`", [("cards", "info")]),
+    Case("`kibitz poker cards build`", [("poker", "cards", "info")]),
     Case("kibitz solve 'leduc(players=3, ranks=4)' --seconds 30", [("demo",)], slow=True),
     Case(
         "Let it play",
         [
-            ("train", ROWS, "--limit", "20M", "--iterations", "20", "--threads", "1", "--out", "b"),
+            ("train", ROWS, "--max-infosets", "20M", "--iterations", "20", "--threads", "1", "--out", "b"),
             (
                 "stitch",
                 ROWS,
@@ -140,7 +141,7 @@ CASES = [
                 "prefix(f)",
                 "--seats",
                 "all",
-                "--limit",
+                "--max-infosets",
                 "20M",
                 "--iterations",
                 "20",
@@ -150,15 +151,15 @@ CASES = [
         ],
         slow=True,
     ),
-    Case("Its charts", [("tournament", "tournament(players=2, chips=1800)", "--out", "two.tournament")], slow=True),
+    Case("Its charts", [("poker", "tournament", "tournament(players=2, chips=1800)", "--out", "two")], slow=True),
 ]
 # Hints that are not run here, and why.
 ELSEWHERE = {
-    "kibitz acpc-client PROFILE": "waits for a dealer: tests/poker/test_acpc_dealer.py",
+    "kibitz acpc join PROFILE": "waits for a dealer: tests/poker/test_acpc_dealer.py",
     "kibitz match 'search(DIR, ...)' DIR --gain": "run by tests/play/test_play.py",
     "kibitz bench --only toepen-full": "takes a quarter of an hour; an example of kibitz bench --help",
     "kibitz train\0 \0": "of an interrupted training: run by tests/cli/test_cli_train.py",
-    "kibitz show \0 --seat 0 --filter Ks": "of kibitz demo: run with its case",
+    "kibitz show \0 --player 0 --filter Ks": "of kibitz demo: run with its case",
     "kibitz evaluate \0": "of kibitz demo: run with its case",
     "kibitz solve \0 --out \0": "of kibitz play: run with its cases",
     "kibitz train \0 --dynamic f,rf": "takes 20 minutes; its options are those of an example of kibitz train --help",
@@ -205,7 +206,7 @@ def test_hints_work(case: Case, call: Callable[..., Any]) -> None:
     hints = hints_in(text)
     assert hints, text
     for hint in hints:
-        if hint == "kibitz serve":
+        if hint == "kibitz ui":
             continue  # it serves until it is stopped
         for word, instead in STAND_INS:
             hint = re.sub(word, instead, hint)

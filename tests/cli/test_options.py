@@ -65,9 +65,9 @@ TEXTS = [
 ]  # fmt: skip
 # What a command needs beside the option that is tried; "@" names are files that the test makes.
 BASE: dict[str, list[str]] = {
-    "info": ["kuhn"], "check": ["kuhn"], "shrink": ["poker(file=kuhn)"],
+    "info": ["kuhn"], "check": ["kuhn"],
     "abstract": ["poker(file=kuhn)", "percentile(2)"], "solve": ["kuhn", "--iterations", "2"],
-    "phases": ["poker(file=leduc)", "--rounds", "1", "--iterations", "2", "--abstraction", "percentile(2)"],
+    "poker phases": ["poker(file=leduc)", "--rounds", "1", "--iterations", "2", "--abstraction", "percentile(2)"],
     "evaluate": ["@profile"],
     "stitch": ["leduc(ranks=2, suits=1, cap=1)", "--base", "J.Q", "--partition", "prefix(r)", "--iterations", "2"],
     "train": ["toepen(suits=2, ranks=2, hand=2)", "--memory", "1MB", "--iterations", "1", "--threads",
@@ -76,22 +76,28 @@ BASE: dict[str, list[str]] = {
     "match": ["rule", "uniform", "--game", "toepen(suits=2, ranks=2, hand=2)"],
     "play": ["toepen(suits=2, ranks=2, hand=2)"], "show": ["@profile"], "export": ["kuhn", "@new.efg"],
     "import": ["@strategy.csv", "@new", "--game", "kuhn"],
-    "paper": ["gibson2011", "--quick"], "bench": ["--quick"], "demo": [], "games": [], "solvers": [],
-    "cards show": ["Ah Kd"], "cards equity": ["AhKd", "QsQc", "--board", "Qd 7c 2d 3h"],
-    "cards build": [], "cards info": [], "icm": ["--stacks", "3,2", "--prizes", "2,1"],
-    "dealer": ["kuhn", "--hands", "2", "--players", "a,b", "--agent", "a=uniform", "--agent", "b=uniform"],
-    "acpc-client": ["uniform", "127.0.0.1", "1", "--game", "kuhn"],  # where nobody listens
-    "serve": ["@folder", "--no-open", "--port", "0"],
-    "pushfold": ["--stacks", "10,10"], "tournament": ["tournament(players=2, chips=1800)"],
+    "reproduce": ["gibson2011", "--quick"], "bench": ["--quick"], "demo": [], "games": [], "solvers": [],
+    "poker cards show": ["Ah Kd"], "poker cards equity": ["AhKd", "QsQc", "--board", "Qd 7c 2d 3h"],
+    "poker cards build": [], "poker cards info": [], "poker icm": ["--stacks", "3,2", "--prizes", "2,1"],
+    "acpc serve": ["kuhn", "--hands", "2", "--names", "a,b", "--agent", "a=uniform", "--agent", "b=uniform"],
+    "acpc join": ["uniform", "127.0.0.1", "1", "--game", "kuhn"],  # where nobody listens
+    "ui": ["@folder", "--no-open", "--port", "0"],
+    "poker pushfold": ["--stacks", "10,10"], "poker tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 
 
 def commands() -> dict[str, Any]:
     """All commands by name, those of groups too."""
     found: dict[str, Any] = {}
-    for name, command in TOP.commands.items():
-        inner = getattr(command, "commands", None)
-        found |= {name: command} if inner is None else {f"{name} {each}": inner[each] for each in inner}
+
+    def read(group: Any, words: str) -> None:
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                read(command, f"{words}{name} ")
+            else:
+                found[f"{words}{name}"] = command
+
+    read(TOP, "")
     return found
 
 
@@ -155,8 +161,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     import kibitz.papers
     import kibitz.web.serve
 
-    monkeypatch.setattr(kibitz.web.serve, "serve", cut)
-    monkeypatch.setattr(kibitz.papers, "recompute", cut)
+    monkeypatch.setattr(kibitz.web.serve, "ui", cut)
+    monkeypatch.setattr(kibitz.papers, "reproduce", cut)
     monkeypatch.setattr(kibitz.bench.bench, "bench", cut)
 
 

@@ -192,7 +192,7 @@ def test_a_checkpoint_that_cannot_be_saved_ends_nothing(tmp_path, full_disk):
     solve("kuhn", "cfr+", iterations=10, run=RunOptions(path))
     full_disk(path)
     with pytest.warns(RunWarning, match="the run is not saved: .*No space left on device") as told:
-        more = solve("kuhn", "cfr+", iterations=60, run=RunOptions(path, resume=True, every=1e-9))
+        more = solve("kuhn", "cfr+", iterations=60, run=RunOptions(path, resume=True, checkpoint_every=1e-9))
     assert len(told) == 1, "once"
     assert more.sha256 == solve("kuhn", "cfr+", iterations=60).sha256
     assert checkpoint_meta(path)["iteration"] == 10, "the older one is whole"

@@ -53,7 +53,8 @@ class Case:
         whole = solve("kuhn", spec, iterations=400, seed=1)
 
         def body() -> None:
-            solve("kuhn", spec, **order, run=RunOptions(path, every=0.0, resume=(path / "manifest.json").exists()))
+            run = RunOptions(path, checkpoint_every=0.0, resume=(path / "manifest.json").exists())
+            solve("kuhn", spec, **order, run=run)
 
         self.body = body
         self.finished = lambda: solve("kuhn", spec, **order, run=RunOptions(path, resume=True)).sha256 == whole.sha256
@@ -63,7 +64,7 @@ class Case:
         path, out = self.place / "c", self.place / "p.profile"
         self.kinds = {path: "checkpoint", out: "profile"}
         whole = solve("leduc", "cfr+", iterations=60)
-        options = ("--every", "0.000001", "--out", out, "--quiet")
+        options = ("--checkpoint-every", "0.000001", "--out", out, "--quiet")
 
         def body() -> None:
             if (path / "manifest.json").exists():
@@ -82,7 +83,7 @@ class Case:
         whole = solve(game, "dcfr+", iterations=60)
 
         def going(resume):
-            return solve(game, "dcfr+", iterations=60, run=RunOptions(path, every=0.0, resume=resume))
+            return solve(game, "dcfr+", iterations=60, run=RunOptions(path, checkpoint_every=0.0, resume=resume))
 
         self.body = lambda: going((path / "manifest.json").exists())
         self.finished = lambda: going(True).sha256 == whole.sha256
@@ -108,17 +109,17 @@ class Case:
         path, of = self.place / "b", self.place / "e"
         self.kinds = {path: "blueprint", of: "blueprint"}
         machine = machine_of("poker(file=leduc)", how="rounds")
-        whole = new_blueprint(machine, BlueprintRequest(limit=200))
+        whole = new_blueprint(machine, BlueprintRequest(max_infosets=200))
         whole.train(iterations=1500)
-        onto = new_blueprint(machine, BlueprintRequest(limit=400, part="cr"), whole)
+        onto = new_blueprint(machine, BlueprintRequest(max_infosets=400, part="cr"), whole)
         onto.train(iterations=1500)
         options = {"iterations": 1500, "threads": 1}
 
         def body() -> None:
             begun = {file: (file / "manifest.json").exists() for file in (path, of)}
-            run = {file: RunOptions(file, every=1e-6, resume=begun[file]) for file in (path, of)}
-            train(machine, options=BlueprintOptions(limit=200), run=run[path], **options)
-            more = {} if begun[of] else {"options": BlueprintOptions(limit=400), "part": "cr"}
+            run = {file: RunOptions(file, checkpoint_every=1e-6, resume=begun[file]) for file in (path, of)}
+            train(machine, options=BlueprintOptions(max_infosets=200), run=run[path], **options)
+            more = {} if begun[of] else {"options": BlueprintOptions(max_infosets=400), "part": "cr"}
             train(machine, base=str(path), run=run[of], **more, **options)
 
         self.body = body
@@ -143,7 +144,7 @@ class Case:
 
         def go_on() -> Profile:
             resume = (path / "manifest.json").exists()
-            return solve("poker(file=leduc)", "pcs", **order, run=RunOptions(path, every=0.0, resume=resume))
+            return solve("poker(file=leduc)", "pcs", **order, run=RunOptions(path, checkpoint_every=0.0, resume=resume))
 
         self.body = go_on
         self.finished = lambda: go_on().sha256 == whole.sha256

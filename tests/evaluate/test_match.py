@@ -87,7 +87,7 @@ def test_nobody_wins_from_himself(full):
 def test_threads_do_not_change_the_result():
     one, two = agent("rule", "toepen"), agent("uniform", "toepen")
     results = [
-        match("toepen", one, two, deals=9001, seed=5, threads=n, until=u) for u in (None, "decided") for n in (1, 2, 5)
+        match("toepen", one, two, deals=9001, seed=5, threads=n, decided=u) for u in (False, True) for n in (1, 2, 5)
     ]
     for a, b in itertools.pairwise(results[:3]):
         assert (a.mean, a.error, a.by_seat) == (b.mean, b.error, b.by_seat)
@@ -131,12 +131,12 @@ def test_scores_of_few_and_of_equal_numbers():
 
 def test_a_match_stops_when_it_is_decided_or_precise():
     one, two = agent("rule", "toepen"), agent("uniform", "toepen")
-    decided = match("toepen", one, two, deals=1_000_000, until="decided")
+    decided = match("toepen", one, two, deals=1_000_000, decided=True)
     assert decided.stopped == "decided" and decided.deals in (1000, 2000, 4000) and decided.interval[0] > 0
-    precise = match("toepen", one, two, deals=1_000_000, until=0.05)
+    precise = match("toepen", one, two, deals=1_000_000, precision=0.05)
     half = precise.interval[1] - precise.mean
     assert precise.stopped == "precise" and half <= 0.05 and precise.deals < 50_000
-    same = match("toepen", one, one, deals=5000, until="decided")
+    same = match("toepen", one, one, deals=5000, decided=True)
     assert same.stopped == "done" and same.deals == 5000
 
 
@@ -169,28 +169,28 @@ def test_when_a_match_is_decided(monkeypatch, deals):
     enough, short = LEADS[deals]
     rest = np.tile([1.0, -1.0], 150)  # nobody gets further ahead
     for lead, stopped in ((enough, "decided"), (short, "done")):
-        result = played(monkeypatch, np.append(ahead_by(lead, deals), rest), until="decided")
+        result = played(monkeypatch, np.append(ahead_by(lead, deals), rest), decided=True)
         assert (result.stopped, result.deals) == (stopped, deals if stopped == "decided" else deals + 300), lead
-        other = played(monkeypatch, -np.append(ahead_by(lead, deals), rest), until="decided")
+        other = played(monkeypatch, -np.append(ahead_by(lead, deals), rest), decided=True)
         assert (other.stopped, other.deals, other.mean) == (result.stopped, result.deals, -result.mean)
 
 
-def test_looks_are_after_a_thousand_deals_and_then_twice_as_many(monkeypatch):
+def test_checks_are_after_a_thousand_deals_and_then_twice_as_many(monkeypatch):
     even, won = np.tile([1.0, -1.0], 510), np.ones(6000)
     for deals, look in ((500, 1000), (1020, 2000), (2040, 4000)):
-        result = played(monkeypatch, np.append(np.resize(even, deals), won), until="decided")
+        result = played(monkeypatch, np.append(np.resize(even, deals), won), decided=True)
         assert (result.stopped, result.deals) == ("decided", look)
-    short = played(monkeypatch, np.ones(999), until="decided")
+    short = played(monkeypatch, np.ones(999), decided=True)
     assert (short.stopped, short.deals) == ("done", 999)
 
 
 @pytest.mark.slow
-def test_looks_at_who_wins_rarely_err(monkeypatch):
-    """Between equals a match is called decided in at most one of twenty, and in some; looks without care would err
+def test_checks_of_who_wins_rarely_err(monkeypatch):
+    """Between equals a match is called decided in at most one of twenty, and in some; checks without care would err
     twice as often."""
     rng = np.random.default_rng(0)
     matches = [rng.choice([-1.0, 1.0], size=32_000) for _ in range(400)]
-    results = [played(monkeypatch, won, until="decided") for won in matches]
+    results = [played(monkeypatch, won, decided=True) for won in matches]
     assert 1 <= sum(result.stopped == "decided" for result in results) <= 20
     at = np.array([1000 << k for k in range(6)])
     careless = sum((np.abs(won.cumsum()[at - 1]) > 1.96 * np.sqrt(at)).any() for won in matches)
@@ -211,7 +211,7 @@ def test_ctrl_c_gives_what_there_is():
 
 def test_mistakes_are_sentences():
     one, two = agent("rule", "toepen"), agent("uniform", "toepen")
-    for wrong in ({"deals": 0}, {"seed": -1}, {"until": "soon"}, {"until": -1.0}):
+    for wrong in ({"deals": 0}, {"seed": -1}, {"precision": 0.0}, {"precision": -1.0}):
         with pytest.raises(GameError):
             match("toepen", one, two, **wrong)
     with pytest.raises(GameError, match="toepen"):

@@ -21,7 +21,7 @@ import kibitz
 from kibitz import papers
 from kibitz.cli import app
 from kibitz.core.errors import SolverError, SpecError
-from kibitz.papers import PAPERS, PaperPlan, experiment, plan_of, recompute, waugh2009
+from kibitz.papers import PAPERS, PaperPlan, experiment, plan_of, reproduce, waugh2009
 from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across
 from kibitz.papers.experiment import Experiment, Page, PaperReport
 from kibitz.papers.runs import PRINTING, Run, Shelf, Stopped, carry_out, go_on, plain, shared
@@ -42,7 +42,7 @@ def test_every_paper_has_the_shape(name):
         for run in runs:
             assert getattr(import_module(run.work.__module__), run.work.__qualname__) is run.work
             assert run.pieces and len({json.dumps(plain(piece)) for piece in run.pieces}) == len(run.pieces)
-    assert f"kibitz paper {name}" in (Path(kibitz.__file__).parent.parent / "docs" / "papers.md").read_text()
+    assert f"kibitz reproduce {name}" in (Path(kibitz.__file__).parent.parent / "docs" / "papers.md").read_text()
 
 
 def test_files_of_papers_make_no_circle():
@@ -307,7 +307,7 @@ def test_plans_are_checked():
         with pytest.raises(SpecError):
             PaperPlan(**wrong)
     with pytest.raises(SpecError, match="there is no paper 'x'"):
-        recompute("x")
+        reproduce("x")
     assert Spread((1.0,)).sd == 0.0 and Spread((1.0, 3.0)).mean == 2.0
 
 
@@ -362,9 +362,9 @@ def test_the_command_reads_runs_that_were_done(tmp_path, monkeypatch, capsys):
 
     made = Experiment("waugh2009", "X", PaperPlan(starts=2), PaperPlan(), runs, gather, lambda results: [], page)
     monkeypatch.setattr(waugh2009, "EXPERIMENT", made)
-    for words, done, said in (((), 2, ""), (("--starts", "3"), 3, "2 of 3 runs"), (("--again",), 5, "")):
+    for words, done, said in (((), 2, ""), (("--seeds", "3"), 3, "2 of 3 runs"), (("--rerun",), 5, "")):
         with pytest.raises(SystemExit) as end:
-            app(["paper", "waugh2009", *words], prog_name="kibitz")
+            app(["reproduce", "waugh2009", *words], prog_name="kibitz")
         out = capsys.readouterr().out
         assert not end.value.code and len(calls) == done and said in out and bool(said) == ("done before" in out)
     assert len(list((tmp_path / "runs/papers/waugh2009/runs").iterdir())) == 3

@@ -18,7 +18,7 @@ from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
 from kibitz.forms.profile import Profile
 from kibitz.games.tree import tree_of
-from kibitz.papers import PaperPlan, gibson2011, gibson2011_sampled, recompute, stitching
+from kibitz.papers import PaperPlan, gibson2011, gibson2011_sampled, reproduce, stitching
 from kibitz.papers import gibson2011_runs as leduc
 from kibitz.papers.claims import WEIGHT
 from kibitz.papers.gibson2011_runs import (
@@ -386,7 +386,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed, three, sampled):
     monkeypatch.setenv("COLUMNS", "140")
     ready = replace(gibson2011.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: (weighed, three, sampled))
     monkeypatch.setattr(gibson2011, "EXPERIMENT", ready)
-    code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--starts", "3", "--markdown", "all.md")
+    code, out, err = call(capsys, "paper", "gibson2011", "--table", "1", "--seeds", "3", "--markdown", "all.md")
     assert (code, err) == (0, "")
     for text in ("Static S=N Pre-flop", "3017", "496.31", "3 of 3", "weight 0.01", "holds at every weight",
                  "What the weight of a start does", "Table 1 by the paper's own method", "alternating updates",
@@ -426,7 +426,7 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
         (("nobody",), "choose gibson2011, waugh2009"),
         (("gibson2011", "--table", "3"), "gibson2011 has 1 and 2"),
         (("all", "--table", "1"), "--table 1 does not fit"),
-        (("waugh2009", "--starts", "0"), "--starts 0 should be 1 or more"),
+        (("waugh2009", "--seeds", "0"), "--seeds 0 should be 1 or more"),
         (("waugh2009", "--out", "file"), "is not a directory"),
         (("waugh2009", "--markdown", "page.txt"), "should end in .md"),
     ):
@@ -438,7 +438,7 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_whole_table():
     """Sixteen starts, both halves, as the command does it."""
-    outcome = recompute("gibson2011", PaperPlan(starts=16))
+    outcome = reproduce("gibson2011", PaperPlan(starts=16))
     claims = {claim.text: claim for claim in outcome.claims}
     two = type("two", (), {"earns": {b: {BASE: Spread((0.0,) * 16)} for b in COARSE}})
     assert_robust(two, claims)

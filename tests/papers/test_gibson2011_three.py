@@ -82,7 +82,7 @@ def test_claims_and_page(better, tmp_path):
 def test_a_quick_look(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "TINY_HOURS", 0.002)
     monkeypatch.setattr(page, "TINY_DEALS", 50)
-    words = ["paper", "gibson2011", "--table", "2", "--players", "3", "--quick", "--out", str(tmp_path), "--json"]
+    words = ["reproduce", "gibson2011", "--table", "2", "--players", "3", "--quick", "--out", str(tmp_path), "--json"]
     for _ in range(2):  # the second time nothing is done again
         found = CliRunner().invoke(app, words)
         assert found.exit_code == 0, found.output

@@ -260,7 +260,7 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
     ready = replace(le2021.EXPERIMENT, runs=lambda plan: [], gather=lambda plan, found: results)
     monkeypatch.setattr(le2021, "EXPERIMENT", ready)
     with pytest.raises(SystemExit) as end:
-        app(["paper", "le2021", "--quick", "--table", "3.1", "--markdown", "page.md"], prog_name="kibitz")
+        app(["reproduce", "le2021", "--quick", "--table", "3.1", "--markdown", "page.md"], prog_name="kibitz")
     out, err = capsys.readouterr()
     assert not end.value.code and "Table 3.1: infosets" in out
     assert err == "note: le2021: a quick run, with smaller games or less accurate solutions (--quick)\n"
@@ -287,7 +287,7 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
 
 def test_a_table_that_is_not_there(capsys):
     with pytest.raises(SystemExit) as end:
-        app(["paper", "le2021", "--table", "4.1"], prog_name="kibitz")
+        app(["reproduce", "le2021", "--table", "4.1"], prog_name="kibitz")
     assert end.value.code == 2 and "le2021 has 3.1 and 3.2" in " ".join(capsys.readouterr().err.split())
 
 

@@ -32,12 +32,12 @@ DOCS = Path(kibitz.__file__).parents[1] / "docs"
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (["paper", "sandholm", "--out", "/tmp/gs3", "--markdown", "/root/out/page.md"],
-         "kibitz paper sandholm --out gs3 --markdown page.md"),
-        (["paper", "all", "--out", "runs/papers", "--markdown=docs/page.md"],
-         "kibitz paper all --out runs/papers --markdown=docs/page.md"),
-        (["paper", "all", "--out=/somewhere/else", "--markdown", "../page.md"],
-         "kibitz paper all --out=else --markdown page.md"),
+        (["reproduce", "sandholm", "--out", "/tmp/gs3", "--markdown", "/root/out/page.md"],
+         "kibitz reproduce sandholm --out gs3 --markdown page.md"),
+        (["reproduce", "all", "--out", "runs/papers", "--markdown=docs/page.md"],
+         "kibitz reproduce all --out runs/papers --markdown=docs/page.md"),
+        (["reproduce", "all", "--out=/somewhere/else", "--markdown", "../page.md"],
+         "kibitz reproduce all --out=else --markdown page.md"),
         (["solve", "poker(file=leduc)", "--until", "1e-4"], "kibitz solve 'poker(file=leduc)' --until 1e-4"),
     ],
 )  # fmt: skip
@@ -89,14 +89,14 @@ def test_nothing_but_quick_makes_a_quick_look(name):
 @pytest.mark.parametrize(
     "words",
     [
-        ("sandholm", "--part", "gs2", "--iterations", "50"),
-        ("sandholm", "--part", "gs3", "--until", "1"),
-        ("sandholm", "--part", "rhode-island", "--iterations", "50"),
+        ("sandholm", "--experiment", "gs2", "--iterations", "50"),
+        ("sandholm", "--experiment", "gs3", "--until", "1"),
+        ("sandholm", "--experiment", "rhode-island", "--iterations", "50"),
         ("waugh2009", "--table", "3", "--until", "1"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(words):
-    found = CliRunner().invoke(app, ["paper", *words])
+    found = CliRunner().invoke(app, ["reproduce", *words])
     assert found.exit_code == 2 and "means nothing to" in found.output
 
 

@@ -198,7 +198,7 @@ def test_a_part_that_is_not_there_is_refused():
 
     from kibitz.cli import app
 
-    found = CliRunner().invoke(app, ["paper", "sandholm", "--part", "bridge"])
+    found = CliRunner().invoke(app, ["reproduce", "sandholm", "--experiment", "bridge"])
     assert found.exit_code == 2 and "rhode-island and" in found.output and "and tournaments" in found.output
 
 

@@ -414,7 +414,7 @@ def test_documents_are_checked_with_their_verdicts(monkeypatch, tmp_path, capsys
     on = dict.fromkeys(("date", "processor", "cores", "system", "kibitz", "python", "numpy", "numba"), "x")
     paper = {"paper": "sandholm", "claims": [measured("a", "paper", (3.0, 2.0)).data()], "summary": "", "title": "T",
              "about": "", "departs": [], "seeds": [0], "seconds": 1.0}  # fmt: skip
-    data = {"page": "p.md", "command": "kibitz paper sandholm", "machine": on, "papers": [paper]}
+    data = {"page": "p.md", "command": "kibitz reproduce sandholm", "machine": on, "papers": [paper]}
     data_of(page).write_text(text_of(data))
     assert main(["--check"]) == 1 and f"{page} is stale" in capsys.readouterr().out
     assert main([]) == 0 and main(["--check"]) == 0 and "holds in one run: 3.00 ± 2.00" in page.read_text()

@@ -11,7 +11,7 @@ import pytest
 import kibitz
 from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
-from kibitz.papers import PaperPlan, recompute, waugh2009
+from kibitz.papers import PaperPlan, reproduce, waugh2009
 from kibitz.papers.claims import WEIGHT
 from kibitz.papers.runs import carry_out
 from kibitz.papers.stitching import Builder
@@ -120,7 +120,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed):
     monkeypatch.setattr(waugh2009, "EXPERIMENT", ready)
     for number, there, absent in (("1", "Table 1:", "Table 2:"), ("2", "Table 2:", "Table 1:")):
         with pytest.raises(SystemExit) as end:
-            app(["paper", "waugh2009", "--table", number, "--starts", "3"], prog_name="kibitz")
+            app(["reproduce", "waugh2009", "--table", number, "--seeds", "3"], prog_name="kibitz")
         out, err = capsys.readouterr()
         assert not end.value.code and err == "" and there in out and absent not in out
         assert "J.QK preflop grafts" in out and "3 of 3" in out
@@ -136,7 +136,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed):
 
 @pytest.mark.slow
 def test_the_whole_tournament():
-    outcome = recompute("waugh2009", PaperPlan(starts=16))
+    outcome = reproduce("waugh2009", PaperPlan(starts=16))
     claims = {claim.text: claim for claim in outcome.claims}
     assert_robust(claims)
     assert claims["J.Q.K preflop grafts are undefeated"].count >= 14

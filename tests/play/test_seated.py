@@ -25,7 +25,7 @@ from kibitz.poker.acpc.wire import connected
 from kibitz.solvers.kernels.players import AVERAGE
 from kibitz.solvers.machines import playable
 from kibitz.solvers.new_blueprints import BlueprintOptions
-from kibitz.stitch import Limit, dynamic, static
+from kibitz.stitch import MaxInfosets, dynamic, static
 
 HANDS = 50
 LEDUC, FORM, RHODE = "leduc", "poker(file=leduc)", "rhode_island(ranks=4, suits=2)"
@@ -108,17 +108,18 @@ def three(folder: Path) -> str:
 
 def rows(folder: Path) -> Made:
     game = three(folder)
-    return kibitz.train(game, iterations=50, threads=1, options=BlueprintOptions(limit=600)), game
+    return kibitz.train(game, iterations=50, threads=1, options=BlueprintOptions(max_infosets=600)), game
 
 
 def rows_dynamic(folder: Path) -> Made:
     game = three(folder)
-    return kibitz.train(game, iterations=50, threads=1, options=BlueprintOptions(limit=2000, dynamic=("f", "rf"))), game
+    options = BlueprintOptions(max_infosets=2000, dynamic=("f", "rf"))
+    return kibitz.train(game, iterations=50, threads=1, options=options), game
 
 
 def rows_stitched(folder: Path) -> Made:
     base, game = rows(folder)
-    made = static(game, base, "prefix(f)", "all", Limit(2000), keep=folder / "experts", iterations=50, threads=1)
+    made = static(game, base, "prefix(f)", "all", MaxInfosets(2000), keep=folder / "experts", iterations=50, threads=1)
     return made, game
 
 

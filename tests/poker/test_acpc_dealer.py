@@ -285,14 +285,15 @@ def test_the_commands_play_a_match(tmp_path: Path, capsys: pytest.CaptureFixture
     """A dealer in a process of its own, an agent there, and the client here."""
     log, plan = tmp_path / "match.log", MatchPlan(LEDUC, 20, 5, ("me", "other"))
     code = "import sys; from kibitz.cli import main; sys.argv[0] = 'kibitz'; main()"
-    words = ["dealer", "leduc", "--hands", "20", "--seed", "5", "--players", "me,other", "--agent", "other=uniform"]
+    words = ["acpc", "serve", "leduc", "--hands", "20", "--seed", "5", "--names", "me,other"]
+    words += ["--agent", "other=uniform"]
     words += ["--port", "0", "--log", str(log), "--timeout", "300"]
     there = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, text=True)
     try:
         assert there.stdout is not None
-        found = re.match(r"a player: kibitz acpc-client PROFILE 127\.0\.0\.1 (\d+)\n", there.stdout.readline())
+        found = re.match(r"a player: kibitz acpc join PROFILE 127\.0\.0\.1 (\d+)\n", there.stdout.readline())
         assert found is not None
-        assert run("acpc-client", "uniform", HOST, found[1], "--seed", "5", "--game", "leduc") == 0
+        assert run("acpc", "join", "uniform", HOST, found[1], "--seed", "5", "--game", "leduc") == 0
         said, _ = there.communicate(timeout=LONG)
     finally:
         there.kill()
@@ -301,7 +302,8 @@ def test_the_commands_play_a_match(tmp_path: Path, capsys: pytest.CaptureFixture
     wanted = sum(values[plan.place(hand)[1].index(0)] for hand, values in played)
     assert wanted and f"{wanted:+g} chips" in told and f"{wanted:+g} chips" in said and there.returncode == 0
     text = log.read_text()
-    assert text.startswith("# kibitz dealer 1\n# game poker(file=leduc)\n# hands 20\n# seed 5\n# players me other\n")
+    assert text.startswith("# kibitz acpc serve 1\n"
+                           "# game poker(file=leduc)\n# hands 20\n# seed 5\n# players me other\n")
     assert "# rule an invalid or late answer counts as a call" in text
 
 
@@ -315,22 +317,25 @@ def test_a_saved_profile_takes_a_seat(tmp_path: Path) -> None:
 def test_the_commands_refuse_by_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = ["--agent", "player1=uniform", "--agent", "player2=uniform"]
     for words, why in (
-        (["dealer", "leduc", "--hands", "0"], "--hands 0"), (["dealer", "leduc", "--port", "70000"], "--port 70000"),
-        (["dealer", "leduc", "--agent", "x"], "NAME=PROFILE"),
-        (["dealer", "leduc", "--agent", "x=uniform"], "no player x"),
-        (["dealer", "leduc", *both[:2] * 2], "given twice"), (["dealer", "toepen"], "which is for poker games"),
-        (["dealer", "leduc", "--timeout", "0"], "--timeout 0"), (["dealer", "leduc", "--resume"], "--log FILE"),
-        (["dealer", "leduc", "--log", str(tmp_path)], "is a directory"),
-        (["dealer", "leduc", "--host", "256.1.1.1", "--hands", "2"], "cannot listen"),
-        (["acpc-client", "uniform", HOST, "1"], "--game"), (["acpc-client", "uniform", HOST, "x"], "1 to 65535"),
-        (["acpc-client", "uniform", HOST, "99999", "--game", "leduc"], "65535"),
-        (["acpc-client", "uniform", HOST, "1", "--game", "leduc"], "no dealer answers"),
-        (["acpc-client", "nobody", HOST, "1", "--game", "leduc"], "no saved strategy"),
-        (["acpc-client", "uniform", HOST, "1", "--game", "toepen"], "which is for poker games"),
+        (["acpc", "serve", "leduc", "--hands", "0"], "--hands 0"),
+        (["acpc", "serve", "leduc", "--port", "70000"], "--port 70000"),
+        (["acpc", "serve", "leduc", "--agent", "x"], "NAME=PROFILE"),
+        (["acpc", "serve", "leduc", "--agent", "x=uniform"], "no player x"),
+        (["acpc", "serve", "leduc", *both[:2] * 2], "given twice"),
+        (["acpc", "serve", "toepen"], "which is for poker games"),
+        (["acpc", "serve", "leduc", "--timeout", "0"], "--timeout 0"),
+        (["acpc", "serve", "leduc", "--resume", "none.log"], "is not a log"),
+        (["acpc", "serve", "leduc", "--log", str(tmp_path)], "is a directory"),
+        (["acpc", "serve", "leduc", "--host", "256.1.1.1", "--hands", "2"], "cannot listen"),
+        (["acpc", "join", "uniform", HOST, "1"], "--game"), (["acpc", "join", "uniform", HOST, "x"], "1 to 65535"),
+        (["acpc", "join", "uniform", HOST, "99999", "--game", "leduc"], "65535"),
+        (["acpc", "join", "uniform", HOST, "1", "--game", "leduc"], "no dealer answers"),
+        (["acpc", "join", "nobody", HOST, "1", "--game", "leduc"], "no saved strategy"),
+        (["acpc", "join", "uniform", HOST, "1", "--game", "toepen"], "which is for poker games"),
     ):  # fmt: skip
         assert run(*words) == 2, words
         assert why in capsys.readouterr().err, words
-    assert run("dealer", "kuhn", "--hands", "10", "--seed", "1", *both, "--json") == 0
+    assert run("acpc", "serve", "kuhn", "--hands", "10", "--seed", "1", *both, "--json") == 0
     assert '"total": ' in capsys.readouterr().out
 
 

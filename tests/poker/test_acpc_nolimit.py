@@ -106,7 +106,7 @@ def test_the_client_plays_the_game_of_all_bets(tmp_path: Path, capsys: pytest.Ca
     dealer = Dealer("holdem.nolimit.2p", 3, 1, "me,you", {"you": AnySize(2)}, log=log, timeout=LONG)
     ((_, port),) = dealer.open()
     threads, found = in_threads(dealer.play)
-    assert run("acpc-client", str(tmp_path / "nl.blueprint"), HOST, str(port), "--seed", "1", "--json") == 0
+    assert run("acpc", "join", str(tmp_path / "nl.blueprint"), HOST, str(port), "--seed", "1", "--json") == 0
     joined(threads)
     told = json.loads(capsys.readouterr().out)
     clean(found[0])
@@ -117,7 +117,7 @@ def test_the_client_plays_the_game_of_all_bets(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_game_in_a_file_is_named(saved: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
     game, one, two = saved
-    assert run("acpc-client", one, HOST, "1") == 2
+    assert run("acpc", "join", one, HOST, "1") == 2
     assert "add --game" in capsys.readouterr().err
     assert run("match", one, two, "--game", game, "--deals", "20", "--json") == 0
     told = json.loads(capsys.readouterr().out)

@@ -108,7 +108,7 @@ def test_our_client_at_its_table_and_its_player_at_ours(game, tmp_path):
     with subprocess.Popen([*dealer, "-q", "--start_timeout", "120000"], cwd=tmp_path, stdout=subprocess.PIPE) as dealt:
         assert dealt.stdout is not None
         dealt.stdout.readline()  # the ports: it listens
-        client = [*kibitz, "acpc-client", "uniform", "127.0.0.1", str(ports[0]), "--game", source]
+        client = [*kibitz, "acpc", "join", "uniform", "127.0.0.1", str(ports[0]), "--game", source]
         players = [subprocess.Popen(client, cwd=tmp_path)]
         players += [
             subprocess.Popen(
@@ -121,7 +121,7 @@ def test_our_client_at_its_table_and_its_player_at_ours(game, tmp_path):
     assert check_log(tmp_path / "match.log", source) == 60
 
     port = free_ports(1)[0]
-    ours = [*kibitz, "dealer", source, "--hands", "60", "--seed", "5", "--log", "ours.log", "--port", str(port)]
+    ours = [*kibitz, "acpc", "serve", source, "--hands", "60", "--seed", "5", "--log", "ours.log", "--port", str(port)]
     with subprocess.Popen(ours, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as dealt:
         assert dealt.stdout is not None
         next(line for line in dealt.stdout if str(port) in line)

@@ -47,7 +47,7 @@ def test_a_game_that_is_too_large_is_solved_within_buckets(too_large: None, tmp_
     assert kibitz.nash_conv(GAME, profile) == pytest.approx(found["abstract_nash_conv"], rel=1e-3)
     measured = call("evaluate", str(path))
     assert measured["nash_conv"] == pytest.approx(kibitz.nash_conv(GAME, profile))
-    shown = CliRunner().invoke(app, ["show", str(path), "--limit", "2"])
+    shown = CliRunner().invoke(app, ["show", str(path), "--top", "2"])
     assert shown.exit_code == 0 and "bucket 0:" in shown.output
     same = kibitz.solve(GAME, "dcfr+", abstraction=BUCKETS, iterations=100)
     np.testing.assert_array_equal(same.probabilities, profile.probabilities)

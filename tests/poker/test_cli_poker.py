@@ -33,13 +33,13 @@ def test_solve_show_and_evaluate(tmp_path):
     assert low <= data["value"][0] <= high
     worth = json.loads(call("evaluate", place, "--json"))
     assert worth["nash_conv"] == pytest.approx(data["nash_conv"], abs=1e-12)
-    shown = json.loads(call("show", place, "--infoset", "Ad Kc:cc/c", "--seat", "1", "--json"))["strategy"]
-    twin = json.loads(call("show", place, "--infoset", "Ac Kd:cc/c", "--seat", "1", "--json"))["strategy"]
+    shown = json.loads(call("show", place, "--infoset", "Ad Kc:cc/c", "--player", "1", "--json"))["strategy"]
+    twin = json.loads(call("show", place, "--infoset", "Ac Kd:cc/c", "--player", "1", "--json"))["strategy"]
     assert len(shown) == 1 and shown == twin  # up to suit isomorphism
     assert "the game's value for seat 0 lies" in call("solve", SMALL, "--solver", "dcfr+", "--iterations", "40")
-    text = call("show", place, "--filter", ":cc/", "--limit", "2")
-    assert "more: --limit 0 shows all" in text
-    assert "is not a hand and board" in call("show", place, "--infoset", "2c:c", "--seat", "1", code=2)
+    text = call("show", place, "--filter", ":cc/", "--top", "2")
+    assert "more: --top 0 shows all" in text
+    assert "is not a hand and board" in call("show", place, "--infoset", "2c:c", "--player", "1", code=2)
 
 
 def test_info_counts_what_is_not_laid_out():
@@ -85,7 +85,7 @@ def test_a_path_in_a_profile_is_opened_only_if_it_is_named(tmp_path):
 def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):
     place, out = tmp_path / "run.checkpoint", tmp_path / "out.profile"
     solve = [sys.executable, "-m", "kibitz.cli", "solve", "rhode_island(ranks=3, suits=2)", "--solver", "dcfr+"]
-    child = subprocess.Popen([*solve, "--iterations", "1000000000", "--checkpoint", str(place), "--every", "0.2"],
+    child = subprocess.Popen([*solve, "--iterations", "1000000000", "--checkpoint", place, "--checkpoint-every", "0.2"],
                              stdout=subprocess.DEVNULL, env=os.environ)  # fmt: skip
     while not (place / "manifest.json").exists():
         assert child.poll() is None
@@ -100,16 +100,18 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):
 
 
 def test_shrink_and_solve_within_classes(tmp_path):
-    data = json.loads(call("shrink", "poker(file=leduc)", "--json"))
-    assert data["classes"] == [3, 9] and data["lossless"] and data["programme"]["shrunk"] < data["programme"]["whole"]
-    lossy = json.loads(call("shrink", "poker(file=leduc)", "--reading", "win-count", "--json"))
-    assert lossy["classes"] == [3, 7] and not lossy["lossless"]
-    assert "lossless" in call("shrink", "poker(file=leduc)")
-    assert "lossy" in call("shrink", "poker(file=leduc)", "--reading", "win-count", "--threshold", "0,1")
-    assert "lossless" in call("shrink", "poker(file=kuhn)", "--reading", "win-count")  # here it is strict
-    assert "not a two-player poker game" in call("shrink", "liars_dice(dice_sides=2)", code=2)
-    assert "whole number" in call("shrink", "poker(file=leduc)", "--threshold", "much", code=2)
-    assert "strict or win-count" in call("shrink", "poker(file=leduc)", "--reading", "loose", code=2)
+    data = json.loads(call("abstract", "poker(file=leduc)", "gameshrink", "--json"))
+    assert data["buckets"] == [3, 9] and data["lossless"] and data["programme"]["shrunk"] < data["programme"]["whole"]
+    lossy = json.loads(call("abstract", "poker(file=leduc)", "gameshrink(reading=win-count)", "--json"))
+    assert lossy["buckets"] == [3, 7] and not lossy["lossless"]
+    assert "lossless          yes" in call("abstract", "poker(file=leduc)", "gameshrink")
+    thresholds = "gameshrink(reading=win-count, threshold=[0, 1])"
+    assert "lossless          no" in call("abstract", "poker(file=leduc)", thresholds)
+    kuhn = call("abstract", "poker(file=kuhn)", "gameshrink(reading=win-count)")
+    assert "lossless          yes" in kuhn  # here it is strict
+    assert "not poker by a definition" in call("abstract", "liars_dice(dice_sides=2)", "gameshrink", code=2)
+    assert "whole number" in call("abstract", "poker(file=leduc)", "gameshrink(threshold=much)", code=2)
+    assert "strict or win-count" in call("abstract", "poker(file=leduc)", "gameshrink(reading=loose)", code=2)
     solve = ("solve", "poker(file=leduc)", "--solver", "dcfr+", "--iterations", "2000", "--json", "--abstraction")
     strict = json.loads(call(*solve, "gameshrink"))
     assert strict["nash_conv"] == pytest.approx(strict["abstract_nash_conv"], abs=1e-9) and strict["nash_conv"] < 1e-3

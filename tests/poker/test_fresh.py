@@ -74,40 +74,40 @@ def run(*arguments):
 
 def test_stacks_are_in_big_blinds():
     """Ten big blinds, as published: 58.3% and 37.5%."""
-    data = json.loads(run("pushfold", "--stacks", "10,10", "--json").output)
+    data = json.loads(run("poker", "pushfold", "--stacks", "10,10", "--json").output)
     assert data["blinds"] == [0.5, 1.0]
     assert [100 * each["share"] for each in data["decisions"]] == pytest.approx([58.3, 37.5], abs=0.55)
 
 
 def test_what_is_sampled_says_so(tmp_path):
     page = tmp_path / "charts.html"
-    done = run("pushfold", "--stacks", "10,7,13", "--deals", "2000", "--plot", page)
+    done = run("poker", "pushfold", "--stacks", "10,7,13", "--deals", "2000", "--plot", page)
     assert done.exit_code == 0 and "SAMPLED, 2,000 deals" in done.output and "fresh deals" in done.output
     assert "SAMPLED, 2,000 deals" in page.read_text()
-    exact = run("pushfold", "--stacks", "10,10", "--values")
+    exact = run("poker", "pushfold", "--stacks", "10,10", "--values")
     assert "all cards counted" in exact.output and "SAMPLED" not in exact.output
     assert "What jamming gains over folding" in exact.output
 
 
 def test_a_range_of_ones_own():
     """The chart itself costs nothing; aces that fold cost what they bring."""
-    data = json.loads(run("pushfold", "--stacks", "10,10", "--json").output)
+    data = json.loads(run("poker", "pushfold", "--stacks", "10,10", "--json").output)
     first, call = data["decisions"]
     at = data["hands"].index("AA")
-    done = run("pushfold", "--stacks", "10,10", "--compare", first["range"], "--json")
+    done = run("poker", "pushfold", "--stacks", "10,10", "--compare", first["range"], "--json")
     assert json.loads(done.output)["compare"]["cost"] == pytest.approx(0, abs=1e-4)
     without = "random,AA:0"
-    done = json.loads(run("pushfold", "--stacks", "10,10", "--compare", without, "--decision",
+    done = json.loads(run("poker", "pushfold", "--stacks", "10,10", "--compare", without, "--decision",
                           "BB after SB jammed", "--json").output)["compare"]  # fmt: skip
     costs = {each["hand"]: each for each in done["hands"]}
     assert costs["AA"]["cost"] == pytest.approx(call["gain"][at]) and costs["AA"]["yours"] == 0
     assert call["jam_value"][at] - call["fold_value"][at] == pytest.approx(call["gain"][at])
     assert done["cost"] > 0 and {"72o", "32o"} <= set(costs) and "KK" not in costs
-    text = run("pushfold", "--stacks", "10,10", "--compare", without)
+    text = run("poker", "pushfold", "--stacks", "10,10", "--compare", without)
     assert "Your range for SB, first to jam" in text.output
-    assert run("pushfold", "--stacks", "10,10", "--compare", "XX").exit_code == 2
-    assert run("pushfold", "--stacks", "10,10", "--compare", "AA", "--decision", "CO").exit_code == 2
-    assert run("pushfold", "--stacks", "10,10", "--decision", "SB, first to jam").exit_code == 2
+    assert run("poker", "pushfold", "--stacks", "10,10", "--compare", "XX").exit_code == 2
+    assert run("poker", "pushfold", "--stacks", "10,10", "--compare", "AA", "--decision", "CO").exit_code == 2
+    assert run("poker", "pushfold", "--stacks", "10,10", "--decision", "SB, first to jam").exit_code == 2
     with pytest.raises(GameError, match="choose one of"):
         from kibitz.poker.tournaments.single import compared
 

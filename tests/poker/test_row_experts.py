@@ -27,7 +27,7 @@ from kibitz.poker.stitching.row_experts import trained_expert
 from kibitz.solvers.machines import machine_of
 from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 from kibitz.solvers.saved_blueprints import load_blueprint
-from kibitz.stitch import Limit, Solving, experts, static
+from kibitz.stitch import MaxInfosets, Solving, experts, static
 
 TINY = """GAMEDEF
 limit
@@ -105,12 +105,12 @@ def test_computations_have_at_most_the_limit(tiny):
         made = new_blueprint(machine, BlueprintRequest(abstraction=fine, part="f", seats=seats), base)
         assert is_placed(made) and layout_of(made).size <= 3 * limit
     for seats, count in (("all", 1), ("each", 3), ([[0, 1], [1, 2], [2, 0]], 3)):
-        found = row_experts(base, PARTS, seats, Limit(3 * limit))
+        found = row_experts(base, PARTS, seats, MaxInfosets(3 * limit))
         assert len(found) == 4 * count and len({each.file for each in found}) == len(found)
         for part in PARTS:
             assert len({each.buckets for each in found if each.name == part}) == 1
     with pytest.raises(SolverError, match="elsewhere already"):
-        row_experts(base, ("f",), "each", Limit(layout_of(base).size // 2))
+        row_experts(base, ("f",), "each", MaxInfosets(layout_of(base).size // 2))
     with pytest.raises(SolverError, match="give the buckets of the experts"):
         row_experts(base, ("f",), "all")
 
@@ -122,14 +122,15 @@ def test_experts_go_on_in_their_folder(tiny, tmp_path):
     machine = machine_of(f"poker(file={tiny})", how="rounds")
     base = placed_blueprint(machine, RowPlan((base_buckets(machine, 600),)))
     base.train(iterations=200)
-    of = row_experts(base, ("f",), "all", Limit(2000))[0]
+    of = row_experts(base, ("f",), "all", MaxInfosets(2000))[0]
     once = trained_expert(base, of, Solving(iterations=300, threads=1))
     trained_expert(base, of, Solving(keep=tmp_path / "e", iterations=100, threads=1))
     twice = trained_expert(base, of, Solving(keep=tmp_path / "e", iterations=300, threads=1))
     assert once.sha256 == twice.sha256
-    made = static(machine.rules, base, "prefix(f)", "all", Limit(2000), keep=tmp_path / "e", iterations=300, threads=1)
+    made = static(machine.rules, base, "prefix(f)", "all", MaxInfosets(2000), keep=tmp_path / "e", iterations=300,
+                  threads=1)  # fmt: skip
     assert layout_of(made).rows.parts == ("f",) and layout_of(made).size > layout_of(base).size
-    other = row_experts(base, ("f",), "all", Limit(900))[0]
+    other = row_experts(base, ("f",), "all", MaxInfosets(900))[0]
     with pytest.raises(SolverError, match="another abstraction"):
         trained_expert(base, other, Solving(keep=tmp_path / "e", iterations=300))
 
@@ -139,19 +140,21 @@ def test_experts_go_on_in_their_folder(tiny, tmp_path):
 
 @pytest.mark.slow
 def test_commands(tiny):
-    told = json.loads(call("train", tiny, "--limit", "600", "--iterations", "300", "--threads", "1", "--out", "b",
+    told = json.loads(call("train", tiny, "--max-infosets", "600", "--iterations", "300", "--threads", "1",
+                           "--out", "b",
                            "--json"))  # fmt: skip
     assert told["rows"] == told["capacity"] <= 600 and told["abstraction"].startswith("percentile([4,")
     for words in (["--part", "f"], ["--part", "rf", "--seats", "0,2"]):
-        call("train", tiny, "--base", "b", *words, "--limit", "5k", "--iterations", "50", "--out", words[1])
+        call("train", tiny, "--base", "b", *words, "--max-infosets", "5k", "--iterations", "50", "--out", words[1])
     call("train", tiny, "--resume", "f", "--base", "b", "--iterations", "100")
-    call("train", tiny, "--limit", "2k", "--dynamic", "f,rf", "--iterations", "100", "--out", "d")
-    call("train", tiny, "--limit", "600", "--sampling", "chance", "--iterations", "20", "--out", "c")
-    call("train", tiny, "--limit", "600", "--prune", "500", "--iterations", "50", "--out", "p")
-    sizes = call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "each", "--limit", "5k",
+    call("train", tiny, "--max-infosets", "2k", "--dynamic", "f,rf", "--iterations", "100", "--out", "d")
+    call("train", tiny, "--max-infosets", "600", "--sampling", "chance", "--iterations", "20", "--out", "c")
+    call("train", tiny, "--max-infosets", "600", "--prune", "500", "--iterations", "50", "--out", "p")
+    sizes = call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "each",
+                 "--max-infosets", "5k",
                  "--dry-run")  # fmt: skip
     assert "Nothing was solved" in sizes
-    call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "all", "--limit", "5k",
+    call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "all", "--max-infosets", "5k",
          "--iterations", "100", "--work", "experts", "--out", "s")  # fmt: skip
     held = load_blueprint("s", game=tiny)
     assert is_placed(held) and layout_of(held).rows.parts == ("f", "rf")
@@ -163,29 +166,31 @@ def test_commands(tiny):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["train", "tiny.game", "--limit", "600", "--abstraction", "percentile(2)"], "not both"),
-        (["train", "kuhn", "--limit", "600"], "is not poker"),
+        (["train", "tiny.game", "--max-infosets", "600", "--abstraction", "percentile(2)"], "not both"),
+        (["train", "kuhn", "--max-infosets", "600"], "is not poker"),
         (["train", "kuhn", "--prune", "600"], "limit poker with buckets"),
-        (["train", "tiny.game", "--limit", "600", "--sampling", "outcome"], "choose external or chance"),
-        (["train", "tiny.game", "--limit", "6"], "even one bucket"),
-        (["train", "tiny.game", "--limit", "many"], "should be a number"),
-        (["train", "tiny.game", "--dynamic", "f"], "give --limit"),
-        (["train", "tiny.game", "--dynamic", "x", "--limit", "2k"], "of the first round"),
-        (["train", "tiny.game", "--base", "b", "--part", "x", "--limit", "2k"], "of the first round"),
-        (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "7", "--limit", "2k"], "no seat 7"),
-        (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "x", "--limit", "2k"], "give numbers"),
-        (["train", "tiny.game", "--seats", "0", "--limit", "2k"], "--base and --part"),
+        (["train", "tiny.game", "--max-infosets", "600", "--sampling", "outcome"], "choose external or chance"),
+        (["train", "tiny.game", "--max-infosets", "6"], "even one bucket"),
+        (["train", "tiny.game", "--max-infosets", "many"], "should be a number"),
+        (["train", "tiny.game", "--dynamic", "f"], "give --max-infosets"),
+        (["train", "tiny.game", "--dynamic", "x", "--max-infosets", "2k"], "of the first round"),
+        (["train", "tiny.game", "--base", "b", "--part", "x", "--max-infosets", "2k"], "of the first round"),
+        (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "7", "--max-infosets", "2k"], "no seat 7"),
+        (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "x", "--max-infosets", "2k"], "give numbers"),
+        (["train", "tiny.game", "--seats", "0", "--max-infosets", "2k"], "--base and --part"),
         (["train", "tiny.game", "--base", "b", "--part", "f", "--abstraction", "null"], "uses buckets of hands"),
         (["train", "--resume", "e"], "give its base too"),
-        (["train", "--resume", "b", "--limit", "1k"], "leave --limit out"),
+        (["train", "--resume", "b", "--max-infosets", "1k"], "leave --max-infosets out"),
         (["train", "--resume", "b", "--memory", "1MB"], "leave --memory out"),
-        (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--limit", "2k"], "given by betting"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--max-infosets", "2k"],
+         "given by betting"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "give the buckets of the experts"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)", "--until", "1"], "NashConv is unknown"),
-        (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--limit", "2k"], "that is a blueprint"),
-        (["paper", "gibson2011", "--table", "1", "--players", "3"], "for gibson2011 --table 2"),
-        (["paper", "gibson2011", "--table", "2", "--hours", "3"], "--players 3"),
-        (["paper", "gibson2011", "--table", "2", "--players", "3", "--exact"], "trained for --hours"),
+        (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--max-infosets", "2k"],
+         "that is a blueprint"),
+        (["reproduce", "gibson2011", "--table", "1", "--players", "3"], "for gibson2011 --table 2"),
+        (["reproduce", "gibson2011", "--table", "2", "--hours", "3"], "--players 3"),
+        (["reproduce", "gibson2011", "--table", "2", "--players", "3", "--exact"], "trained for --hours"),
     ],
 )  # fmt: skip
 def test_mistakes_are_sentences(tiny, words, sentence):
@@ -194,7 +199,7 @@ def test_mistakes_are_sentences(tiny, words, sentence):
         base = placed_blueprint(machine, RowPlan((base_buckets(machine, 600),)))
         base.save("b")
         if "e" in words:
-            new_blueprint(machine, BlueprintRequest(limit=2000, part="f"), base).save("e")
+            new_blueprint(machine, BlueprintRequest(max_infosets=2000, part="f"), base).save("e")
             words = [*words, "--game", tiny] if words[0] != "train" else [words[0], tiny, *words[1:]]
     if words[0] == "train":
         if "b" in words and "--resume" in words:

@@ -266,36 +266,37 @@ def run(*arguments):
 
 def test_pushfold_at_the_command_line(tmp_path):
     plot = tmp_path / "charts.png"
-    done = run("pushfold", "--stacks", "10,10", "--plot", plot)
+    done = run("poker", "pushfold", "--stacks", "10,10", "--plot", plot)
     assert done.exit_code == 0 and "SB, first to jam" in done.output and "BB after SB jammed" in done.output
     assert plot.read_bytes()[:4] == b"\x89PNG"
     page = tmp_path / "charts.html"
-    done = run("pushfold", "--stacks", "10,7,13", "--prizes", "50,30,20", "--deals", "2000", "--plot", page, "--json")
+    stacks = ["--stacks", "10,7,13", "--prizes", "50,30,20"]
+    done = run("poker", "pushfold", *stacks, "--deals", "2000", "--plot", page, "--json")
     data = json.loads(done.output)
     assert len(data["decisions"]) == 6 and data["deals"] == 2000 and sum(data["values"]) == pytest.approx(100)
     text = page.read_text()
     assert text.startswith("<!doctype html>") and "AKs" in text and "http" not in text and "<script" not in text
-    assert run("pushfold", "--stacks", "10,0").exit_code == 2
-    assert run("pushfold", "--stacks", "10,10", "--blinds", "1").exit_code == 2
+    assert run("poker", "pushfold", "--stacks", "10,0").exit_code == 2
+    assert run("poker", "pushfold", "--stacks", "10,10", "--blinds", "1").exit_code == 2
 
 
 def test_icm_at_the_command_line():
-    data = json.loads(run("icm", "--stacks", "10,7,13", "--prizes", "50,30,20", "--json").output)
+    data = json.loads(run("poker", "icm", "--stacks", "10,7,13", "--prizes", "50,30,20", "--json").output)
     assert sum(data["worth"]) == pytest.approx(100)
-    assert "33.5635" in run("icm", "--stacks", "10,7,13", "--prizes", "50,30,20").output
-    assert run("icm", "--stacks", "10,x", "--prizes", "50").exit_code == 2
+    assert "33.5635" in run("poker", "icm", "--stacks", "10,7,13", "--prizes", "50,30,20").output
+    assert run("poker", "icm", "--stacks", "10,x", "--prizes", "50").exit_code == 2
 
 
 def test_a_tournament_at_the_command_line(tmp_path):
     out = tmp_path / "two.tournament"
-    done = run("tournament", TWO, "--out", out)
+    done = run("poker", "tournament", TWO, "--out", out)
     assert done.exit_code == 0 and "9 states of 2 players" in done.output and "Measured" in done.output
-    again = json.loads(run("tournament", TWO, "--out", out, "--json").output)
+    again = json.loads(run("poker", "tournament", TWO, "--out", out, "--json").output)
     assert again["epsilon_share"] < 1e-3 and again["levels"][0]["states"] == 9
-    charts = run("pushfold", "--tournament", out, "--stacks", "1200,1800")
+    charts = run("poker", "pushfold", "--tournament", out, "--stacks", "1200,1800")
     assert charts.exit_code == 0 and "blinds 300/600" in charts.output
-    assert run("pushfold", "--tournament", out, "--stacks", "1200,1800", "--prizes", "1,0").exit_code == 2
-    assert run("tournament", TWO, "--algorithm", "newton").exit_code == 2
-    three = run("tournament", SMALL, "--deals", "1000", "--until", "0.01", "--algorithm", "vi-fp")
+    assert run("poker", "pushfold", "--tournament", out, "--stacks", "1200,1800", "--prizes", "1,0").exit_code == 2
+    assert run("poker", "tournament", TWO, "--algorithm", "newton").exit_code == 2
+    three = run("poker", "tournament", SMALL, "--deals", "1000", "--tolerance", "0.01", "--algorithm", "vi-fp")
     assert three.exit_code == 0 and "10 states of 3 players" in three.output
-    assert run("tournament", TWO, "--algorithm", "vi-fp", "--out", out).exit_code == 2
+    assert run("poker", "tournament", TWO, "--algorithm", "vi-fp", "--out", out).exit_code == 2

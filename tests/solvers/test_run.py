@@ -278,7 +278,8 @@ def test_ctrl_c_stops_between_steps_and_saves(tmp_path):
 
         before = signal.getsignal(signal.SIGINT)
         with pytest.raises(kibitz.Interrupted) as stop:
-            solve("kuhn", "cfr+", iterations=400, run=RunOptions(tmp_path / f"{at}", every=1e9, progress=interrupt))
+            run = RunOptions(tmp_path / f"{at}", checkpoint_every=1e9, progress=interrupt)
+            solve("kuhn", "cfr+", iterations=400, run=run)
         part = stop.value.profile
         assert part.interrupted and at <= part.meta["iterations"] < 400
         assert stop.value.saved == part.checkpoint == tmp_path / f"{at}"

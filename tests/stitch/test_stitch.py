@@ -18,7 +18,7 @@ from kibitz.evaluate import nash_conv
 from kibitz.forms.abstraction import abstraction
 from kibitz.forms.profile import Profile
 from kibitz.games.tree import tree_of
-from kibitz.stitch import Limit, cohere, dynamic, experts, join, partition, rebuild_base, size_of_dynamic, static
+from kibitz.stitch import MaxInfosets, cohere, dynamic, experts, join, partition, rebuild_base, size_of_dynamic, static
 from kibitz.stitch.columns import seed_of
 from kibitz.stitch.experts import side_by_side
 
@@ -380,7 +380,7 @@ def test_a_base_is_named_by_its_abstraction():
 def test_what_only_other_targets_know_is_refused(tmp_path):
     base = kibitz.solve(KUHN, "cfr+", iterations=1)
     with pytest.raises(SolverError, match="a base that is a blueprint"):
-        static(KUHN, base, "prefix(p)", inside=Limit(100), iterations=1)
+        static(KUHN, base, "prefix(p)", inside=MaxInfosets(100), iterations=1)
     with pytest.raises(SolverError, match="on samples"):
         static(KUHN, base, "prefix(p)", keep=tmp_path, iterations=1)
     with pytest.raises(TypeError, match="iteration"):

@@ -65,7 +65,7 @@ def test_the_benchmark_writes_its_page(outcome, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(toepen_full, "full_toepen", lambda plan, told: asked.append(plan) or outcome[0])
     page = tmp_path / "full.md"
-    bench(only="toepen-full", quick=True, json_path=tmp_path / "full.json", markdown_path=page, say=lambda line: None)
+    bench(only="toepen-full", quick=True, out=tmp_path / "full.json", markdown=page, say=lambda line: None)
     assert asked == [toepen_full.QUICK]
     assert "(full/toepen-crosstable.png)" in page.read_text() and (tmp_path / "full/toepen-crosstable.png").exists()
     assert json.loads((tmp_path / "full.json").read_text())["figures"]["unit"] == "points a hand"
@@ -73,6 +73,6 @@ def test_the_benchmark_writes_its_page(outcome, tmp_path, monkeypatch):
 
 def test_it_is_a_benchmark_and_not_a_paper(capsys):
     with pytest.raises(SystemExit) as end:
-        app(["paper", "toepen"], prog_name="kibitz")
+        app(["reproduce", "toepen"], prog_name="kibitz")
     assert end.value.code == 2 and "kibitz bench --only toepen-full" in " ".join(capsys.readouterr().err.split())
     assert toepen_full.PLAN.iterations > 10 * toepen_full.QUICK.iterations

@@ -50,7 +50,7 @@ def test_the_first_visit_leads_to_this_server(path):
 
 @contextmanager
 def listening(folder=None):
-    """A server as `kibitz serve` starts it; gives its port."""
+    """A server as `kibitz ui` starts it; gives its port."""
     import uvicorn
 
     library, at = Library(folder), serve.bound("127.0.0.1", 0)
@@ -273,7 +273,7 @@ def test_rows_are_remembered_by_many_at_once(monkeypatch):
 
 
 def test_ctrl_c_ends_with_a_sentence(tmp_path):
-    command = [sys.executable, "-m", "kibitz.cli", "serve", str(tmp_path), "--no-open", "--port", "0"]
+    command = [sys.executable, "-m", "kibitz.cli", "ui", str(tmp_path), "--no-open", "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )
@@ -292,7 +292,7 @@ def test_ctrl_c_ends_with_a_sentence(tmp_path):
 
 
 def test_a_port_that_is_none(tmp_path):
-    command = [sys.executable, "-m", "kibitz.cli", "serve", str(tmp_path), "--no-open", "--port", "99999"]
+    command = [sys.executable, "-m", "kibitz.cli", "ui", str(tmp_path), "--no-open", "--port", "99999"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2 and "Traceback" not in done.stderr and "at most 65535" in done.stderr
 

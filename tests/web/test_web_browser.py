@@ -366,5 +366,5 @@ def test_light_and_dark(chromium, site):
 def test_nothing_without_the_token(chromium, site):
     context = chromium.new_context()
     page = context.new_page()
-    assert page.goto(site).status == 403 and "kibitz serve" in page.inner_text("body")
+    assert page.goto(site).status == 403 and "kibitz ui" in page.inner_text("body")
     context.close()

@@ -25,7 +25,7 @@ def test_several_tables_at_once(tmp_path: Path) -> None:
 
 
 def serve(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kibitz.cli", "serve", "--no-open", *words]
+    command = [sys.executable, "-m", "kibitz.cli", "ui", "--no-open", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

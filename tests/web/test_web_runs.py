@@ -29,7 +29,8 @@ def folder(tmp_path_factory):
     match = kibitz.match("kuhn", kibitz.agent(one, "kuhn"), kibitz.agent(other, "kuhn"), deals=50)
     (made / "match.json").write_text(json.dumps(match.data()), encoding="utf-8")
     (made / "dealer.log").write_text(
-        "# kibitz dealer 1\n# game poker(file=kuhn)\nSTATE:0:cc:Qs|Ks:-1|1:alice|bob\nSTATE:1:rf:Js|Ks:1|-1:bob|alice\n"
+        "# kibitz acpc serve 1\n# game poker(file=kuhn)\n"
+        "STATE:0:cc:Qs|Ks:-1|1:alice|bob\nSTATE:1:rf:Js|Ks:1|-1:bob|alice\n"
         "# late 1 bob\nSTATE:broken\nSTATE:2:rc:Ks|Qs:nan|1:alice|bob\n", encoding="utf-8",
     )  # fmt: skip
     for name, text in {"other.json": "[1, 2]", "bad.json": "{", "deep.json": "[" * 100_000, "bad.log": "hello",

@@ -104,7 +104,7 @@ def test_kibitz_show_says_the_same(held):
     folder, library, strategies = held
     node = look.node(strategies["leduc"], ["raise"], library.pool)
     cell = next(each for each in node["cells"] if each["name"] == "Qs")
-    done = CliRunner().invoke(app, ["show", str(folder / "leduc.profile"), "--seat", "1", "--limit", "0"])
+    done = CliRunner().invoke(app, ["show", str(folder / "leduc.profile"), "--player", "1", "--top", "0"])
     assert done.exit_code == 0, done.output
     line = next(line for line in done.output.splitlines() if line.split()[:1] == [cell["infoset"]])
     for p in cell["p"]:

@@ -74,7 +74,7 @@ class Dealer:
     game     a poker game for two or three players: its name, or its machine
     agents   name -> agent in this process, as kibitz.play.agent takes it; the others come over the wire
     seed     None: a random one, or that of the log to resume
-    log      a file, which must be new unless `resume` is given
+    log      a file, which must be new unless `resume` continues it
     timeout  seconds for an answer, all of it, and for a handshake; wait: seconds until all must be there
     late     answers of a player that may be late, in a match
     """
@@ -105,7 +105,7 @@ class Dealer:
             if name not in names:
                 raise ProtocolError(f"there is no player {name:.80}: the players are {', '.join(names)}")
         if self.resume and self.log is None:
-            raise ProtocolError("to resume a match, give its log: --log FILE --resume")
+            raise ProtocolError("to resume a match, give its log: --resume LOG")
         seed = self.seed
         if seed is None:
             seed = seed_of(self.log) if self.resume and self.log is not None else secrets.randbits(63)

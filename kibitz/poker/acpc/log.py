@@ -1,6 +1,6 @@
 """The log of a match, in the competition's format, and how it is read: a match that was killed is resumed from its log.
 
-    # kibitz dealer 1                          comments first: what the match is, and the rules of forfeits
+    # kibitz acpc serve 1                          comments first: what the match is, and the rules of forfeits
     # game poker(file=leduc)
     # hands 3000
     # seed 5
@@ -37,7 +37,7 @@ from kibitz.poker.acpc.states import written_played as hand_line
 from kibitz.poker.acpc.states import written_score as score_line
 from kibitz.poker.rules.rules import Poker
 
-FIRST = "# kibitz dealer 1"
+FIRST = "# kibitz acpc serve 1"
 MOST_HANDS = 10_000_000  # of a match
 
 
@@ -128,7 +128,7 @@ class Log:
 
 def check_new(path: Path | None) -> None:
     if path is not None and os.path.lexists(path):
-        raise ProtocolError(f"{path} exists already: resume it with --resume, or choose another --log")
+        raise ProtocolError(f"{path} exists already: resume it with --resume {path}, or choose another --log")
 
 
 def begun(path: Path | None, plan: MatchPlan) -> Log:

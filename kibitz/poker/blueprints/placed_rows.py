@@ -225,7 +225,7 @@ def check_memory(layout: RowLayout, averaged: int | None = None) -> None:
     if needed > tables.MEMORY_SHARE * free:
         raise SolverError(
             f"{layout.size:,} infosets take {needed / 1e9:.1f} GB for regrets and averages, but {free / 1e9:.1f} GB "
-            "are free: choose fewer buckets, or a smaller --limit"
+            "are free: choose fewer buckets, or a smaller --max-infosets"
         )
 
 

@@ -116,26 +116,26 @@ def row_blueprint(machine: Machine, wanted: BlueprintRequest, base: Blueprint | 
     """A blueprint that has learned nothing and has rows by place, where betting is by rounds and hands are in buckets;
     else None."""
     name = wanted.abstraction or machine.default
-    if wanted.limit is not None or wanted.dynamic or is_placed(base):
+    if wanted.max_infosets is not None or wanted.dynamic or is_placed(base):
         machine = by_rounds(machine)
     elif not machine.by_rounds or not is_bucket_name(name):
         return None
-    if is_placed(base) and wanted.limit is None and not is_bucket_name(name):
+    if is_placed(base) and wanted.max_infosets is None and not is_bucket_name(name):
         raise SolverError("the base uses buckets of hands, so an expert needs them too: --abstraction "
                           "'percentile(8)'")
-    if wanted.limit is not None and wanted.abstraction is not None:
+    if wanted.max_infosets is not None and wanted.abstraction is not None:
         raise SolverError("give buckets by --abstraction, or a limit on infosets that chooses them, not both")
     if base is not None and not is_placed(base):
         raise SolverError("the base has hashed rows; such an expert needs a base with buckets")
     how: dict[str, Any] = {"sampling": wanted.sampling, "prune": wanted.prune}
     if wanted.dynamic:
-        if base is not None or wanted.limit is None:
-            raise SolverError("dynamic experts are trained together with their base: give --limit, and no --base")
-        coarse, fine = dynamic_buckets(machine, wanted.dynamic, wanted.limit)
+        if base is not None or wanted.max_infosets is None:
+            raise SolverError("dynamic experts are trained with their base: give --max-infosets, and no --base")
+        coarse, fine = dynamic_buckets(machine, wanted.dynamic, wanted.max_infosets)
         return placed_blueprint(machine, dynamic_rows(coarse, fine, wanted.dynamic), wanted.seed, **how)
     if base is None:
-        buckets = name if wanted.limit is None else base_buckets(machine, wanted.limit)
+        buckets = name if wanted.max_infosets is None else base_buckets(machine, wanted.max_infosets)
         return placed_blueprint(machine, RowPlan((buckets,)), wanted.seed, **how)
     part = str(wanted.part)
-    buckets = name if wanted.limit is None else expert_buckets(base, part, wanted.limit, wanted.seats)
+    buckets = name if wanted.max_infosets is None else expert_buckets(base, part, wanted.max_infosets, wanted.seats)
     return expert(base, part, buckets, wanted.seats, wanted.seed, **how)

@@ -23,7 +23,7 @@ class FactoredForm:
     zero_sum = True
     seats = players = 2
     look_every = 20  # an evaluation takes as long as several iterations
-    best_cfr = "dcfr+"  # it needed the fewest iterations on Rhode Island hold'em (`kibitz paper sandholm`)
+    best_cfr = "dcfr+"  # it needed the fewest iterations on Rhode Island hold'em (`kibitz reproduce sandholm`)
 
     betting: BettingTree
     sequences: int

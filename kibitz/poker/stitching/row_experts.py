@@ -1,6 +1,6 @@
 """Static experts of limit poker with three or more players: blueprints that are trained on sampled hands, one by one.
 
-    finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", Limit(20_000_000), seconds=300)
+    finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", MaxInfosets(20_000_000), seconds=300)
 
 With `keep` each expert is saved in a folder: a stopped run is resumed, and a longer run continues a shorter one.
 """
@@ -23,7 +23,7 @@ from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.checkpoints import Keeper
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued, keeper_of, resumed_with
-from kibitz.stitch.targets import Expert, Limit, Solving, Stitching, Target, seat_sets
+from kibitz.stitch.targets import Expert, MaxInfosets, Solving, Stitching, Target, seat_sets
 
 EVERY = 60.0  # seconds between saves
 
@@ -39,7 +39,7 @@ def row_target(base: Any, plan: Stitching, how: Solving) -> RowTarget | None:
                           "--seconds")
     if plan.inside == "null":
         raise SolverError("give the buckets of the experts: inside='percentile([169, 9, 9, 9], forget=1)', or "
-                          "--limit 20M")
+                          "--max-infosets 20M")
     parts = prefixes(plan.partition)
     machine = base.machine
     return RowTarget(plan, how, base, machine.spec, machine.players, ("base", *parts))
@@ -60,7 +60,7 @@ class RowTarget(Target):
     def buckets(self) -> dict[str, str]:
         """By part, which all its experts share: with a limit those that fit for every S."""
         inside = self.plan.inside
-        if not isinstance(inside, Limit):
+        if not isinstance(inside, MaxInfosets):
             return {part: inside_of(inside, part) for part in self.names[1:]}
         sets = [seats for seats, _ in seat_sets(self.plan.seats, self.players)]
         every = {part: [expert_buckets(self.base, part, inside.infosets, seats, inside.inside) for seats in sets]

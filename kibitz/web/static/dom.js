@@ -29,7 +29,7 @@ export async function api(path, body, method) {
   const options = { method: method || (body === undefined ? "GET" : "POST"), headers: {}, credentials: "same-origin" };
   if (body !== undefined) { options.body = JSON.stringify(body); options.headers["content-type"] = "application/json"; }
   let response;
-  try { response = await fetch(`/api/${path}`, options); } catch { throw new Refused(0, "The server does not respond. Is `kibitz serve` still running?"); }
+  try { response = await fetch(`/api/${path}`, options); } catch { throw new Refused(0, "The server does not respond. Is `kibitz ui` still running?"); }
   let data = null;
   try { data = await response.json(); } catch { /* reported below */ }
   if (!response.ok) throw new Refused(response.status, (data && data.error) || `The server responded with status ${response.status}.`);

@@ -1,4 +1,4 @@
-"""kibitz paper: recompute the tables of a paper, and check its claims."""
+"""kibitz reproduce: recompute the tables of a paper, and check its claims."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
-PARTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
+EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 and 4,000 "
     "sampled boards."
@@ -32,14 +32,16 @@ SAMPLED_HELP = "gibson2011, two players: iterations of chance-sampled CFR for ev
 QUICK_HELP = "Three random initialisations and rough solutions, in about a minute; limit hold'em with 16 cards."
 
 
-def paper(
+def reproduce(
     name: Annotated[str, argument("PAPER", "gibson2011, waugh2009, all (both), le2021, sandholm.", complete.papers)],
     table: Annotated[str | None, option("--table", "N", "Print only this table; the report has all.")] = None,
     players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
     hours: Annotated[float | None, number("--hours", "H", "Three-player hold'em: hours in all. Default: 2.")] = None,
-    limit: Annotated[str | None, option("--limit", "N", "Three-player hold'em: infosets. Default: 162M.")] = None,
-    part: Annotated[str | None, option("--part", "NAME", f"sandholm: {PARTS}. Default: all.")] = None,
-    starts: Annotated[int | None, number("--starts", "N", "Random initialisations. Default: 16; le2021: 15.")] = None,
+    max_infosets: Annotated[
+        str | None, option("--max-infosets", "N", "Three-player hold'em: infosets. Default: 162M.")
+    ] = None,
+    part: Annotated[str | None, option("--experiment", "NAME", f"sandholm: {EXPERIMENTS}. Default: all.")] = None,
+    seeds: Annotated[int | None, number("--seeds", "N", "Random initialisations. Default: 16; le2021: 15.")] = None,
     seed: Annotated[int, number("--seed", "N", "Random seed of the first initialisation; the next ones follow.")] = 0,
     until: Annotated[float | None, number("--until", "NASHCONV", UNTIL_HELP)] = None,
     iterations: Annotated[int | None, number("--iterations", "N", ITERATIONS_HELP)] = None,
@@ -50,29 +52,31 @@ def paper(
     markdown: Annotated[Path | None, option("--markdown", "FILE", "Also write one Markdown page with plots.")] = None,
     quick: Annotated[bool, flag("--quick", QUICK_HELP)] = False,
     exact: Annotated[bool, flag("--exact", EXACT_HELP)] = False,
-    again: Annotated[bool, flag("--again", "Repeat every run. Default: results in DIR/runs are reused.")] = False,
+    rerun: Annotated[bool, flag("--rerun", "Repeat every run. Default: results in DIR/runs are reused.")] = False,
     json: Json = False,
 ) -> None:
-    """Recompute a paper's tables, and check its claims.
+    """Recompute a paper's tables and test its claims.
 
-    Each is computed over random initialisations. The tables and a verdict on each claim are printed; reports are
-    written as Markdown, HTML and JSON, with plots. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty;
-    gibson2011 half an hour, most of it for the paper's own method (--sampled); sandholm, up to half an hour a part.
-    Limit hold'em, gibson2011 --table 2 and waugh2009 --table 3, takes hours; with three players, --hours. After Ctrl-C
-    the same command continues.
+    Each table is computed from several random initialisations. The command prints the tables and a verdict on each
+    claim: holds, fails or undecided. It writes reports as Markdown, HTML and JSON, with plots.
+
+    waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011 half an hour, most of it for the
+    paper's own method (--sampled); sandholm up to half an hour an experiment. Limit hold'em (gibson2011 --table 2,
+    waugh2009 --table 3) takes hours; with three players, --hours. After Ctrl-C the same command continues.
 
     \b
     Examples:
-      kibitz paper gibson2011 --table 1
-      kibitz paper gibson2011 --table 2 --quick
-      kibitz paper gibson2011 --table 2 --players 3 --hours 1
-      kibitz paper waugh2009 --table 2 --starts 24
-      kibitz paper waugh2009 --table 3 --quick
-      kibitz paper all --out runs/papers --markdown docs/stitching.md
-      kibitz paper le2021 --markdown docs/toepen.md
-      kibitz paper sandholm --part gameshrink
+      kibitz reproduce gibson2011 --table 1
+      kibitz reproduce gibson2011 --table 2 --quick
+      kibitz reproduce gibson2011 --table 2 --players 3 --hours 1
+      kibitz reproduce waugh2009 --table 2 --seeds 24
+      kibitz reproduce waugh2009 --table 3 --quick
+      kibitz reproduce all --out runs/papers --markdown docs/stitching.md
+      kibitz reproduce le2021 --markdown docs/toepen.md
+      kibitz reproduce sandholm --experiment gameshrink
     """
-    from kibitz.papers import PAPERS, STITCHING, experiment, recompute, table_alone
+    from kibitz.papers import PAPERS, STITCHING, experiment, table_alone
+    from kibitz.papers import reproduce as compute
     from kibitz.papers.runs import Shelf
 
     if name == "toepen":
@@ -82,8 +86,8 @@ def paper(
     three = players == 3
     if three and (name, table) != ("gibson2011", "2"):
         raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")
-    if (hours is not None or limit is not None) and not three:
-        raise SpecError("--hours and --limit are for gibson2011 --table 2 --players 3")
+    if (hours is not None or max_infosets is not None) and not three:
+        raise SpecError("--hours and --max-infosets are for gibson2011 --table 2 --players 3")
     if three and (iterations is not None or exact):
         raise SpecError("--iterations and --exact are not for three players: that is trained for --hours, and matched")
     names = list(STITCHING) if name == "all" else [name]
@@ -96,19 +100,19 @@ def paper(
         raise SpecError(f"--table {table} does not fit: {tables}")
     if part is not None and part not in experiments[names[0]].parts:
         parts = " and ".join(experiment("sandholm").parts)
-        raise SpecError(f"--part {part} does not fit {name}: sandholm has {parts}")
+        raise SpecError(f"--experiment {part} does not fit {name}: sandholm has {parts}")
     for each in names:
         of = experiments[each].parts[part] if part is not None else experiments[each]
         for stop, value in (("iterations", iterations), ("until", until)):
             if value is not None and stop in of.ignores:
-                where = f"{each} --part {part}" if part is not None else f"{each} --table {table}"
+                where = f"{each} --experiment {part}" if part is not None else f"{each} --table {table}"
                 raise SpecError(f"--{stop} means nothing to {where}: leave it out, or give {of.instead}")
-    options = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs,
+    options = {"part": part, "starts": seeds, "until": until, "iterations": iterations, "jobs": jobs,
                "sampled": sampled, "sampled_seeds": sampled_seeds, "hours": hours,
-               "limit": None if limit is None else counted(limit)}  # fmt: skip
+               "limit": None if max_infosets is None else counted(max_infosets)}  # fmt: skip
     own = {k: v for k, v in options.items() if v is not None}
     first = experiments[names[0]]
-    if part is not None and starts is None:
+    if part is not None and seeds is None:
         own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
     alone = f"-table-{table}" + "-three" * three if table in experiment(names[0]).alone else ""
     if exact and not alone:
@@ -125,7 +129,7 @@ def paper(
         check_file(place / "report.md", "--out", (".md",))
     check_file(markdown, "--markdown", (".md",))
     outcomes, written = [], []
-    shelves = {each: Shelf(place / "runs", again) for each, place in places.items()}
+    shelves = {each: Shelf(place / "runs", rerun) for each, place in places.items()}
     with Watch(not json) as watch:
         watch.phase("loading compiled code")
         from kibitz.bench.paper import as_data, write, write_page
@@ -137,7 +141,7 @@ def paper(
 
             if not json and (says := experiments[each].says(plan)):
                 note(f"{each}: {says}")
-            outcome = recompute(each, plan, progress, shelves[each], chosen if alone else None)
+            outcome = compute(each, plan, progress, shelves[each], chosen if alone else None)
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
             outcomes.append(outcome)
@@ -152,7 +156,7 @@ def paper(
         _print(outcomes, table, written)
         read, of = (sum(counts) for counts in zip(*((s.read, s.read + s.done) for s in shelves.values()), strict=True))
         if read:
-            typer.echo(f"{read} of {of} runs had been done before; --again repeats them.")
+            typer.echo(f"{read} of {of} runs had been done before; --rerun repeats them.")
 
 
 def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) -> None:
