@@ -129,7 +129,7 @@ def __dir__() -> list[str]:
 
 
 def load(path: str | PathLike[str], game: Any = None) -> Profile | Blueprint:
-    """Read a saved strategy: a profile, or a blueprint. game: for a blueprint of a game in a file of yours."""
+    """Read a saved strategy: a profile or a blueprint. game: needed for a blueprint of a game in your own file."""
     from kibitz.core.store import kind_at
 
     if kind_at(path) == "blueprint":

@@ -122,10 +122,10 @@ def facts(subject: Tree | CompactForm, seconds: float) -> dict[str, Any]:
 
 
 def abstract(game: Any, abstraction: str, progress: Callable[[str, int, int], None] | None = None) -> HandBuckets:
-    """Put the hands of a poker game into buckets; they have counts, facts of each round, and are saved by `save`.
+    """Group the hands of a poker game into buckets. The result has counts and facts of each round, and a method `save`.
 
     abstraction  percentile(8), expectation([...]), potential([...]), gameshrink, or a folder with saved buckets
-    progress     is called with (what is done, pieces that are, all pieces)
+    progress     is called with (the task, finished pieces, all pieces)
     """
     from kibitz.games import game as make_game
     from kibitz.poker.buckets.buckets import hand_buckets
@@ -163,7 +163,7 @@ def phases(
     leaves    what comes after them: "rollout" (nobody bets any more), or a profile in the same buckets, or the path of
               one, for statistics of its play
     begin     solve phase II too, from this round on, with the rounds before as phase I plays them
-    progress  is called with a line about what goes on
+    progress  is called with a line about the current task
     stops     iterations, until or seconds of each phase, as of `solve`
     """
     from kibitz.forms.choice import needs_tree
@@ -186,7 +186,7 @@ def phases(
 
 
 class SolvedTournament(NamedTuple):
-    """An equilibrium of a tournament, and what could be gained against it."""
+    """An equilibrium of a tournament, and the largest gain by deviating."""
 
     solution: TournamentSolution
     check: Check
@@ -203,11 +203,11 @@ def tournament(
     on_step: Callable[[TournamentSolution, Any], None] | None = None,
     on_round: Callable[[int, int, int, int], None] | None = None,
 ) -> SolvedTournament:
-    """Solve a tournament of jam or fold for two to four players, and check the solution.
+    """Solve a jam-or-fold tournament for two to four players, and check the solution.
 
     rules      "tournament(players=3, chips=13500, blinds=300/600, unit=300, prizes=50/30/20, ante=0)"
     algorithm  vi-fp, pi-fp (values, and fictitious play of hands inside), fp-pi or fp-vi
-    tolerance  stop when values change less, as a share of the first prize
+    tolerance  stop when values change by less, as a share of the first prize
     out        a directory to save the solution to after every iteration; a solution in it is continued
     deals      sample so many deals for three players and more, instead of counting all cards for three
     """
@@ -262,18 +262,18 @@ def evaluate(
     device: str = "cpu",
     progress: Message = _nobody,
 ) -> dict[str, Any]:
-    """Measure a strategy: values and best responses of all players, NashConv and exploitability, as plain data.
+    """Evaluate a strategy: values and best responses of all players, NashConv and exploitability, as plain data.
 
-    It is exact where the game can be laid out, and in hand buckets where the profile has them. A blueprint of a larger
-    game is sampled: its value in self-play, and "exploitability_at_least", which a responder won that learned against
-    it.
+    It is exact if the game tree fits into memory, or in the abstract game if the profile has hand buckets. A blueprint
+    of a larger game is sampled: its value in self-play, and "exploitability_at_least", the winnings of a responder that
+    was trained against it.
 
     strategy  a profile, a blueprint, the path of a saved one; with `whole` also "always-call" and its like
     game      default: that of the strategy
-    seconds   how long the responder learns
+    seconds   how long the responder is trained
     local     deals of limit poker that local best response plays against a sampled blueprint
     whole     poker with hand buckets: measure it in the whole game, board by board; value: also what each player gets
-    progress  is called with a line about what goes on
+    progress  is called with a line about the current task
     """
     from kibitz.evaluate import report
     from kibitz.evaluate.blueprints import laid_out

@@ -119,11 +119,11 @@ def whole(log: Path, outcome: DealerOutcome, game: str = LEDUC) -> None:
     assert abs(sum(outcome.totals)) < 1e-6
 
 
-# One who calls, and one who says what it is told to
+# An agent that calls, and one with given answers
 
 
 class Listener:
-    """An agent that is told things; it learns, and sometimes has no answer."""
+    """An agent that is notified of hands; it learns, and sometimes has no answer."""
 
     name = "listener"
 

@@ -1,4 +1,4 @@
-"""Poker within buckets, for tests: small definitions, random buckets that name their path, weights by definition."""
+"""Abstract poker games for tests: small definitions, random perfect-recall buckets, weights by definition."""
 
 from __future__ import annotations
 

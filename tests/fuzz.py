@@ -291,7 +291,7 @@ def _address_space() -> int:
 
 
 def campaign(cases: int, seed: int = 0, jobs: int = 1, first: int = 0) -> dict[str, Any]:
-    """All cases in some processes. One that dies or hangs is a failure of the case it was at, and is begun anew."""
+    """All cases in some processes. One that dies or hangs is a failure of the case it was at, and is started again."""
     with tempfile.TemporaryDirectory(prefix="kibitz-fuzz-", dir=ROOM) as room:
         running: dict[int, subprocess.Popen[bytes]] = {}
         begun: dict[int, int] = {}

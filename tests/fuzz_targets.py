@@ -11,7 +11,7 @@
 | game | 10% | `acpc.parse` of the text |
 | spec | 15% | `specs.parse`, the name as of a file (`recalled`), the game or solver that it builds |
 
-Artefacts are harmed as bytes, as JSON or as arrays; the last two with checksums made anew, so that what is harmed gets
+Artefacts are harmed as bytes, as JSON or as arrays; the last two with new checksums, so that what is harmed gets
 past them.
 """
 

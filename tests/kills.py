@@ -97,7 +97,7 @@ def kill_again_and_again(
             whole_or_nothing(path, kind)
         if not killed:
             assert finished(), seen
-            for path in kinds:  # done before the moment came: begin anew
+            for path in kinds:  # done before the moment came: start again
                 store._remove(path)
     killed, _ = in_a_child(body, None)
     assert not killed and finished()

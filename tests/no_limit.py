@@ -1,4 +1,4 @@
-"""What tests of games of fewer bets share: small definitions, strategies out of nothing, and players of any size."""
+"""What tests of action abstractions share: small definitions, random strategies, and players of any bet size."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class AnySize:
 
 
 def fewer(rules: Poker, bets: tuple[float, ...], raises: int = 0) -> Poker:
-    """A game of fewer bets of rules that have no file."""
+    """An action abstraction of rules that have no file."""
     from kibitz.poker.rules.rules import _dropped, _fewer
 
     return _fewer(rules.definition, _dropped(bets, raises), "")

@@ -251,7 +251,7 @@ def dynamic_game(game, part_of, buckets):
 
 
 def rebuilt(game, stitched, part_of, bucket, iterations):
-    """Part 0 of all seats solved anew, the others frozen."""
+    """Part 0 of all seats solved again, the others frozen."""
     frozen = {key: row for key, row in stitched.items() if part_of[key] > 0}
     derived = Derived(game, bucket or (lambda key: key), frozen)
     return derived.stitched(solved(derived, iterations), stitched)

@@ -119,7 +119,7 @@ def _entry(name: str, member: Any) -> str:
 
 
 def _made(name: str, kind: type) -> str:
-    """How an object of a class is made; the name alone where that is nobody's business, as of a protocol."""
+    """How an object of a class is created; only the name for classes that users do not create, such as protocols."""
     if getattr(kind, "_is_protocol", False):
         return name
     try:

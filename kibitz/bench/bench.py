@@ -1,4 +1,4 @@
-"""kibitz bench: our figures and the peers', side by side in one run, on one thread each.
+"""kibitz bench: kibitz compared with other programs in one run, on one thread each.
 
 Every figure is a ratio of two things measured within the same minutes on the same machine. A peer that is not
 installed is named as skipped. `--peers-python` names another interpreter that has the peers (NoRegret needs 3.12).
@@ -108,7 +108,7 @@ def nash_conv_calls(game: str) -> TimedWork:
 
 
 def exact(game: str) -> TimedWork:
-    """The programme from scratch at each step; laying out the game is off the clock, as it is for the peers."""
+    """The linear program from scratch at each step; building the game tree is not timed, as for the peers."""
     answers: list[float] = []
 
     def step(n: int) -> None:
@@ -134,7 +134,7 @@ OURS: dict[str, Callable[[str], TimedWork]] = {
 
 
 def ours(figure: str, game: str, seconds: float) -> tuple[float | None, str]:
-    """(our figure, the solver); a race is run three times anew and the best taken, as for a peer's exact solvers."""
+    """(our figure, the solver); a race is run three times and the best time is used, as for a peer's exact solvers."""
     prepare = OURS[figure]
     if figure not in peers.TARGETS:
         work = prepare(game)

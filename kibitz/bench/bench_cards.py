@@ -1,4 +1,4 @@
-"""Cards in figures of speed, for `kibitz bench --only cards`: us and other evaluators of poker hands, on one thread.
+"""The speed of hand evaluation, for `kibitz bench --only cards`: kibitz and other evaluators, on one thread.
 
     python bench_cards.py eval7 evaluate        in this process, which may be a Python without kibitz: a line of JSON
 

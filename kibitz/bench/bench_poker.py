@@ -1,4 +1,4 @@
-"""Poker in figures of speed and memory: `kibitz bench --only poker`, `pcs`, `three`, `endgames` and `jam`."""
+"""The speed and memory of poker: `kibitz bench --only poker`, `pcs`, `three`, `endgames` and `jam`."""
 
 from __future__ import annotations
 

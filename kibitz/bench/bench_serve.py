@@ -25,7 +25,7 @@ THOUGHT = 0.5  # seconds that a person thinks at most, drawn evenly from 0
 
 
 class Person:
-    """One who plays by HTTP, over one connection."""
+    """A simulated person who plays over one HTTP connection."""
 
     def __init__(self, address: str, opponent: str, number: int, thought: float) -> None:
         parts = urlparse(address)
@@ -106,7 +106,7 @@ def load(address: str, tables: int, seconds: float, thought: float = THOUGHT) ->
 
 
 def serve_figure(quick: bool) -> dict[str, Any]:
-    """Fifty tables for a minute; quick: ten for two seconds."""
+    """Fifty tables for one minute; quick: ten for two seconds."""
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as address:
         return load(address, 10 if quick else TABLES, 2.0 if quick else SECONDS)
 

@@ -1,4 +1,4 @@
-"""Two threads against one, on an idle machine and beside a busy process."""
+"""Two threads compared with one, on an idle machine and under a competing CPU load."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    su
 
 
 def two_cores() -> list[int]:
-    """Two cores of this process, of different processor cores where the machine tells and has them."""
+    """Two cores of this process, on different physical cores if the machine reports them."""
     mine = sorted(os.sched_getaffinity(0))
     chosen: list[int] = []
     taken: set[str] = set()
@@ -59,7 +59,8 @@ def a_busy_process() -> Iterator[None]:
 
 
 def threads_figure(prepare: Callable[[int], TimedWork], game: str, seconds: float) -> dict[str, Any]:
-    """Iterations a second of one thread and of two, taken in turns: alone, and beside a busy process.
+    """Iterations a second of one thread and of two, measured alternately: on an idle machine, and under a competing CPU
+    load.
 
     prepare: the work of so many threads.
     """
@@ -76,7 +77,7 @@ def threads_figure(prepare: Callable[[int], TimedWork], game: str, seconds: floa
 
 
 def _in_turns(works: list[TimedWork], seconds: float) -> list[float]:
-    """Iterations a second of each: the best of rounds alone would hide what a neighbour does, so all are added up."""
+    """Iterations a second of each: the best round would hide the competing load, so all rounds are summed."""
     counts = []
     for work in works:
         work.step(n := 1)  # warm up

@@ -1,8 +1,8 @@
-"""How each page of results opens: its heading, two sentences, and why its claims hold, fail or are undecided.
+"""How each page of results opens: a heading, a summary, and reasons why its claims hold, fail or are undecided.
 
-A reason is about claims with one verdict, and the sentences are about so many claims of each verdict. If another run
-gives other verdicts, they are not printed: they have to be written again. Reasons that nothing on the page measures
-begin with "Likely".
+A reason belongs to claims with one verdict. A summary belongs to certain numbers of claims that hold, fail and are
+undecided. If another run gives other verdicts, they no longer apply and are not printed: write them again. A reason
+that is not measured on the page begins with "Likely".
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kibitz.papers.claims import FAILS, HOLDS, UNDECIDED, Claim
 
 @dataclass(frozen=True)
 class Reason:
-    """Why some claims have their verdict. Those with a label are rows of the table that a page opens with."""
+    """Why some claims have their verdict. Reasons with a label are rows of the table at the top of the page."""
 
     pattern: str  # of the texts of claims, a regular expression
     verdict: str
     why: str
     limits: str = ""
-    label: str = ""  # what the claims say together
+    label: str = ""  # the common statement of these claims
 
     def of(self, claim: Claim) -> bool:
         return claim.verdict == self.verdict and re.search(self.pattern, claim.text) is not None
@@ -39,7 +39,7 @@ class Reason:
 
 
 def together(claims: Sequence[Claim]) -> str:
-    """What was measured for several claims of one verdict."""
+    """What was measured for several claims with one verdict."""
     if len(claims) == 1:
         return claims[0].measured_text
     if len(claims) <= 3 and all(claim.detail for claim in claims):
@@ -59,9 +59,9 @@ class Opening:
     """The top of a page."""
 
     heading: str
-    verdicts: tuple[int, int, int] = (0, 0, 0)  # claims that hold, fail and are undecided where the summary is true
+    verdicts: tuple[int, int, int] = (0, 0, 0)  # numbers that hold, fail, are undecided, if the summary is true
     summary: str = ""
-    game: str = ""  # what the claims were tried in, for the list of all claims
+    game: str = ""  # the game of the claims, for the list of all claims
     reasons: tuple[Reason, ...] = ()
 
     def summary_of(self, claims: Sequence[Claim]) -> str:
@@ -74,7 +74,7 @@ class Opening:
 
 
 def opening_of(data: Mapping[str, Any]) -> Opening:
-    """How the page of some data opens; with the titles of its papers, if it is none of OPENINGS."""
+    """The opening of a page; just the titles of its papers if the page is not in OPENINGS."""
     known = OPENINGS.get(Path(data.get("page", "")).stem)
     return known or Opening("; ".join(paper["title"] for paper in data["papers"]))
 
@@ -82,33 +82,40 @@ def opening_of(data: Mapping[str, Any]) -> Opening:
 OVERLAP = "The 95% intervals overlap."
 ZERO = "The 95% interval of the match contains zero."
 WEIGHT = "The result depends on the weight of the random initialisation."
-NOT_UNIQUE = "Abstract equilibria are not unique, and the paper used another solver (chance-sampled CFR)."
+NOT_UNIQUE = "Likely: abstract equilibria are not unique, and the paper used another solver (chance-sampled CFR)."
 CCR = (
-    "The base almost never reaches the ccr part. There the expert keeps what its random initialisation says, so the "
-    "result depends on the weight of the initialisation."
+    "The base almost never reaches the ccr part. There the expert keeps its random initial strategy, so the result "
+    "depends on the weight of the initialisation."
 )
-SHORT = "Grafts have many buckets and had too few iterations. On a small deck they lose first and win later."
-WRONG_GAME = "The thesis' program used another game: a payoff with the wrong sign, and nobody had to follow suit."
-WRONG_UPDATE = "The thesis' updates weight regrets by reach once too often, so its curves are not those of MCCFR."
-MINUTES = "Training took minutes, and coarse strategies learn faster than fine ones."
+SHORT = (
+    "Likely: grafts have many buckets and had too few iterations. With 16 cards they lose to their base at first and "
+    "beat it after more iterations."
+)
+WRONG_GAME = (
+    "Likely: the thesis' program played another game. Its payoff has the wrong sign, and nobody has to follow suit."
+)
+WRONG_UPDATE = (
+    "Likely: the thesis' updates weight regrets by reach a second time, so its curves are not those of MCCFR."
+)
+MINUTES = "Likely: all training took less than an hour, and fine strategies need longer training than coarse ones."
 
 OPENINGS: dict[str, Opening] = {
     "stitching": Opening(
         "Strategy stitching and grafting in Leduc hold'em",
         (79, 38, 18),
-        "Table 1 of Gibson & Szafron (2011) and Tables 1 and 2 of Waugh, Bard & Bowling (2009) are recomputed over 16 "
-        "random initialisations. Most claims hold, though few of the paper's figures are reproduced exactly; claims "
-        "about static experts with S=N depend on how the solver is initialised.",
+        "Table 1 of Gibson & Szafron (2011) and Tables 1 and 2 of Waugh, Bard & Bowling (2009) are recomputed over "
+        "16 random initialisations. Most claims hold, though few of the paper's figures are reproduced exactly; "
+        "claims about static experts with S=N depend on how the solver is initialised.",
         "Leduc",
         (
             Reason(r"^2 players, JQ-K: (Dynamic|Static S=\{i\}|Static S=N Pre-flop) earns more than Base", HOLDS,
-                   "Experts use a finer abstraction than the base in their part of the game.",
+                   "Likely: experts use a finer abstraction than the base in their part of the game.",
                    "Leduc; earnings against strategies from other base abstractions.",
                    "Two players: Dynamic, S={i} and S=N Pre-flop earn more than Base"),
             Reason(r"^2 players, JQ-K: Static S=N All (earns|is less)", UNDECIDED, CCR, "Four weights were tried.",
                    "Two players: Static S=N All beats Base and S={i}"),
-            Reason(r"^2 players, JQ-K: Static S=N Pre-flop (earns more|is less exploitable) than Static S=N "
-                   r"All", UNDECIDED,
+            Reason(r"^2 players, JQ-K: Static S=N Pre-flop (earns more|is less exploitable) than Static S=N All",
+                   UNDECIDED,
                    f"It is compared with Static S=N All. {CCR}"),
             Reason(r"^2 players, JQ-K: Static S=N Pre-flop earns more than Static S=\{i\}", UNDECIDED,
                    "The difference is smaller than the spread over random initialisations."),
@@ -117,32 +124,30 @@ OPENINGS: dict[str, Opening] = {
                    "NashConv / 2 in the unabstracted game.",
                    "Two players: Dynamic and S={i} are less exploitable than S=N and Base"),
             Reason(r"^3 players, J-QK: .* earns more than Base$", HOLDS,
-                   "Experts use a finer abstraction than the base in their part of the game.",
+                   "Likely: experts use a finer abstraction than the base in their part of the game.",
                    "1,000 iterations of CFR+ per game, one weight.",
                    "Three players: all stitched strategies earn more than Base"),
             Reason(r"^3 players, J-QK: Static S=N \S+ earns more than (Static S=\{i\}|Dynamic)", FAILS,
-                   "The experts with S=N depend on the random initialisation. Without regret in the initialisation "
-                   "they "
-                   "earn far more, but still less than Dynamic and S={i}.",
+                   "The experts with S=N depend on the random initialisation. Without initial regret they earn far "
+                   "more, but in most initialisations still less than Dynamic and S={i}.",
                    "1,000 iterations of CFR+ per game, one weight; the paper used chance-sampled CFR.",
                    "Three players: Static S=N earns more than Dynamic and S={i}"),
             Reason(r"grafts beat .* head to head", HOLDS,
-                   "Theorem 1 of the paper covers this case: the opponent is the one that the base was solved against.",
-                   "Leduc.", "Grafted strategies beat their base"),
+                   "Theorem 1 of the paper covers this case: the opponent plays the strategy that the base was "
+                   "solved with.", "Leduc.", "Grafted strategies beat their base"),
             Reason(r"grafts win more on average than J\S+$", HOLDS,
-                   "Likely: grafts use a finer abstraction than the base.",
-                   "Leduc, nine strategies.",
+                   "Likely: grafts use a finer abstraction than the base.", "Leduc, nine strategies.",
                    "Grafted strategies win more on average than their base"),
             Reason(r"^JQ\.K flop grafts have more wins", FAILS, NOT_UNIQUE, "The paper's tables are not in our copy.",
                    "JQ.K: flop grafts win more matches than preflop grafts"),
             Reason(r"^J\.Q\.K preflop grafts are more exploitable", FAILS,
-                   "Likely: this base tells all private cards apart, so its grafts have little to overfit to."),
+                   "Likely: this base distinguishes all private cards, so its grafts have little to overfit to."),
             Reason(r"flop grafts are more exploitable", UNDECIDED, WEIGHT),
             Reason(r"^\d players, .*: Dynamic earns more than Static", HOLDS,
                    "Likely: its base and its experts are solved together."),
             Reason(r"^2 players, JQ-K: Static S=N Pre-flop is less exploitable than Base", HOLDS,
-                   "Experts use a finer abstraction than the base in their part of the game."),
-            Reason(r"(^bases by|in the order of their bases)", HOLDS, "J.Q.K is the finest base abstraction."),
+                   "Likely: experts use a finer abstraction than the base in their part of the game."),
+            Reason(r"(^bases by|in the order of their bases)", HOLDS, "Likely: J.Q.K is the finest base abstraction."),
             Reason(r"grafts are more exploitable", HOLDS,
                    "Likely: a graft is solved against an opponent who plays the base's abstraction."),
             Reason(r"always folding", UNDECIDED,
@@ -154,25 +159,25 @@ OPENINGS: dict[str, Opening] = {
         "Strategy stitching in two-player limit hold'em",
         (8, 4, 2),
         "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with computations of up to 24 million "
-        "information sets. Static experts with S=N earn the most of their size, as in the paper, but no stitched "
-        "strategy is less exploitable than its base.",
+        "information sets. Static experts with S=N earn the most among strategies of their size, as in the paper, "
+        "but no stitched strategy is less exploitable than its base.",
         "limit hold'em",
         (
-            Reason(r"^Static\.S=N earns more than", HOLDS, "S=N experts have finer buckets than Base in their part.",
+            Reason(r"^Static\.S=N earns more than", HOLDS,
+                   "Likely: S=N experts have finer buckets than Base in their part.",
                    "One run; mbb/h; 4,000 iterations of public chance sampling.",
                    "Static S=N earns more than Base and than S={i}"),
             Reason(r"^Static\.S=\{i\} earns no more", HOLDS,
-                   "Likely: an S={i} expert has to solve the whole game for the opponent, and was trained too little.",
-                   "One run.", "Static S={i} earns no more than Base"),
+                   "Likely: an S={i} expert has to solve the whole game for the opponent, and was trained too "
+                   "little.", "One run.", "Static S={i} earns no more than Base"),
             Reason(r"^Dynamic earns more than Base", UNDECIDED, OVERLAP, "One run; mbb/h.",
                    "Dynamic earns more than Base"),
             Reason(r"^the finest strategy beats Static\.S=N", UNDECIDED, ZERO, "One run; mbb/h.",
                    "The finest single strategy beats Static S=N"),
-            Reason(r"^the finest strategy beats", HOLDS, "It was solved with more information sets than any other."),
+            Reason(r"^the finest strategy beats", HOLDS, "Likely: it has more information sets than any other."),
             Reason(r"exploitable", FAILS,
                    "Likely: an expert is trained against a base that does not adapt, and an opponent who does adapt "
-                   "finds its weaknesses.",
-                   "Exact, over all boards, on a GPU; one run of each strategy.",
+                   "finds its weaknesses.", "Exact, over all boards, on a GPU; one run of each strategy.",
                    "Stitching lowers exploitability"),
         ),
     ),
@@ -185,8 +190,8 @@ OPENINGS: dict[str, Opening] = {
         "three-player limit hold'em",
         (
             Reason(r"^Static\.S=N (earns more than (Base|Dynamic|Static\.S=\{i\})|wins money)", HOLDS,
-                   "S={i} experts have to learn what free opponents do in the whole game; S=N experts learn faster.",
-                   "One run; the second size of experts that was tried.",
+                   "Likely: S=N experts learn faster. S={i} experts also have to learn how the other players act in "
+                   "the whole game.", "One run; the second size of experts that was tried.",
                    "Static S=N wins money, and earns more than Base, Dynamic and S={i}"),
             Reason(r"^Base, Dynamic and Static", FAILS, f"Base wins too. {MINUTES}", "One run; mbb/h.",
                    "Base, Dynamic and S={i} do not win money"),
@@ -204,56 +209,56 @@ OPENINGS: dict[str, Opening] = {
             Reason(r"^the grafted strategy beats", FAILS, SHORT,
                    "One run; mb/h; 2,000 iterations of public chance sampling.",
                    "The grafted strategy beats every single strategy"),
-            Reason(r"^20x7 beats 14", HOLDS, "Likely: imperfect recall leaves more buckets per round at the same size.",
-                   "One run.", "20x7 beats 14"),
+            Reason(r"^20x7 beats 14", HOLDS,
+                   "Likely: imperfect recall separates more hands in the first rounds, with fewer information sets "
+                   "to train.", "One run.", "20x7 beats 14"),
         ),
     ),
     "grafting_small": Opening(
         "Strategy grafting in limit hold'em with 16 cards",
         (6, 5, 0),
-        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed with a deck of 16 cards, where all results are exact. "
-        "The grafted strategy beats its base and both perfect-recall strategies, and loses to 20x7 and to the largest "
-        "single strategy.",
+        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed with a deck of 16 cards, where all results are "
+        "exact. The grafted strategy beats its base and both perfect-recall strategies, and loses to 20x7 and to "
+        "the largest single strategy.",
         "limit hold'em, 16 cards",
         (
-            Reason(r"^the grafted strategy beats (20x8|14|12)", HOLDS, "Grafts are finer than the base in their part.",
-                   "One run; mb/h, exact over all boards.", "The grafted strategy beats its base, 14 and 12"),
+            Reason(r"^the grafted strategy beats (20x8|14|12)", HOLDS,
+                   "Likely: grafts are finer than the base in their part.", "One run; mb/h, exact over all boards.",
+                   "The grafted strategy beats its base, 14 and 12"),
             Reason(r"^the grafted strategy beats (20x7|even)", FAILS,
-                   "Grafts need more iterations than single strategies; the course of training shows it for the base.",
-                   "One run; mb/h, exact over all boards.", "The grafted strategy beats 20x7 and 20x32"),
-            Reason(r"^20x7 beats 14", HOLDS, "Likely: imperfect recall leaves more buckets per round at the same size.",
-                   "One run.", "20x7 beats 14"),
+                   "Likely: grafts need more iterations. They lose to 20x32 at every number of iterations that was "
+                   "tried.", "One run; mb/h, exact over all boards.", "The grafted strategy beats 20x7 and 20x32"),
+            Reason(r"^20x7 beats 14", HOLDS,
+                   "Likely: imperfect recall separates more hands in the first rounds, with fewer information sets "
+                   "to train.", "One run.", "20x7 beats 14"),
             Reason(r"^on a small deck the grafted strategy beats its base", HOLDS,
-                   "After few iterations the grafts play mostly noise.", "One run at each number of iterations.",
-                   "It beats its base once it is trained"),
+                   "Likely: after few iterations many buckets of the grafts are hardly trained.",
+                   "One run at each number of iterations.", "It beats its base once it is trained"),
             Reason(r"less exploitable than its base", FAILS,
-                   "Grafting bounds losses against the opponent of the base only; several grafts together lose the "
-                   "worst "
-                   "case.", "One run; exact.", "The grafted strategy is less exploitable than its base"),
+                   "Likely: the theory bounds only the result against the opponent's base strategy. It does not "
+                   "bound the worst case of several grafts together.", "One run; exact.",
+                   "The grafted strategy is less exploitable than its base"),
         ),
     ),
     "sandholm": Opening(
         "GameShrink and Rhode Island hold'em",
         (9, 1, 0),
-        "GameShrink's published size comes out exactly, under a reading of its definition that counts wins; that "
-        "reading "
-        "is not lossless. A stricter reading is lossless, and the unabstracted game is solved to a small NashConv.",
+        "GameShrink's published size is reproduced exactly if hands are merged by their numbers of wins; these classes "
+        "are not lossless. A stricter definition is lossless, and the unabstracted game is solved to a small NashConv.",
         "Rhode Island hold'em",
         (
             Reason(r"^after GameShrink the linear", HOLDS, "Hands are merged by numbers of wins and losses.",
                    "That these are the published classes is inferred from the size.",
                    "The linear program after GameShrink has the published size"),
-            Reason(r"^GameShrink runs in one second", HOLDS, "Signals of a round are merged in one step.", "One run.",
-                   "GameShrink runs in one second"),
+            Reason(r"^GameShrink runs in one second", HOLDS, "All signals of a round are merged in one pass.",
+                   "One run.", "GameShrink runs in one second"),
             Reason(r"^an equilibrium of the abstract game", FAILS,
-                   "Classes by numbers of wins ignore which hands are beaten, and an opponent who sees all cards "
-                   "gains.",
-                   "Proved by exact best responses.", "GameShrink is lossless (win-count classes)"),
+                   "Numbers of wins do not tell which hands are beaten. An opponent who sees all cards gains from "
+                   "that.", "Proved by exact best responses.", "GameShrink is lossless (win-count classes)"),
             Reason(r"^an equilibrium with strict classes", HOLDS,
-                   "Classes also agree on the opponent's classes; the proof is in "
-                   "`kibitz/poker/buckets/gameshrink.py`.",
-                   "Not in the slides.", "Strict classes are lossless"),
-            Reason(r"^without abstraction the linear", HOLDS, "The same game, counted.", "",
+                   "Hands of a class also meet equal classes of the opponent's hands. The proof is in "
+                   "`kibitz/poker/buckets/gameshrink.py`.", "Not in the slides.", "Strict classes are lossless"),
+            Reason(r"^without abstraction the linear", HOLDS, "It is the same game; the rows are counted.", "",
                    "The unabstracted linear program has 91,224,226 rows"),
         ),
     ),
@@ -261,30 +266,29 @@ OPENINGS: dict[str, Opening] = {
         "Expectation-based and potential-aware abstraction",
         (17, 8, 2),
         "Three abstraction methods of the slides are compared on Rhode Island hold'em at five sizes, exactly, over "
-        "eight "
-        "random initialisations. Expectation-based buckets win when there are few and potential-aware buckets when "
-        "there "
-        "are many, as in the slides; half of the single comparisons come out differently.",
+        "eight random initialisations. Expectation-based buckets win when there are few and potential-aware buckets "
+        "when there are many, as in the slides; about half of the single comparisons are not confirmed.",
         "Rhode Island hold'em",
         (
             Reason(r"^EB² wins from PA at 13 / 25|^EB wins from PA at 13 / 25", HOLDS,
                    "Likely: with few buckets the histograms of PA are too coarse.",
                    "The slides do not name their sizes; rows are matched in order.",
                    "With few buckets, expectation-based abstraction beats potential-aware"),
-            Reason(r"^PA wins from EB.? at 13 / (75|100)", HOLDS, "Likely: histograms tell hands apart that have "
-                                                                  "equal strength.",
-                   "Sizes are matched in order.", "With many buckets, potential-aware abstraction beats EB"),
+            Reason(r"^PA wins from EB.? at 13 / (75|100)", HOLDS,
+                   "Likely: histograms separate hands of equal strength.", "Sizes are matched in order.",
+                   "With many buckets, potential-aware abstraction beats EB"),
             Reason(r"^PA wins from EB.? at 13 / (50|75)", FAILS,
                    "The point where PA becomes better lies at more buckets here; the slides' sizes are unknown.",
                    "Sizes are matched in order.", "Potential-aware abstraction beats EB and EB² in the middle"),
-            Reason(r"^EB wins from EB² at", FAILS, "The slides' EB² may be another quantity (the square of the mean)."),
-            Reason(r"^PA wins from EB.? at 13 / 205", UNDECIDED, "The difference is below the NashConv of the "
-                                                                 "solutions."),
+            Reason(r"^EB wins from EB² at", FAILS,
+                   "Likely: the slides' EB² is another quantity (the square of the mean)."),
+            Reason(r"^PA wins from EB.? at 13 / 205", UNDECIDED,
+                   "The difference is below the NashConv of the solutions."),
             Reason(r"^PA is lossless", FAILS,
-                   "Hands with equal histograms cannot be told apart, and some of them are not equivalent.",
+                   "Hands with equal histograms share a bucket, and some of them are not equivalent.",
                    "13 / 205 / 1,774 buckets.", "Potential-aware abstraction is lossless at the finest size"),
             Reason(r"(is not|are never) lossless", HOLDS,
-                   "Hands with equal strength fall into one bucket at any budget.", "",
+                   "With fewer buckets than lossless classes, hands of equal strength always share a bucket.", "",
                    "Expectation-based abstraction is not lossless"),
         ),
     ),
@@ -292,17 +296,16 @@ OPENINGS: dict[str, Opening] = {
         "First-order methods: EGT, iterated smoothing and CFR",
         (2, 2, 0),
         "The excessive gap technique and iterated smoothing are compared with CFR variants on four games, with the "
-        "same "
-        "gradients and the same time. CFR variants reach almost every target first; aggressive steps help EGT as the "
-        "slides say.",
+        "same gradients and the same time. CFR variants reach almost every target first; aggressive steps help EGT "
+        "as the slides say.",
         "Leduc, Rhode Island hold'em",
         (
-            Reason(r"^aggressive steps", HOLDS, "They shrink the smoothing faster, as long as the excessive gap "
-                                                "condition holds.",
+            Reason(r"^aggressive steps", HOLDS,
+                   "They shrink the smoothing faster, as long as the excessive gap condition holds.",
                    "Leduc, one run each.", "Aggressive steps beat conservative steps at equal time"),
             Reason(r"^the Euclidean prox", FAILS, "Both prox functions reach a NashConv of the same order.",
                    "Leduc, one run each.", "The Euclidean prox function is ten times better than entropy"),
-            Reason(r"^threads speed", FAILS, "The speed-up on two cores stays a little below 1.6.",
+            Reason(r"^threads speed", FAILS, "On two cores the speed-up is just below the threshold of 1.6.",
                    "Two cores only.", "Threads speed up a step almost in proportion"),
             Reason(r"^the operator needs", HOLDS, "The payoff operator is never written out as a matrix.",
                    "Counted, not measured.", "The payoff operator needs a hundredth of the matrix's memory"),
@@ -311,34 +314,34 @@ OPENINGS: dict[str, Opening] = {
     "sandholm_gs2": Opening(
         "Endgame solving",
         (2, 0, 3),
-        "As in GS2, the first rounds are solved in advance and the last rounds when they are reached, and the result "
-        "is "
-        "measured by exact best responses. Safe endgame solving lowers exploitability in every comparison; plain "
-        "endgame solving does so only in some games.",
+        "As in GS2, the first rounds are solved in advance and the last rounds when they are reached, and the "
+        "result is measured by exact best responses. Safe endgame solving lowers exploitability in every "
+        "comparison; plain endgame solving does so only in some games.",
         "Leduc, Rhode Island and limit hold'em",
         (
             Reason(r"^endgame solving lowers", UNDECIDED,
-                   "Plain endgame solving takes the ranges as fixed. Safe solving gives the opponent an opt-out value, "
-                   "and always helps.", "One run of each game.", "Endgame solving lowers exploitability"),
-            Reason(r"^learned values", HOLDS, "Roll-outs assume that nobody bets after phase I.",
-                   "One run of each game.",
-                   "Values learned from an equilibrium beat roll-outs"),
+                   "Plain endgame solving treats the ranges as fixed. Safe endgame solving gives the opponent an "
+                   "opt-out value, and helps in every comparison.", "One run of each game.",
+                   "Endgame solving lowers exploitability"),
+            Reason(r"^learned values", HOLDS, "Likely: roll-outs assume that nobody bets after phase I.",
+                   "One run of each game.", "Values learned from an equilibrium beat roll-outs"),
             Reason(r"^endgames that begin a round earlier", UNDECIDED,
-                   "It is true of plain and false of safe endgame solving.", "One run of each game.",
+                   "It is true for plain and false for safe endgame solving.", "One run of each game.",
                    "Endgames that begin a round earlier are better"),
-            Reason(r"^in limit hold'em, river", HOLDS, "The endgame is solved without card abstraction.",
-                   "One run; duplicate deals.", "In limit hold'em, river endgame solving beats the same strategy "
-                                                "without it"),
+            Reason(r"^in limit hold'em, river", HOLDS, "Likely: the endgame is solved without card abstraction.",
+                   "One run; duplicate deals.",
+                   "In limit hold'em, river endgame solving beats the same strategy without it"),
         ),
     ),
     "sandholm_gs3": Opening(
         "GS3's four-round abstraction of limit hold'em on a GPU",
         (1, 0, 0),
-        "Limit hold'em is solved with potential-aware buckets of GS3's sizes, on one GPU. It reaches the NashConv that "
-        "the slides report after six months on four processors.",
+        "Limit hold'em is solved with potential-aware buckets of GS3's sizes, on one GPU. It reaches the NashConv "
+        "that the slides report after six months on four processors.",
         "limit hold'em",
         (
-            Reason(r"^GS3's sizes", HOLDS, "Another solver (DCFR+), and each round as one matrix product on a GPU.",
+            Reason(r"^GS3's sizes", HOLDS,
+                   "Likely: newer hardware, another solver (DCFR+), and one matrix product for each round on a GPU.",
                    "NashConv in the abstract game; hardware is many years newer.",
                    "GS3's sizes are solved to 0.028 small bets within ten minutes"),
         ),
@@ -347,11 +350,11 @@ OPENINGS: dict[str, Opening] = {
         "A four-round abstraction of limit hold'em on two cores",
         (2, 0, 0),
         "The same program without a GPU: limit hold'em with percentile buckets, smaller than GS3's. Two cores are "
-        "enough "
-        "to reach the NashConv of the slides.",
+        "enough to reach the NashConv of the slides.",
         "limit hold'em",
         (
-            Reason(r"to 0\.028 small bets", HOLDS, "Each round is one matrix product per iteration.",
+            Reason(r"to 0\.028 small bets", HOLDS,
+                   "Likely: newer hardware, another solver, and one matrix product for each round.",
                    "Smaller abstraction than GS3's; NashConv in the abstract game.",
                    "percentile(8) is solved to 0.028 small bets on two cores"),
             Reason(r"per iteration or less", HOLDS, "", "One run.", "An iteration takes ten seconds or less"),
@@ -360,16 +363,17 @@ OPENINGS: dict[str, Opening] = {
     "sandholm_phases": Opening(
         "Two-phase solving: the first rounds, then the rest",
         (4, 0, 0),
-        "The first rounds of a game are solved alone and the remaining rounds afterwards, in all combinations of the "
-        "slides. Overlapping phases are better in every comparison, and statistics beat roll-outs in most.",
+        "The first rounds of a game are solved alone and the remaining rounds afterwards, in all combinations of "
+        "the slides. Overlapping phases are better in every comparison, and statistics beat roll-outs in most.",
         "Rhode Island and limit hold'em",
         (
-            Reason(r"^overlapping phases", HOLDS, "The overlapping round is solved again, with correct later rounds.",
+            Reason(r"^overlapping phases", HOLDS,
+                   "Likely: the overlapping round is solved again, together with the later rounds.",
                    "NashConv in the abstract game; one run each.", "Overlapping phases are better"),
-            Reason(r"^statistics of", HOLDS, "Roll-outs assume that nobody bets after phase I.",
+            Reason(r"^statistics of", HOLDS, "Likely: roll-outs assume that nobody bets after phase I.",
                    "Statistics of a known strategy, not of an opponent's hands.",
                    "Statistics at the end of phase I are better than roll-outs"),
-            Reason(r"^a phase I with one more", HOLDS, "Fewer rounds are left to an estimate.", "Not in the slides.",
+            Reason(r"^a phase I with one more", HOLDS, "Likely: fewer rounds are estimated.", "Not in the slides.",
                    "A longer phase I is better"),
         ),
     ),
@@ -377,30 +381,33 @@ OPENINGS: dict[str, Opening] = {
         "Jam-or-fold poker tournaments",
         (14, 1, 0),
         "The three-player tournament of Ganzfried & Sandholm (2008, 2009), the heads-up tournament of Miltersen & "
-        "Sørensen (2007) and published single-hand charts are recomputed with all cards counted. All algorithms end "
-        "below the published epsilon; only the claim that at most one hand per state mixes fails.",
+        "Sørensen (2007) and published single-hand charts are recomputed, and all cards are taken into account. All "
+        "algorithms end below the published epsilon; only the claim that at most one hand per state mixes fails.",
         "jam-or-fold hold'em",
         (
             Reason(r"no player gains more", HOLDS, "Every state is solved until the best deviation is small.",
                    "Ex-post check over all states; `fp-pi` and `fp-vi` on 91 states only.",
                    "Nobody gains more than 0.1% of the first prize by deviating"),
-            Reason(r"Independent Chip Model", HOLDS, "The Independent Chip Model ignores position and blinds.",
-                   "One tournament.", "The Independent Chip Model is inaccurate"),
-            Reason(r"^tournament and single-hand", HOLDS, "Prizes are not proportional to chips; single hands valued "
-                                                          "by the chip model agree with tournament play.",
-                   "The papers do not name the stacks.", "Tournament strategies differ from single-hand strategies"),
-            Reason(r"^two players, ", HOLDS, "The same game, solved with all cards counted.", "",
+            Reason(r"Independent Chip Model", HOLDS,
+                   "Likely: the Independent Chip Model ignores position and blinds.", "One tournament.",
+                   "The Independent Chip Model is inaccurate"),
+            Reason(r"^tournament and single-hand", HOLDS,
+                   "Likely: prizes are not proportional to chips. With equal stacks, single hands valued by the "
+                   "chip model are close to tournament play.", "The papers do not name the stacks.",
+                   "Tournament strategies differ from single-hand strategies"),
+            Reason(r"^two players, ", HOLDS, "It is the same game; all cards are taken into account.", "",
                    "The published heads-up charts are correct"),
-            Reason(r"at most one hand", FAILS, "Likely: fictitious play stops with several hands close to indifferent.",
+            Reason(r"at most one hand", FAILS,
+                   "Likely: fictitious play stops while several hands are close to indifferent.",
                    "Approximate equilibrium.", "At most one hand per state mixes heads-up"),
         ),
     ),
     "toepen": Opening(
         "Toepen with small decks: the thesis of Le (2021)",
         (13, 19, 2),
-        "The tables and figures of the thesis are recomputed with exact best responses, in the real rules and in the "
-        "thesis' variant, where nobody has to follow suit. All counts agree with the variant; most conclusions about "
-        "convergence do not hold with MCCFR as it is defined.",
+        "The tables and figures of the thesis are recomputed with exact best responses, in the real rules and in "
+        "the thesis' variant, where nobody has to follow suit. All counts agree with the variant; most conclusions "
+        "about convergence do not hold with MCCFR as it is defined.",
         "Toepen, small decks",
         (
             Reason(r"^the counts of Table", FAILS,
@@ -411,19 +418,19 @@ OPENINGS: dict[str, Opening] = {
             Reason(r"^(uniform play|2 suits, 3 ranks (are the most|converge))", FAILS, WRONG_GAME),
             Reason(r"^(the highest ante|the range of rewards)", FAILS,
                    "A call is possible before every card, so the ante can rise further."),
-            Reason(r"all do well at first", UNDECIDED, "Early strategies vary over repetitions."),
-            Reason(r"fall off", HOLDS, "Coarse abstractions learn fast and then stop improving.", "15 repetitions.",
+            Reason(r"all do well at first", UNDECIDED, "Early strategies differ between repetitions."),
+            Reason(r"fall off", HOLDS, "Likely: coarse abstractions stop improving early.", "15 repetitions.",
                    "Naive and simple abstractions end behind the unabstracted strategy"),
             Reason(r"which has far more rows", FAILS, f"{WRONG_GAME} The finer abstraction is better here."),
-            Reason(r"^advanced-history is the best", HOLDS, "Likely: it merges histories that hardly matter, and "
-                                                            "keeps the hand.",
+            Reason(r"^advanced-history is the best", HOLDS,
+                   "Likely: it merges histories that hardly matter, and keeps the whole hand.",
                    "15 repetitions, exact scores.", "advanced-history is the best of the six abstractions"),
-            Reason(r"^advanced-hand is the worst", UNDECIDED, "It is close to advanced-combined, and changes with "
-                                                              "the rules."),
-            Reason(r"advanced-combined", HOLDS, "Likely: it has fewer rows, so it learns faster and ends lower."),
-            Reason(r"^abstracting the hand is worse", FAILS,
-                   "For the simple abstractions the opposite is true.", "15 repetitions.",
-                   "Abstracting the hand is worse than abstracting the history"),
+            Reason(r"^advanced-hand is the worst", UNDECIDED,
+                   "advanced-hand and advanced-combined score almost the same; their order depends on the rules."),
+            Reason(r"advanced-combined", HOLDS,
+                   "Likely: it has fewer rows, so it learns faster and ends with a lower score."),
+            Reason(r"^abstracting the hand is worse", FAILS, "For the simple abstractions the opposite is true.",
+                   "15 repetitions.", "Abstracting the hand is worse than abstracting the history"),
             Reason(r"(have 4 and 166|converges to about 200,000)", FAILS,
                    "The thesis' numbers are those of the variant in which nobody has to follow suit."),
             Reason(r"about 0\.914", FAILS, f"The thesis gives a lower bound. {WRONG_GAME}", "15 repetitions.",
@@ -433,18 +440,20 @@ OPENINGS: dict[str, Opening] = {
     "toepen_full": Opening(
         "The full game of Toepen: blueprint, search and exploitation",
         (16, 0, 0),
-        "The thesis leaves the full game open: 32 cards, with betting. A blueprint is trained by MCCFR, beats a rule "
-        "of thumb and all abstractions of the thesis, and improves further with real-time search.",
+        "The thesis leaves the full game open: 32 cards, with betting. A blueprint trained by MCCFR beats a rule-based "
+        "player, and strategies with the thesis' abstractions that had a tenth of its iterations; real-time search "
+        "improves it further.",
         "Toepen, 32 cards",
         (
-            Reason(r"^the blueprint beats the rule", HOLDS, "It was trained for a million iterations.",
+            Reason(r"^the blueprint beats the rule", HOLDS,
+                   "A trained responder wins far more against the rule of thumb than against the blueprint.",
                    "One training run; duplicate deals.", "The blueprint beats a rule of thumb"),
-            Reason(r"^search gains over its blueprint", HOLDS, "Endgames are solved without abstraction.",
+            Reason(r"^search gains over its blueprint", HOLDS, "Likely: endgames are solved without abstraction.",
                    "Exact in each of the endgames that were sampled.", "Search improves on the blueprint"),
-            Reason(r"^exploit\(", HOLDS, "It plays a best response within a bound on what it risks.",
+            Reason(r"^exploit\(", HOLDS, "It plays a best response, with a bound on its risk.",
                    "One opponent, few deals.", "Exploitation gains more than search from a weak opponent"),
-            Reason(r"loses to the blueprint$", HOLDS, "They had a tenth of its iterations, and most have far more "
-                                                      "rows.",
+            Reason(r"loses to the blueprint$", HOLDS,
+                   "Likely: they had a tenth of its iterations, and most have far more rows.",
                    "Training time differs.", "The other abstractions lose to the blueprint"),
         ),
     ),

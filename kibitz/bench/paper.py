@@ -1,4 +1,4 @@
-"""A recomputed paper as Markdown, as HTML that stands by itself, and as JSON, with its pictures."""
+"""A recomputed paper as Markdown, as a self-contained HTML page, and as JSON, with its pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The peers' half of the benchmark: OpenSpiel, LiteEFG, NoRegret and Gambit, measured as we measure us.
+"""The peers' half of the benchmark: OpenSpiel, LiteEFG, NoRegret and Gambit, measured in the same way as kibitz.
 
     measure("OpenSpiel", "cfr+", "leduc")                     in a process of its own, for the bench
     python -m kibitz.bench.peers OpenSpiel cfr+ leduc        in this process: JSON lines, the last one counts
@@ -62,7 +62,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 @dataclass(frozen=True)
 class TimedWork:
-    """Something to time: `step(n)` does n iterations, calls or solves; `nash_conv()` judges the result."""
+    """Work to be timed: `step(n)` runs n iterations, calls or solves; `nash_conv()` evaluates the result."""
 
     solver: str
     step: Callable[[int], object]
@@ -107,7 +107,7 @@ def race(work: TimedWork, target: float, limit: float, seconds: float = 0.0) -> 
     """Seconds of stepping until NashConv is below `target`; no value if that takes more than `limit`.
 
     NashConv is checked about every twenty times the seconds a check costs; checks are off the clock.
-    A solver that starts anew at each step is run for `seconds` and the best time taken, as in `rate`.
+    A solver that starts from scratch at each step is run for `seconds` and the best time taken, as in `rate`.
     """
     wall, cpu, units, n, reached = 0.0, 0.0, 0, 1, float("inf")
     while reached >= target and wall < limit:
@@ -156,7 +156,7 @@ def anew(solver: str, solve: Callable[[], Any], judge: Callable[[Any], float]) -
 def _spiel(game: str) -> tuple[Any, Any, Callable[[Any], float]]:
     """pyspiel, the game, and the NashConv of a policy with the best responders' trees kept between calls.
 
-    Twice as fast as pyspiel.nash_conv, which lays the trees out anew and computes the policy's value as well:
+    Twice as fast as pyspiel.nash_conv, which builds the trees again and computes the policy's value as well:
     in a zero-sum game the best-response values already sum to NashConv.
     """
     import pyspiel
@@ -387,7 +387,7 @@ def main() -> None:
     if result.version is None:
         return tell(note="skipped: not installed")
     if not peer.measures(asked.figure, asked.game):
-        return tell(note="skipped: not among what it does")
+        return tell(note="skipped: not supported")
     start = time.perf_counter()
     work = peer.figures[asked.figure][0](asked.game)
     result = replace(result, solver=work.solver, setup_seconds=time.perf_counter() - start)

@@ -32,7 +32,7 @@ PROGRAMS = [
 
 
 def page() -> str:
-    """The README with its table made anew."""
+    """The README with a new table."""
     text = PAGE.read_text(encoding="utf-8")
     return BLOCK.sub(lambda _: BEGIN + table(read(RESULTS)) + END, text)
 

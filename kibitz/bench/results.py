@@ -64,7 +64,7 @@ def read(path: str | Path) -> dict[str, Result]:
         saved = json.loads(Path(path).read_text())
         return {section(each): each for each in ([saved] if "machine" in saved else saved.values())}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise KibitzError(f"{path} does not hold results of kibitz bench: take another --json, or remove it") from error
+        raise KibitzError(f"{path} has no results of kibitz bench: choose another --json, or remove it") from error
 
 
 def joined(earlier: dict[str, Result], now: Result, only: str | None) -> dict[str, Result]:
@@ -76,9 +76,10 @@ def joined(earlier: dict[str, Result], now: Result, only: str | None) -> dict[st
 
 
 def _merged(before: Result, now: Result, only: str) -> Result:
-    """An earlier run with one figure measured anew: each figure is still side by side with its peers."""
+    """An earlier run with one figure measured again; each figure is still compared with its peers."""
     if before["machine"] | {"date": ""} != now["machine"] | {"date": ""}:
-        raise KibitzError("the earlier figures are of another machine or other versions: measure all of them again")
+        raise KibitzError("the earlier figures come from another machine or other versions: measure all of them "
+                          "again")
     rows = [row for row in before["rows"] if row["figure"] != only]
     return before | now | {"peers": before["peers"] | now["peers"], "rows": rows + now["rows"]}
 
@@ -161,7 +162,7 @@ def goals(result: Result) -> list[str]:
         add(what, f"{GOAL}x", f"{t['ratio']:.2f}x", t["ratio"] >= GOAL)
         if "busy_ratio" in t:
             ratio = t["busy_ratio"]
-            add(f"{what} beside a busy process", f"{GOAL_BUSY}x", f"{ratio:.2f}x", ratio >= GOAL_BUSY)
+            add(f"{what} under a competing CPU load", f"{GOAL_BUSY}x", f"{ratio:.2f}x", ratio >= GOAL_BUSY)
     wanted = POKER_GOALS.get(result["machine"]["architecture"])
     reached = result.get("poker", {}).get("reached", {}).get("0.01")
     if wanted and reached:

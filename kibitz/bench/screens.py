@@ -107,7 +107,7 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
     visit(f"look/{known['holdem']}/raise", ".cells.grid .cell", "grid", (".strategy .cell", 8))
     visit("play?game=leduc", ".sit", "lobby")
     page.get_by_label("Opponent").select_option(known["leduc"])
-    page.get_by_role("button", name="Sit down").click()
+    page.get_by_role("button", name="Start").click()
     page.wait_for_selector(".felt")
     shot("table")
     while page.locator("#next").count() == 0:
@@ -117,7 +117,7 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
     page.wait_for_selector(".review .cell")
     shot("review")
     visit("play?game=poker(file=holdem.limit.3p)", ".sit")
-    page.get_by_role("button", name="Sit down").click()
+    page.get_by_role("button", name="Start").click()
     page.wait_for_selector(".felt", timeout=120_000)
     shot("three")
     runs = page.evaluate("fetch('/api/runs').then(r => r.json())")["runs"]

@@ -1,4 +1,4 @@
-"""Toepen in figures of time and memory, for `kibitz bench --only toepen`: nobody else has this game."""
+"""The speed and memory of Toepen, for `kibitz bench --only toepen`: no other program has this game."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def toepen_figure(quick: bool = False) -> dict[str, Any]:
 
 
 def _training(seconds: float) -> dict[str, float]:
-    """Decisions visited a second on the full game, on one thread and on two, taken in turns."""
+    """Decisions visited a second on the full game, on one thread and on two, measured alternately."""
     from kibitz.solvers.blueprint import Blueprint
 
     blueprint = Blueprint.empty("toepen", memory=1 << 30)

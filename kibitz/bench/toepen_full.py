@@ -1,9 +1,9 @@
 """The full game of Toepen, 4 suits, 8 ranks, 4 cards, with betting: `kibitz bench --only toepen-full`.
 
 [Le 2021] leaves it open. A blueprint is trained under the abstraction `outlook`, then one under each of the thesis'
-abstractions and of ours, for a tenth of the iterations; they meet in duplicate matches, with a player by rule of thumb
-and one who plays anything. A responder trained against each shows how much it can lose at least. Search and
-exploitation stand on the blueprint. This takes a quarter of an hour, so a benchmark of everything leaves it out.
+abstractions and of ours, for a tenth of the iterations; they play duplicate matches, also against a rule-based player
+and a uniform one. A responder trained against each gives a lower bound on its exploitability. Search and exploitation
+use the blueprint. This takes a quarter of an hour, so a benchmark of everything leaves it out.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ BOUNDS = (("hands", 0.1), ("range", 0.1), ("hands", 1.0), ("range", 1.0))
 
 @dataclass(frozen=True)
 class MatchSizes:
-    """How much is played, for a plan."""
+    """The sizes of training and matches."""
 
     deals: int  # of compiled players
     responder: int  # iterations
@@ -74,7 +74,7 @@ class Searched:
 
 @dataclass(frozen=True)
 class ToepenResults:
-    """All that was trained and played."""
+    """All results of training and matches."""
 
     sizes: MatchSizes
     trained: list[TrainedBlueprint]  # the blueprint first

@@ -1,4 +1,4 @@
-"""Playing cards: names, hands as numbers that compare as the hands do, and hands up to suit isomorphism.
+"""Playing cards: names, hand ranks as integers, and hands up to suit isomorphism.
 
     from kibitz import cards
     cards.evaluate(cards.parse("Ah Kh Qh Jh Th 2c 2d"))      # larger is better

@@ -4,10 +4,10 @@
     boards = boards_of(13, 4, (0, 3, 1, 1))       # Texas hold'em
     [len(r.cards) for r in boards.rounds]         # [1, 1755, 63193, 2554656]
 
-A board of a round continues a board of the round before, card for card, so what is known of hands there is found
-again: hands are numbered by their cards among those that are not on the board, i < j, in order (`hands`). A kind of
-board stands for all that a renaming of suits makes of it; hands that a renaming which leaves the board alone turns into
-one another are told apart here, and whoever keeps something of each must keep the same.
+A board of a round extends a board of the previous round, so data of hands can be carried over: hands are numbered by
+their cards among those that are not on the board, i < j, in order (`hands`). A kind of board stands for all that a
+renaming of suits makes of it; hands that are equivalent under a renaming that leaves the board unchanged are stored
+separately here, and must get equal values.
 """
 
 from __future__ import annotations
@@ -134,11 +134,12 @@ def _keys(cards: Bytes) -> Ints:
 
 
 def _check_number(number: int, ways: int, names: int) -> None:
-    """Refuse too many boards. ways: boards of a round, of which as many as there are names of suits may be one."""
+    """Refuse too many boards. ways: boards of a round, of which as many as there are suit permutations can be
+    equivalent."""
     if ways // names > MOST_BOARDS:
         raise GameError(
-            f"before round {number} {ways:,} boards would have to be gone through; {MOST_BOARDS:,} up to names of "
-            "suits are the most: take fewer board cards or a smaller deck"
+            f"before round {number} {ways:,} boards would have to be enumerated; the limit is {MOST_BOARDS:,} up to "
+            "suit isomorphism. Use fewer board cards or a smaller deck"
         )
 
 
@@ -149,7 +150,8 @@ def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
 
     if max(board) > MOST_NEW or sum(board) >= ranks * suits:
         raise GameError(
-            f"boards of {board} cards by round: a deck of {ranks * suits} is too small, or over {MOST_NEW} come at once"
+            f"boards of {board} cards by round: a deck of {ranks * suits} is too small, or more than {MOST_NEW} are "
+            "dealt at once"
         )
     deck, rename = deck_of(ranks, suits).astype(np.int64), renamings(suits).astype(np.int64)
     last = BoardRound(np.zeros((1, 0), np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64),

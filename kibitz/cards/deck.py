@@ -45,13 +45,13 @@ def names(numbers: ArrayLike) -> str:
 
 
 def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Hands as bytes, [n, k], after a look at each: different cards, 0 to 51, as many as allowed."""
+    """Hands as bytes, [n, k], after a check of each: different cards, 0 to 51, as many as allowed."""
     array = np.asarray(cards)
     if array.dtype.kind not in "iu" or array.ndim < 1:
         raise GameError("cards are whole numbers, 0 (2c) to 51 (As), with the cards of a hand along the last axis")
     if array.shape[-1] not in sizes:
         allowed = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else str(sizes[0])
-        raise GameError(f"a hand here has {allowed} cards, not {array.shape[-1]}")
+        raise GameError(f"a hand must have {allowed} cards, not {array.shape[-1]}")
     if array.size and (array.min() < 0 or array.max() > 51):
         wrong = array[(array < 0) | (array > 51)].ravel()[0]
         raise GameError(f"{wrong} is not a card: cards are 0 (2c) to 51 (As)")
@@ -66,7 +66,7 @@ def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
 
 
 def _fault(hands: NDArray[np.uint8]) -> int:
-    """The first hand that holds a card twice, or -1. A few hands are looked at without compiled code."""
+    """The first hand that holds a card twice, or -1. A few hands are checked without compiled code."""
     if len(hands) > FEW:
         from kibitz.cards.kernels.ranking import faults
 

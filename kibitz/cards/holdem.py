@@ -1,4 +1,4 @@
-"""How strong hands of Texas hold'em are, exactly: against a random hand, and against each other.
+"""Exact strength of hands of Texas hold'em: against a random hand, and against each other.
 
     from kibitz import cards
     cards.strength("Ah Kd", "Qs 7c 2d")         # Strength(hs, ehs, ehs2)
@@ -45,7 +45,7 @@ STREET_OF = {cards: street for street, cards in STREETS.items()}
 
 
 class Strength(NamedTuple):
-    """Chances against a random hand, ties counting half."""
+    """Probabilities against a random hand; ties count half."""
 
     hs: Floats  # on the board as it is; nan before the flop
     ehs: Floats  # on the river, the mean over the rest of the board
@@ -78,7 +78,7 @@ class Equity(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Hands before the flop up to suit isomorphism, and how they fare against each other.
+    """Preflop hands up to suit isomorphism, and their results against each other.
 
     Counts are over all pairs of hands of two classes that share no card, and all boards; [i, j] is i against j.
     """
@@ -189,7 +189,7 @@ def _index(cards: Bytes) -> Ints:
 
 
 def _read(hands: ArrayLike | str, board: ArrayLike | str | None) -> tuple[Bytes, tuple[int, ...]]:
-    """Hands and boards as bytes, [n, 2 or 5 to 7], after a look at each; and the shape that the answer has."""
+    """Hands and boards as bytes, [n, 2 or 5 to 7], after a check of each; and the shape that the answer has."""
     cards = _numbers(hands)
     if board is not None:
         shown = _numbers(board)
@@ -198,7 +198,8 @@ def _read(hands: ArrayLike | str, board: ArrayLike | str | None) -> tuple[Bytes,
         lead = np.broadcast_shapes(cards.shape[:-1], shown.shape[:-1])
         cards = np.concatenate([np.broadcast_to(c, (*lead, c.shape[-1])) for c in (cards, shown)], axis=-1)
     if cards.shape[-1] not in RUN_OUTS:
-        raise GameError(f"a hand has 2 cards and a board 0, 3, 4 or 5, which is not {cards.shape[-1]} together")
+        raise GameError(f"a hand has 2 cards and a board 0, 3, 4 or 5, so {cards.shape[-1]} cards together are not "
+                        "possible")
     return flat_hands(cards, tuple(RUN_OUTS)), cards.shape[:-1]
 
 
@@ -226,7 +227,7 @@ def equity(
 
     mine, others, shown = _numbers(hand), np.atleast_2d(_numbers(other)), _numbers(board)
     if mine.shape != (2,) or others.ndim != 2 or others.shape[1] != 2 or not len(others):
-        raise GameError("equity is of a hand of two cards against another, or against several of two cards each")
+        raise GameError("equity needs a hand of two cards, and one or several opposing hands of two cards each")
     if shown.ndim != 1 or len(shown) > 5:
         raise GameError(f"a board has at most 5 cards, not {shown.size}")
     if samples is not None and samples < 1:

@@ -1,4 +1,4 @@
-"""Hands up to suit isomorphism: numbers without gaps, and back."""
+"""Hands up to suit isomorphism: a dense index, and back."""
 
 from __future__ import annotations
 

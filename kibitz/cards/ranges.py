@@ -124,7 +124,7 @@ def parse_range(text: str) -> Range:
 
 
 def parse_items(text: str) -> list[Item]:
-    """The items of a range, checked; without a look at any table."""
+    """The items of a range, checked, without reading any table."""
     items: list[Item] = []
     at = _skipped(text, 0)
     while at < len(text):

@@ -1,4 +1,4 @@
-"""Hands as numbers that compare as the hands do: of five to seven cards, and of three."""
+"""Hand ranks as integers: for hands of five to seven cards, and of three."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of Texas hold'em: what each holds, and how its pieces are worked out (`tables.py` makes and keeps them).
+"""The tables of Texas hold'em: their content, and how their pieces are computed (`tables.py` builds and stores them).
 
 Up to suit isomorphism a hand and board belong to one board, so the work is cut into pieces by boards:
 1,755 of three cards, 16,432 of four, 134,459 of five. On each, all hands meet all others at once, for every way to
@@ -37,7 +37,7 @@ def recipe(name: str) -> Recipe:
         return histogram_recipe(street, int(bins))
     known = {**_RECIPES, "triples": triples_recipe}
     if name not in known:
-        raise GameError(f"there is no table {name!r}: choose of {', '.join([*known, 'turn-histogram-50'])}")
+        raise GameError(f"there is no table {name!r}: choose one of {', '.join([*known, 'turn-histogram-50'])}")
     return known[name]()
 
 
@@ -45,7 +45,7 @@ def histogram_recipe(street: str, bins: int = BINS) -> Recipe:
     """The recipe of a table of histograms, of HS on the river, for all hands on a street."""
     bins = checked_bins(bins)
     if street not in ("preflop", "flop", "turn"):
-        raise GameError(f"histograms are of preflop, flop and turn, not of {street!r}")
+        raise GameError(f"histograms exist for preflop, flop and turn, not for {street!r}")
     seen = STREETS[street]
     dtype, work = {2: ("<i8", 5.0), 5: ("<u2", 50.0), 6: ("|u1", 26.0)}[seen]
     arrays = {"histogram": (dtype, (_numbers(seen), bins))}

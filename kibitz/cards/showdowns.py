@@ -1,4 +1,4 @@
-"""Equities of hands and ranges of Texas hold'em against each other: two seats or more, all boards or a sample.
+"""Equities of hands and ranges of Texas hold'em against each other: two or more players, all boards or a sample.
 
     from kibitz import cards
     answer = cards.equities(["AhKh", "QQ+, AKs", "random"], board="Qs 7c 2d")
@@ -48,7 +48,7 @@ NEVER = "the seats cannot all hold a hand of their range at once: there are too 
 
 
 class Seat(NamedTuple):
-    """How a seat fares. Counts are of showdowns, each as often as the weights of its hands say."""
+    """The results of one seat. Showdowns are counted with the weights of their hands."""
 
     name: str
     hands: int  # that it may hold beside the cards that are known
@@ -60,7 +60,7 @@ class Seat(NamedTuple):
 
 
 class Equities(NamedTuple):
-    """What `equities` gives."""
+    """The result of `equities`."""
 
     seats: tuple[Seat, ...]
     exact: bool
@@ -84,7 +84,7 @@ def equities(
     if samples is not None and not 1 <= samples <= MOST_SAMPLES:
         raise GameError(f"samples={samples} should be 1 or more")
     if samples is not None and exact:
-        raise GameError("all deals are counted with exact, and some of them with samples: give one of the two")
+        raise GameError("exact counts all deals and samples draws some of them: give one of the two")
     if not 0 <= seed < 1 << 63:
         raise GameError(f"seed={seed} should be 0 or more, and below 2^63")
     whole, shown = read_seats(hands, board)
@@ -105,11 +105,11 @@ def equities(
 
 
 def read_seats(hands: Sequence[str | Range | ArrayLike], board: ArrayLike | str = "") -> tuple[list[Range], Ints]:
-    """The range of each seat beside the board, and the board, after a look at them."""
+    """The range of each seat and the board, checked."""
     from kibitz.cards.holdem import _numbers
 
     if isinstance(hands, str) or len(hands) < 2:
-        raise GameError("equity is of two seats or more: give a hand or a range for each, or random")
+        raise GameError("equity needs two or more players: give a hand, a range or random for each")
     if len(hands) > MOST_SEATS:
         raise GameError(
             f"{len(hands)} seats and a board of 5 need {2 * len(hands) + 5} cards, and the deck has 52: "
@@ -150,7 +150,7 @@ def _check_cards(cards: NDArray[Any], where: str) -> None:
     text = [name(card) for card in cards.tolist()]
     for k, card in enumerate(text):
         if card in text[:k]:
-            raise GameError(f"the card {card} is twice {where}: {' '.join(text)}")
+            raise GameError(f"the card {card} appears twice {where}: {' '.join(text)}")
 
 
 def _parted(seats: list[Range], shown: Ints) -> list[Range]:

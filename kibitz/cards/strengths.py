@@ -1,4 +1,4 @@
-"""How strong all hands on all boards of a poker game are, as whole numbers (`Boards` has their order).
+"""The strength of all hands on all boards of a poker game, as integers (in the order of `Boards`).
 
 *Ahead* is what a hand on a board of the last round has against a random hand: twice the hands that it beats plus those
 that it ties. E[HS] and E[HS²] of a round are sums of it, and of its square, over all boards that can still come. Being
@@ -47,7 +47,7 @@ class HandStrengths:
 
     def __post_init__(self) -> None:
         if self.hole not in (1, 2):
-            raise GameError(f"hands of {self.hole} private cards are not abstracted here: only of 1 or 2")
+            raise GameError(f"hands of {self.hole} private cards are not supported: only 1 or 2")
 
     @property
     def last(self) -> int:

@@ -1,4 +1,4 @@
-"""Tables that are made once and kept in the user's cache: in pieces, on all cores, whole or not at all.
+"""Tables that are built once and stored in the user's cache: in pieces, on all cores, complete or not at all.
 
     <cache>/cards/NAME/         an artefact of `store`: manifest.json and flat arrays, mapped into memory when opened
     <cache>/cards/NAME.part/    the pieces of a table that is being made: an artefact too, written every so often
@@ -103,7 +103,7 @@ def opened(recipe: Recipe, tell: Tell | None = None) -> Arrays:
             build(recipe, tell=tell)
             arrays = whole(recipe)
             if arrays is None:
-                raise ArtefactError(f"{path} was made and is damaged already: check the disk that it lies on")
+                raise ArtefactError(f"{path} is damaged although it was just written: check the disk")
         _open[path] = arrays
     return _open[path]
 
@@ -156,10 +156,9 @@ def state(recipe: Recipe) -> str:
 def build(
     recipe: Recipe, threads: int | None = None, tell: Tell | None = None, every: float = EVERY, anew: bool = False
 ) -> bool:
-    """Make a table, going on from where an earlier run stopped. Returns False if it was there already.
-
-    Ctrl-C stops it after the pieces in hand, which are kept. `anew` makes it even if it is there; until the new one
-    is whole the old one stays.
+    """Build a table, or continue where an earlier run stopped. Returns False if it exists already. Ctrl-C stops after
+    the current pieces, which are kept. `anew` builds it even if it exists; the old table stays until the new one is
+    complete.
     """
     path = home() / recipe.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -202,7 +201,7 @@ def check_room(recipe: Recipe) -> None:
 
 def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_], float]:
     """The arrays of a table that was begun, which pieces are done, and the seconds that they took; empty ones if there
-    is none to go on with."""
+    is nothing to continue."""
     with contextlib.suppress(ArtefactError):
         part = store.load(_part_of(home() / recipe.name), PART)
         done = part.arrays.pop("done", np.zeros(0, np.bool_))
@@ -297,7 +296,7 @@ def _to_stderr(recipe: Recipe, done: int, pieces: int) -> None:
     if recipe.work < SAID:
         return
     if done == pieces:
-        print(f"kibitz: the table {recipe.name} is made and kept in {home()}", file=sys.stderr)
+        print(f"kibitz: the table {recipe.name} is stored in {home()}", file=sys.stderr)
     elif recipe.name not in _told:
         _told.add(recipe.name)
         about = f"{recipe.about}; {recipe.bytes / 1e6:,.1f} MB, about {recipe.work:.0f} s of one core"
@@ -310,7 +309,7 @@ _teller: list[Tell | None] = [None]
 
 @contextlib.contextmanager
 def told_by(tell: Tell) -> Iterator[None]:
-    """The callback for tables that are made meanwhile without one of their own: commands have a line of progress."""
+    """The progress callback for tables that are built without one of their own; commands show a progress line."""
     before, _teller[0] = _teller[0], tell
     try:
         yield

@@ -1,4 +1,4 @@
-"""Three hands before the flop, up to suit isomorphism: in which order they end, counted over all boards.
+"""Three preflop hands, up to suit isomorphism: the order of their final hands, counted over all boards.
 
     from kibitz.cards.triples import orders, triples_of_hands
     orders("AA", "KK", "QQ")        # {(0, 1, 2): ..., (0, 0, 1): ..., ...}: 13 orders, exactly
@@ -73,7 +73,7 @@ def orders(one: str, two: str, three: str) -> dict[tuple[int, int, int], int]:
     names = classes().names
     for name in (one, two, three):
         if name not in names:
-            raise GameError(f"{name!r} is no hand before the flop: write AKs, AKo or QQ")
+            raise GameError(f"{name!r} is not a preflop hand: write AKs, AKo or QQ")
     a, b, c = (names.index(name) for name in (one, two, three))
     counts = triples()
     return {

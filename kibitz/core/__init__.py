@@ -1,1 +1,2 @@
-"""What everything stands on: errors, spec strings, saved artefacts, threads, memory, random numbers, the compiler."""
+"""What every other package uses: errors, spec strings, saved artefacts, threads, memory, random numbers, the
+compiler."""

@@ -1,4 +1,4 @@
-"""The cache of compiled code on disk: never stale, never damaged, never in the way.
+"""The cache of compiled code on disk. Stale or damaged code is never used, and a broken cache never stops a run.
 
 Numba's own cache looks only at the file that a function stands in, falls back to a `__pycache__` that knows no digest
 when its directory cannot be used, and runs whatever bytes it finds. Here
@@ -161,7 +161,7 @@ def _seal(body: Any) -> bytes:
 
 
 def _whole(path: str) -> bool:
-    """Whether a file is as it was written; what is not is removed, so that it is made anew. It counts as used."""
+    """Whether a file is undamaged. A damaged file is removed, so that it is written again. The file counts as used."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # a pipe does not block
             content = memoryview(file.read())

@@ -1,4 +1,4 @@
-"""Which source files a compiled function depends on: the import closure of the module that it stands in.
+"""The source files that a compiled function depends on: the import closure of its module.
 
 Compiled code holds everything that its function reads by name: functions and constants of its own module, of the
 modules that this one imports, and so on. So a cached function is valid for one digest of those sources. Editing one
@@ -36,7 +36,7 @@ _NAME = re.compile(r"(?:^|[,(\s])([.\w]+)(?:[ \t]+as[ \t]+\w+)?")
 
 
 class ModuleSource(NamedTuple):
-    """A module that is read: its name, and its file."""
+    """A module: its name and its file."""
 
     name: str
     file: str

@@ -1,4 +1,4 @@
-"""What happens while Numba compiles: a line that says so, and a clock that stands still.
+"""While Numba compiles: a message is shown, and the time is not counted.
 
 Compiling takes seconds to a minute the first time and nothing later, when the code is loaded from disk. So it is
 announced when something is really compiled, once for each kind of work, and rates are measured by `clock`, which does
@@ -90,7 +90,7 @@ _tell: list[Callable[[str], None]] = [to_stderr]
 
 @contextmanager
 def announced_by(tell: Callable[[str], None]) -> Iterator[None]:
-    """Who hears meanwhile that something is compiled: commands have a line of progress of their own."""
+    """The callback for messages about compiling; commands show their own progress line."""
     before, _tell[0] = _tell[0], tell
     try:
         yield

@@ -37,14 +37,14 @@ class MissingExtra(KibitzError):
 
 
 class RunWarning(UserWarning):
-    """Something about a run that its result does not show: where it was saved instead, or that it was not."""
+    """A warning about a run: it was saved elsewhere, or could not be saved."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run between two steps; nothing is lost.
+    """A run was interrupted by Ctrl-C, between two steps. Nothing is lost.
 
     profile  the strategy so far: a Profile with meta["interrupted"] True, or the Blueprint that was trained
-    saved    where the run is saved (go on with resume=), None if it was not to be saved
+    saved    where the run is saved (continue with resume=True); None if it has no checkpoint
     """
 
     def __init__(self, profile: Any, saved: Path | None, resume: str = "resume=True") -> None:

@@ -1,4 +1,4 @@
-"""A small table of named columns, as functions give it back: shown in a notebook, sorted, turned into pandas."""
+"""A small table of named columns, as functions return it: for notebooks, sorting, and conversion to pandas."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from kibitz.core.errors import SolverError
 
 
 class Counted(Protocol):
-    """What is trained: it counts its iterations."""
+    """Something that is trained, with a count of its iterations."""
 
     iteration: int
 

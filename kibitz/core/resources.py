@@ -1,4 +1,4 @@
-"""What this machine has to give: cores and memory.
+"""The resources of this machine: cores and memory.
 
 Free memory is the least of what the machine, the container (a cgroup of version 1 or 2) and the limits of the process
 (`ulimit -v`, `ulimit -d`) leave: whoever asks for more is killed without a word, or fails in the middle of something.

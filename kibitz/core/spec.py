@@ -126,7 +126,7 @@ class _Parser:
 
     def value(self, depth: int) -> Any:
         if depth > MAX_NESTING:
-            raise SpecError(f"lists in a spec nest at most {MAX_NESTING} deep")
+            raise SpecError(f"lists in a spec can be nested at most {MAX_NESTING} deep")
         if self.take("["):
             items: list[Any] = []
             if self.take("]"):

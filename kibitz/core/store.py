@@ -76,7 +76,7 @@ class Artefact:
 
 
 class Occupied(ArtefactError):
-    """Another artefact stands where one was to be written, and may not be replaced."""
+    """Another artefact exists at this path and must not be replaced."""
 
 
 def save(
@@ -288,8 +288,8 @@ def _plain(where: str, value: Any, depth: int = 0) -> Any:
             return value
     what = value if isinstance(value, float) else f"a {type(value).__name__}"
     raise ArtefactError(
-        f"{where:.200} is {what}, which JSON cannot hold here; use finite numbers, strings, lists, and "
-        f"dicts with keys that are strings, at most {MAX_NESTING} deep"
+        f"{where:.200} is {what}, which cannot be written as JSON; use finite numbers, strings, lists, and dicts "
+        f"with keys that are strings, at most {MAX_NESTING} deep"
     )
 
 
@@ -308,7 +308,7 @@ def _writing(path: AnyPath) -> Iterator[Path]:
         if isinstance(error, ArtefactError):
             raise
         why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise ArtefactError(f"cannot write {path!s}: {why}; correct that and try again") from error
+        raise ArtefactError(f"cannot write {path!s}: {why}; fix this and try again") from error
 
 
 def _temporary(target: Path) -> Path:

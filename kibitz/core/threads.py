@@ -1,4 +1,4 @@
-"""Threads that share one compiled call, and how many of them are worth having."""
+"""Threads that share one compiled call, and the best number of them."""
 
 from __future__ import annotations
 

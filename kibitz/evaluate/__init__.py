@@ -1,6 +1,6 @@
-"""What a strategy is worth: exact values and best responses in the real game.
+"""Exact values and best responses of strategies in the real game.
 
-A strategy is a profile or a blueprint; of a blueprint what it plays is laid out first, infoset by infoset.
+A strategy is a profile or a blueprint. A blueprint is first turned into a profile, infoset by infoset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Floats = NDArray[np.float64]
 
 
 class BestResponse(NamedTuple):
-    """What a seat could get against the others, and how: `profile` is the given one with that seat's answer."""
+    """The largest payoff of a seat against the others; `profile` is the given profile with that seat's best
+    response."""
 
     value: float
     profile: Profile
@@ -57,9 +58,9 @@ def value(game: Game | Tree | Form | str, profile: Strategy) -> Floats:
 
 
 def best_response(game: Game | Tree | Form | str, profile: Strategy, seat: int) -> BestResponse:
-    """The most that `seat` can get while the others play the profile, and a strategy that gets it.
+    """The largest payoff that `seat` can get against the profile, and a strategy that gets it.
 
-    Where nothing distinguishes actions (the others never let play come there) the first one is taken.
+    In infosets that the others' play never reaches, the first action is taken.
     """
     form, profile = on_form(game, profile)
     if not 0 <= seat < form.seats:

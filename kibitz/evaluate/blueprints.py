@@ -1,4 +1,4 @@
-"""What a blueprint plays at every infoset of its game, so that it is measured exactly as a profile is.
+"""A blueprint as a profile of its game, so that it can be evaluated exactly.
 
     form, profile = laid_out(blueprint, "leduc")
     form.measure(profile.probabilities).nash_conv
@@ -32,12 +32,13 @@ def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[GradientForm, Prof
     if game is not None and not isinstance(game, str) and isinstance(game, Form):
         on_form = plugin.on_form_of(blueprint, game)
         if on_form is None:
-            raise GameError("a blueprint is measured on a game: give the game itself, or its tree, instead of a form")
+            raise GameError("a blueprint can only be evaluated on a game: give the game itself or its tree, not a "
+                            "form")
         return on_form
     rules: Any = blueprint.game if game is None else make_game(game)
     spec = getattr(rules, "spec", "")
     if spec and spec != blueprint.machine.spec:
-        raise GameError(f"the blueprint is of {blueprint.machine.spec}, not of {spec}")
+        raise GameError(f"the blueprint was trained for {blueprint.machine.spec}, not for {spec}")
     if fits(rules, MOST_LAID):
         tree = tree_of(rules)
         return form_of(tree), blueprint_profile(blueprint, tree)

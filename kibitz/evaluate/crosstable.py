@@ -1,4 +1,4 @@
-"""The round robin: what profiles of one game win from one another, exactly, over all seats.
+"""The crosstable: what profiles of one game win against each other, exactly, averaged over all seats.
 
 A profile is a *strategy* here: it has a way to play every seat. Figures are expected values in chips; nothing is
 sampled. Bankroll and run-off are the two ways in which the Computer Poker Competition ranks a field
@@ -72,7 +72,8 @@ def _alike(one: Profile, other: Profile) -> bool:
 
 
 class Seatings:
-    """What each seat gets, by who sits where: Seatings(form, strategies)[0, 2, 1] -> [seats], each worked out once."""
+    """What each seat gets, by who plays which seat: Seatings(form, strategies)[0, 2, 1] -> [seats], each worked out
+    once."""
 
     def __init__(self, form: GradientForm, strategies: Sequence[Profile]) -> None:
         self.form, self.strategies = form, strategies
@@ -97,7 +98,7 @@ class Seatings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Crosstable:
-    """A round robin of m strategies, in chips a hand."""
+    """A crosstable of m strategies, in chips per hand."""
 
     game: str
     names: tuple[str, ...]
@@ -137,7 +138,7 @@ class Crosstable:
 
     @property
     def bankroll(self) -> list[int]:
-        """Strategies by average earnings, best first; of equals the one that is named first."""
+        """Strategies by average earnings, best first; ties in the order given."""
         return _ranked(range(len(self.names)), self.field)
 
     @property
@@ -181,8 +182,8 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) 
         for profile in profiles:
             if not poker.infosets.same_shape(profile.infosets):
                 raise GameError(
-                    f"{poker.spec} is too large for its tree, where blueprints and profiles are compared exactly: play "
-                    "them against each other by `kibitz match`"
+                    f"{poker.spec} is too large for an exact comparison of blueprints and profiles, which needs the "
+                    "game tree: use `kibitz match`"
                 )
         return poker, profiles
     if not isinstance(game, Tree | str) and isinstance(game, Form):
@@ -197,8 +198,8 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) 
         if not any(compact):
             raise
         raise GameError(
-            "some profiles were made on the game's tree and some on its poker form, and to hold them against each "
-            f"other the tree is needed: {error}; solve the game again on its poker form, which `kibitz solve` does"
+            "some profiles were made on the game's tree and some on its poker form, and the tree is needed to "
+            f"compare them: {error}; solve the game again on its poker form, which `kibitz solve` does"
         ) from None
     return form_of(tree), [on_tree(tree, profile, rules) for profile in profiles]
 
@@ -248,7 +249,7 @@ def _ranked(among: Iterable[int], earnings: Sequence[float] | Floats) -> list[in
 
 
 def units(game: Game | str) -> dict[str, float]:
-    """Units that a game's figures can be told in: what a chip is worth in each.
+    """Units for a game's figures, and the value of a chip in each.
 
     Games with an `ante` have milli-antes, games with `bets` millibets: thousandths of the first bet.
     """

@@ -1,8 +1,8 @@
-"""Where two strategies differ most: infosets by how likely play comes there and how far apart the two are.
+"""Where two strategies differ most: infosets by reach times distance.
 
 The weight of an infoset I is reach(I) times distance(I):
 
-    reach(I)     the probability that play comes to I, chance and all seats, the mean of that under either strategy
+    reach(I)     the probability that play reaches I, chance and all seats, the mean of that under either strategy
     distance(I)  the total-variation distance of the two distributions, half the sum of absolute differences
 
 The sum over the infosets of a seat is how many of its decisions in a hand differ, on average.
@@ -41,7 +41,7 @@ TOP = 20  # infosets in the table unless more are asked for
 
 @dataclass(frozen=True, repr=False)
 class Difference:
-    """What two strategies are worth, and where they differ most."""
+    """NashConv of two strategies, and where they differ most."""
 
     game: str
     value: tuple[list[float], list[float]]  # of each strategy, by seat

@@ -1,4 +1,4 @@
-"""Infoset by infoset: how likely play comes there, and what each action is worth. Exact, in the real game."""
+"""For each infoset: its reach probability, and the value of each action. Exact, in the real game."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 class NamedValues(InfosetValues):
-    """Figures of a profile with the names of its infosets and actions; `table` has them side by side."""
+    """Figures of a profile with the names of its infosets and actions; `table` combines them."""
 
     infosets: ProfileInfosets
     probabilities: Floats
@@ -57,11 +57,11 @@ class NamedValues(InfosetValues):
 
 
 def infoset_values(game: Game | Tree | Form | str, profile: Strategy) -> NamedValues:
-    """The probability of coming to each infoset, and the expected value of each action there.
+    """The probability of reaching each infoset, and the expected value of each action there.
 
-    Values are given that the infoset is reached. Where only the seat's own play avoids it they are those of the seat
-    that comes there against its habit. What comes back has arrays `reach` and `values`, in the order of the profile,
-    and `table`, where each row has its names:
+    Values are given that the infoset is reached. If only the seat's own play avoids the infoset, they are the values
+    after the seat has deviated. What comes back has arrays `reach` and `values`, in the order of the profile, and
+    `table`, where each row has its names:
 
         kibitz.infoset_values("leduc", profile).table.sorted("reach", descending=True)[:10]
     """
@@ -70,7 +70,7 @@ def infoset_values(game: Game | Tree | Form | str, profile: Strategy) -> NamedVa
         game = game if form.game is None else form
     if not isinstance(game, str | Tree) and isinstance(game, Form):
         if not isinstance(game, CompactForm):
-            raise GameError("a form does not know its tree: give the game itself")
+            raise GameError("a form does not contain its game tree: give the game itself")
         probabilities = probabilities_of(game, profile)
         return NamedValues.of(game.infoset_values(probabilities), game.infosets, probabilities)
     if not isinstance(game, Tree):

@@ -1,4 +1,4 @@
-"""Duplicate matches: what players win from each other, measured by playing, in any game and for any number of seats.
+"""Duplicate matches: what players win against each other, in any game and for any number of players.
 
     result = match("toepen", one, two, deals=100_000)
     result.mean, result.interval                    of the first player per hand, with 95% confidence

@@ -1,4 +1,4 @@
-"""What a strategy does and gets in self-play, sampled: for games too large to be measured exactly."""
+"""A strategy in sampled self-play: for games that are too large for an exact evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kibitz.games.views import view_of
 
 @dataclass
 class Decision:
-    """An infoset that play came to."""
+    """An infoset that was reached."""
 
     seat: int
     infoset: str
@@ -42,7 +42,7 @@ class Sample:
     decisions: list[Decision]  # seat by seat, those visited most first
 
     def reach(self, decision: Decision) -> float:
-        """How often play comes to an infoset: visits a deal."""
+        """How often play reaches an infoset: visits a deal."""
         return decision.visits / self.deals
 
 

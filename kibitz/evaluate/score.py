@@ -1,4 +1,4 @@
-"""Means of what was won, and how sure they are."""
+"""Mean results, and their confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVEL = 0.05  # intervals hold the truth with probability 1 - LEVEL
 
 @dataclass(frozen=True)
 class Score:
-    """A mean per hand, and how sure it is."""
+    """A mean per hand, with its confidence interval."""
 
     mean: float
     error: float  # standard error of the mean

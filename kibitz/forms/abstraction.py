@@ -62,7 +62,8 @@ class Abstraction:
     def even_out(self, probabilities: Floats) -> Floats:
         """Probabilities in the real game, with actions that are the same to a seat equally likely.
 
-        Where a seat cannot tell two actions apart its row may prefer either; others may tell them apart and gain by it.
+        If a seat cannot distinguish two actions, its row may prefer either; opponents who distinguish them can exploit
+        that.
         """
         if self.ties is None:
             return probabilities
@@ -92,13 +93,14 @@ def abstraction(
 
     source   a name: "null", "suits", "JQ.K", "J.Q.K(recall=false)", or one that the game brings (its method buckets());
              or a function (seat, infoset) -> bucket; or a table {(seat, infoset): bucket} or {infoset: bucket}, where
-             infosets that are not named keep their own row. Infosets of a seat with the same bucket share a row; they
+             infosets that are missing keep their own row. Infosets of a seat with the same bucket share a row; they
              must have the same actions, unless the game says of its abstraction that it goes by position. For poker
              also buckets of hands: "percentile(8)", the folder where some were saved, or HandBuckets
     without  actions to drop: a list of names, dropped wherever another action is left; or a function
              (seat, infoset, actions) -> the actions to drop there.
 
-    A name that begins with "own:" belongs to a function or a table: it says what was used but cannot make it again.
+    A name that begins with "own:" belongs to a function or a table: it describes what was used, but the abstraction
+    cannot be rebuilt from it.
     """
     from kibitz.games import game as make_game
 
@@ -112,7 +114,8 @@ def abstraction(
         if not source.infosets.same(infosets):
             raise GameError(f"the abstraction {source.name} was made for another game")
         if callable(without) or len(without):
-            raise SpecError("an Abstraction has its dropped actions already: give without= when you make it")
+            raise SpecError("this Abstraction already has its list of dropped actions: give without= when you "
+                            "create it")
         return source
     if isinstance(source, str):
         source = _saved(source) or source
@@ -230,7 +233,8 @@ def _from_plugin(buckets: Any, tree: Tree, rules: Game | None) -> Ints:
     rules = make_game(tree.spec) if rules is None and tree.spec else rules
     keys: Ints | None = plugin_of(rules).keys(rules, tree.infosets, buckets)
     if keys is None:
-        raise GameError(f"the buckets {buckets.name} are of poker hands, for two-player poker games by a definition")
+        raise GameError(f"the buckets {buckets.name} group poker hands: they are only for two-player poker games "
+                        "that are defined by an ACPC file")
     return keys
 
 

@@ -1,4 +1,4 @@
-"""Where CFR keeps its numbers on a sequence form: what it remembers and its working space."""
+"""The state and workspace of CFR on a sequence form."""
 
 from __future__ import annotations
 

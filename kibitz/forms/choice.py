@@ -30,7 +30,7 @@ def compact_form(game: Game, columns: int | None = None) -> CompactForm:
     """
     plugin = _form_plugin(game)
     if plugin is None:
-        raise GameError(f"{getattr(game, 'spec', '') or type(game).__name__} has no form but that of its tree")
+        raise GameError(f"{getattr(game, 'spec', '') or type(game).__name__} has only the form of its game tree")
     form: CompactForm = plugin.form(game, columns)
     return form
 

@@ -1,4 +1,4 @@
-"""Strategies that come in: from a dict, a CSV or JSON file as `kibitz export` writes it, an OpenSpiel policy.
+"""Importing strategies: from a dict, a CSV or JSON file as `kibitz export` writes it, an OpenSpiel policy.
 
 Nothing is taken on trust: every infoset must be one of the game's, every number a probability, every sum one.
 """
@@ -38,7 +38,7 @@ KEPT: dict[str, type | tuple[type, ...]] = {
 
 
 class Given(NamedTuple):
-    """One infoset as it came in."""
+    """One infoset of an imported strategy."""
 
     seat: int | None  # None: the one seat that has such an infoset
     infoset: str
@@ -52,15 +52,15 @@ class _Twice(GameError):
 def profile_from(
     game: Game | Tree | Form | str, source: Any, *, missing: str = "error", pyspiel_game: Any = None
 ) -> Profile:
-    """A profile of a game from a strategy that somebody else made.
+    """A profile of a game from a strategy of another program.
 
     source        a dict {infoset: {action: probability}}, with (seat, infoset) as key where two seats have an infoset
                   of that name; the path of a .csv or .json file as `kibitz export` writes them; or an OpenSpiel policy
     missing       "error", or "uniform" to play infosets uniformly that the source does not have
     pyspiel_game  the OpenSpiel game of the policy; default: what the policy or the game says
 
-    An action that is left out has probability 0. Sums that are off by less than a millionth are put right; otherwise
-    the probabilities are the source's to the last bit.
+    An action that is left out has probability 0. Sums that are off by less than a millionth are corrected; otherwise
+    the probabilities are exactly those of the source.
     """
     if missing not in ("error", "uniform"):
         raise GameError(f"missing={missing!r} must be 'error' or 'uniform'")
@@ -91,7 +91,7 @@ def read(path: Path) -> tuple[list[Given], dict[str, Any]]:
     except GameError as error:
         raise ArtefactError(f"{path}: {error}") from None
     except UnicodeDecodeError:
-        raise ArtefactError(f"{path} is not text in UTF-8: save it as such") from None
+        raise ArtefactError(f"{path} is not UTF-8 text: save it as UTF-8") from None
 
 
 def _of_csv(text: str) -> list[Given]:
@@ -139,7 +139,7 @@ def _of_json(text: str) -> tuple[list[Given], dict[str, Any]]:
     try:
         data = json.loads(text, object_pairs_hook=_once)
     except RecursionError:
-        raise GameError("it nests too deep for a strategy") from None
+        raise GameError("it is nested too deeply for a strategy") from None
     except json.JSONDecodeError as error:
         raise GameError(f"it is not JSON (line {error.lineno}: {error.msg})") from None
     except ValueError as error:  # a number of too many digits
@@ -194,7 +194,7 @@ def _of_policy(subject: Any, policy: Any, pyspiel_game: Any) -> Iterator[Given]:
     if pyspiel_game is None and hasattr(subject, "openspiel"):
         pyspiel_game = subject.openspiel()
     if pyspiel_game is None:
-        raise GameError("the policy does not say its game: give it with pyspiel_game=...")
+        raise GameError("the policy does not contain its game: give it with pyspiel_game=...")
     for seat, infoset, row in policy_rows(subject, pyspiel_game, policy):
         if row:
             yield Given(seat, str(infoset), row)
@@ -206,7 +206,7 @@ def _of_policy(subject: Any, policy: Any, pyspiel_game: Any) -> Iterator[Given]:
 def filled(subject: Any, entries: Iterable[Given], missing: str, said: Mapping[str, Any]) -> Profile:
     """A profile of a game (rules, tree or form) from what came in.
 
-    Poker has two kinds of infosets, those of its form and, with names of suits told apart, those of its tree: where
+    Poker has two kinds of infosets, those of its form and, with suits distinguished, those of its tree: where
     two that are one on the form came in, it is the tree's that are meant.
     """
     entries = list(entries)
@@ -275,7 +275,8 @@ def _find(infosets: ProfileInfosets, seat: int | None, label: str) -> tuple[int,
             return numbers[0]
         if numbers:
             seats = " and ".join(str(s) for s, _ in numbers)
-            raise GameError(f"seats {seats} both have an infoset {label!r}: say the seat, as in ({numbers[0][0]}, ...)")
+            raise GameError(f"seats {seats} both have an infoset {label!r}: give the seat as well, as in "
+                            f"({numbers[0][0]}, ...)")
         if infosets.compact is None:
             import difflib
 

@@ -1,4 +1,4 @@
-"""What is solved when a user asks for a game: `resolve` is the one place where game, abstraction and form meet.
+"""From a game to what is solved: `resolve` is the one place where game, abstraction and form meet.
 
     problem = resolve("leduc", abstraction="JQ.K")
     problem.form                    # what the solver sees
@@ -43,7 +43,7 @@ class Abstracted:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a solver is given, and what its answer means."""
+    """The input of a solver, and how its solution is mapped back to the game."""
 
     form: Form  # what is solved
     tree: Tree | None  # its tree, where it is the form of one
@@ -117,7 +117,7 @@ def _tree(game: Game | Tree | Form | str) -> Tree:
     if isinstance(game, Tree):
         return game
     if not isinstance(game, str) and isinstance(game, Form):
-        raise SolverError("a form does not know its tree: give the game itself")
+        raise SolverError("a form does not contain its game tree: give the game itself")
     return tree_of(make_game(game))
 
 
@@ -155,7 +155,8 @@ def on_tree(tree: Tree, profile: Profile, rules: Game | None = None) -> Profile:
     if rules is None and tree.spec:
         rules = make_game(tree.spec)
     if rules is None:
-        raise GameError("the profile was made without a tree, and the tree does not say its game: give the game itself")
+        raise GameError("the profile was made without a tree, and the tree does not contain its game: give the game "
+                        "itself")
     if needs_tree(rules) or not compact.of_game(rules):
         raise GameError(
             f"the profile was made for another game ({profile.game or 'without a name'}) than {tree.spec or 'this one'}"

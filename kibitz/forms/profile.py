@@ -1,4 +1,4 @@
-"""Profile: one strategy per seat, as probabilities that a person can read and a file can hold."""
+"""Profile: one strategy per seat, as readable probabilities that can be saved."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_DRAWN = 20_000  # infosets in a picture
 class Profile:
     """One strategy per seat. `probabilities` has an entry for each infoset and action, in the order of `infosets`.
 
-    Two are equal if they have the same infosets, actions and probabilities; how they were made does not count.
+    Two profiles are equal if they have the same infosets, actions and probabilities.
     """
 
     infosets: ProfileInfosets
@@ -157,7 +157,7 @@ class Profile:
         return strategy_figure(self.game or "a game without a name", [str(a) for a in actions], panels, most)
 
     def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:
-        """The same infosets with other probabilities; figures that were measured of the old ones are left out."""
+        """The same infosets with other probabilities; measured figures of the old ones are dropped."""
         kept = {key: x for key, x in self.meta.items() if key not in ("nash_conv", "value", "steps")}
         return Profile(self.infosets, probabilities, {**kept, **meta})
 
@@ -197,26 +197,26 @@ class Profile:
 
     @property
     def sha256(self) -> str:
-        """Digest of the strategy itself: its infosets, actions and probabilities, not how or when it was made."""
+        """Digest of the infosets, actions and probabilities."""
         return store.digest(self._arrays(), self.infosets.stored_meta())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile to a directory, by convention NAME.profile; an older one there is replaced at once."""
         if not self.infosets.plain:
             raise GameError(
-                "a profile in buckets is not saved, as its buckets would be lost: lift it to the game first, "
-                "or solve with kibitz.solve(game, abstraction=...), which does"
+                "a profile of an abstract game cannot be saved, because its buckets would be lost: lift it to the "
+                "game first, or solve with kibitz.solve(game, abstraction=...), which does"
             )
         store.save(Path(path), KIND, self._arrays(), self._meta())
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Profile:
-        """Read a profile; anything wrong with it is one ArtefactError."""
+        """Read a profile; raises ArtefactError if it is damaged."""
         artefact = store.load(Path(path), KIND)
         try:
             return _from_artefact(artefact)
         except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
-            raise ArtefactError(f"{path} is not a whole profile ({error}); solve the game again to remake it") from None
+            raise ArtefactError(f"{path} is not a complete profile ({error}); solve the game again") from None
 
     # Other programs
 

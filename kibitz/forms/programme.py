@@ -1,4 +1,4 @@
-"""The matrices of the sequence-form linear programme, for forms of two players [von Stengel 1996]."""
+"""The matrices of the sequence-form linear program, for forms of two players [von Stengel 1996]."""
 
 from __future__ import annotations
 

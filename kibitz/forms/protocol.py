@@ -1,4 +1,4 @@
-"""What solvers ask of a form, and what a profile asks of its infosets.
+"""What solvers need from a form, and what a profile needs from its infosets.
 
 A *form* is what solvers see of a game: sequences, and the payoff operator between them. It offers what it can:
 
@@ -59,7 +59,7 @@ def over(sums: Floats, weight: Floats) -> Floats:
 
 
 class ProfileInfosets(Protocol):
-    """What a profile asks of its infosets: I infosets, K columns (one per infoset and action), seat by seat."""
+    """What a profile needs from its infosets: I infosets, K columns (one per infoset and action), seat by seat."""
 
     @property
     def seat_start(self) -> NDArray[np.int32]: ...  # [seats + 1]  first infoset of each seat
@@ -96,7 +96,7 @@ class ProfileInfosets(Protocol):
         """Are these the infosets of one game, in one form?"""
 
     def same_shape(self, other: ProfileInfosets) -> bool:
-        """Do probabilities of the one fit the other? Asked after the digests of both games were found equal."""
+        """Whether probabilities for one fit the other. Asked after the digests of both games were found equal."""
 
     def stored_arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays by which a file says what infosets it is for: see `kibitz.forms.choice.stored_infosets`."""
@@ -115,7 +115,7 @@ class CompactInfosets(ProfileInfosets, Protocol):
         """A profile as rows of a table: (the abstraction they are of, keys, values)."""
 
     def of_game(self, game: Game | None) -> bool:
-        """Are these the infosets of a game, with nothing merged that the game tells apart?"""
+        """Are these the infosets of a game, with nothing merged that the game distinguishes?"""
 
     def places(self, of_tree: Infosets) -> tuple[Ints, Ints, Ints]:
         """(infoset here, node of the public tree, class) of each infoset of the same game's tree."""
@@ -235,7 +235,7 @@ class FrozenRows(MovingRows, Protocol):
 
 @runtime_checkable
 class CompactForm(CfrForm, GradientForm, Protocol):
-    """What a form without a tree also says, for those who would ask the tree."""
+    """What a form without a tree also provides, instead of the tree."""
 
     @property
     def players(self) -> int: ...
@@ -243,7 +243,7 @@ class CompactForm(CfrForm, GradientForm, Protocol):
     def rehearsal(self) -> str: ...  # a tiny game that the same compiled code solves
 
     def infoset_values(self, probabilities: Floats) -> InfosetValues:
-        """The probability that play comes to each infoset, and the value of each action there."""
+        """The probability that play reaches each infoset, and the value of each action there."""
 
     def facts(self) -> dict[str, Any]:
         """Sizes, as plain data."""

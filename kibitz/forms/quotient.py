@@ -24,7 +24,8 @@ def unfold(game: Game, profile: Profile) -> Profile:
     """
     kinds: Any = getattr(game, "kinds", None)
     if kinds is None:
-        raise GameError(f"{type(game).__name__} has no method kinds(seat, infoset): it has no quotient to unfold from")
+        raise GameError(f"{type(game).__name__} has no method kinds(seat, infoset): so a profile of its quotient "
+                        "cannot be expanded")
     tree = tree_of(game)
     infosets, theirs = tree.infosets, profile.infosets
     if theirs.seats != infosets.seats:
@@ -35,7 +36,8 @@ def unfold(game: Game, profile: Profile) -> Profile:
             label, stands_for = kinds(seat, infosets.labels[i])
             row = profile[seat, label] if len(stands_for) > 1 else dict.fromkeys(stands_for, 1.0)
             if set(row) != set(stands_for):
-                raise GameError(f"the profile plays {', '.join(map(str, row))} at {label!r}: it is of another game")
+                raise GameError(f"the profile plays {', '.join(map(str, row))} at {label!r}: it belongs to another "
+                                "game")
             share = {action: row[name] / len(actions) for name, actions in stands_for.items() for action in actions}
             names = infosets.actions[infosets.actions_of[i]]
             probabilities[infosets.first[i] : infosets.first[i + 1]] = [share[name] for name in names]

@@ -104,7 +104,7 @@ def row_map(
     count = len(infosets.labels)
     row = np.arange(count, dtype=np.int64) if row is None else np.asarray(row, np.int64)
     if row.shape != (count,) or (count and row.min() < 0):
-        raise SolverError(f"an abstraction gives each of the {count:,} infosets one row number from 0 on")
+        raise SolverError(f"an abstraction must give each of the {count:,} infosets one row number, counted from 0")
     rows = int(row.max(initial=-1)) + 1
     moves = np.ones(rows, bool) if moves is None else np.asarray(moves, bool)
     if moves.shape != (rows,):
@@ -112,7 +112,7 @@ def row_map(
     columns = int(infosets.first[-1])
     closed = np.zeros(columns, bool) if closed is None else np.asarray(closed, bool)
     if base is None and not moves.all():
-        raise SolverError("frozen rows need a base strategy to be frozen at")
+        raise SolverError("frozen rows need a base strategy")
     base = form.uniform() if base is None else np.asarray(base, np.float64)
     if closed.shape != (columns,) or base.shape != (columns,):
         raise SolverError(f"closed actions and a base have {columns:,} entries, one for each infoset and action")

@@ -25,7 +25,7 @@ MOST_CHUNKS = 256
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceForm(Treeplexes):
-    """What solvers see of a game that is laid out as a tree."""
+    """What solvers see of a game with a tree."""
 
     look_every: ClassVar[int] = 1  # an evaluation takes no longer than an iteration
     game: ClassVar[None] = None  # a tree does not keep its rules
@@ -37,7 +37,7 @@ class SequenceForm(Treeplexes):
 
     @property
     def best_cfr(self) -> str:
-        """What "auto" takes: dcfr+, the fastest to most target gaps (`kibitz reproduce sandholm --experiment egt`)."""
+        """What "auto" uses: dcfr+, the fastest to most target gaps (`kibitz reproduce sandholm --experiment egt`)."""
         return "dcfr+" if self.seats == 2 and self.zero_sum and self.perfect_recall else "cfr+"
 
     def cfr_state(self, rows: RowMap | None, start: Floats | None) -> SequenceCfrState:
@@ -45,7 +45,7 @@ class SequenceForm(Treeplexes):
         return SequenceCfrState(self, rows, start)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
-        """E and e of a seat in the linear programme."""
+        """E and e of a seat in the linear program."""
         return programme.constraints(self, seat)
 
     def payoff_matrix(self) -> Any:

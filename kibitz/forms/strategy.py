@@ -1,4 +1,4 @@
-"""Strategy: the one question that agents, evaluation, search and the web interface ask of whatever plays.
+"""Strategy: the one interface of everything that plays, for agents, evaluation, search and the web interface.
 
 Profiles, blueprints and agents that play from rows are strategies. Infosets have the names that the rules give them.
 Where strategies are asked by numbers instead (keys of a machine's rows, or nodes of poker's betting with all buckets of
@@ -18,7 +18,7 @@ from kibitz.forms.protocol import ProfileInfosets
 
 @runtime_checkable
 class Strategy(Protocol):
-    """Whatever can say what it plays."""
+    """Anything that can return its action probabilities."""
 
     def rows(self, player: int, infosets: Sequence[str], actions: Sequence[str]) -> NDArray[np.float64]:
         """[infosets, actions]  the probabilities of some infosets of a player, all of which offer the same actions."""

@@ -1,4 +1,5 @@
-"""Treeplex: the decision points of one seat as plain arrays, so that one kernel does prox functions on every form."""
+"""Treeplex: the decision points of one seat as plain arrays, so that one kernel computes prox functions on every
+form."""
 
 from __future__ import annotations
 

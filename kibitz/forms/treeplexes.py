@@ -147,7 +147,7 @@ class Treeplexes:
     def treeplex(self, seat: int) -> Treeplex:
         """The points of a seat, whose actions follow one another."""
         if not self.perfect_recall:
-            raise SolverError("a game without perfect recall has no treeplex whose points are its infosets")
+            raise SolverError("a game with imperfect recall has no treeplex")
         lo, hi = int(self.seat_point[seat]), int(self.seat_point[seat + 1])
         base, end = (int(each) for each in self.seat_sequence[seat : seat + 2])
         parent = self.parent[lo:hi].astype(np.int64) - base

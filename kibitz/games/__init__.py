@@ -1,4 +1,4 @@
-"""Rules of games, one game a file, and adapters for games that live elsewhere.
+"""Rules of games, one game per file, and adapters for games of other programs.
 
 `game(text)` is the way in. The table of built-in names is resolved lazily: asking for a list imports nothing.
 """
@@ -47,7 +47,7 @@ def game(source: Any) -> Game:
     "shared/poker.efg"                 a Gambit file
     "my/holdem.game"                   a poker game, in the format of the computer poker competition
     "holdem.limit.2p"                  one that comes with kibitz, the same as poker(file=holdem.limit.2p)
-    "my_game.py:MyGame(size=3)"        a class with the Game protocol in a file of yours
+    "my_game.py:MyGame(size=3)"        a class with the Game protocol in your own file
     """
     if not isinstance(source, str | Path):
         missing = [name for name in _NEEDED if not hasattr(source, name)]

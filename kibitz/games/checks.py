@@ -1,4 +1,4 @@
-"""What rules give, held to what they may give: numbers that are numbers, lists that are lists, states that stay.
+"""Checks of what a user's rules return: numbers, lists, and states that do not change.
 
 A game whose `after` changes the state it is given, instead of returning a new one, looks like a game to whoever walks
 it once: histories simply come out wrong. So a walk asks some of its questions twice (`Recheck`).
@@ -77,7 +77,8 @@ def _short(value: Any) -> str:
 
 
 class Recheck:
-    """Asks rules the same question again: of a state after `after` was given it, of a history from the root on."""
+    """Asks the rules the same question again: about a state after `after` used it, and about a history from the
+    root."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -138,14 +139,14 @@ def _words(played: list[str]) -> str:
 def changed(where: str, what: str) -> GameError:
     """The error for a state that does not stay as it was."""
     return GameError(
-        f"the state of {where} does not stay as it is: {what}. `after` must return a new state and leave the one it is "
-        "given alone: copy a list before changing it, or use tuples"
+        f"the state of {where} changes: {what}. `after` must return a new state and must not change its argument: "
+        "copy a list before changing it, or use tuples"
     )
 
 
 def unsteady(what: str) -> GameError:
     """The error for a history that is another the second time."""
     return GameError(
-        f"the same history does not give the same twice: {what}. `after` must return a new state and leave the one it "
-        "is given, and all that is in it, alone; and rules must not draw at random themselves: chance does that"
+        f"the same history gives different results: {what}. `after` must return a new state and must not change its "
+        "argument or anything inside it. Rules must not draw random numbers: use chance nodes"
     )

@@ -404,9 +404,9 @@ def _some(actions: Sequence[Action]) -> str:
 
 
 def write_efg(game: Game, path: str | Path, title: str = "") -> None:
-    """Write any game as an .efg file that Gambit reads; the file appears whole or not at all.
+    """Write any game as an .efg file that Gambit reads; the file is written completely or not at all.
 
-    Names are brought to what Gambit allows: printable ASCII without double spaces.
+    Names are changed to what Gambit allows: printable ASCII without double spaces.
     """
     path = Path(path)
     partial: str | None = None
@@ -484,7 +484,7 @@ def _quoted(value: Any) -> str:
 
 
 def _distinct(actions: Sequence[Action]) -> list[str]:
-    """The actions' names, told apart by their numbers where Gambit's alphabet would make two the same."""
+    """The actions' names, with numbers appended where Gambit's character set would make two equal."""
     names = [_plain(action) for action in actions]
     if all(names) and len(set(names)) == len(names):
         return names

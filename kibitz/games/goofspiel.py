@@ -1,4 +1,4 @@
-"""Goofspiel, the game of pure strategy: sealed bids for a row of prizes.
+"""Goofspiel: sealed bids for a row of prizes.
 
 Each player holds the cards 1 to `num_cards`. A prize card from a deck of the same values is turned; all bid
 one card of their hand for it, unseen, and the highest bid takes the prize's points; a tie for the highest bid
@@ -30,7 +30,7 @@ RETURNS = ("win_loss", "point_difference", "total_points")
 
 
 class Auction(NamedTuple):
-    """Where play stands: the prizes turned, the bids of each finished round, and those of this round."""
+    """The state of play: the prizes turned, the bids of each finished round, and those of this round."""
 
     turn: int
     prizes: tuple[int, ...]
@@ -57,7 +57,7 @@ class Goofspiel(BuiltIn):
 
     def __post_init__(self) -> None:
         if not 2 <= self.players <= 10:
-            raise SpecError(f"goofspiel is for 2 to 10 players; players={self.players} was asked for")
+            raise SpecError(f"goofspiel is for 2 to 10 players, not players={self.players}")
         if not 2 <= self.num_cards <= MOST_CARDS:
             raise SpecError(f"goofspiel needs num_cards of 2 to {MOST_CARDS}, not {self.num_cards}")
         if self.points_order not in ORDERS:

@@ -24,7 +24,7 @@ def rank_names(count: int) -> str:
 
 
 class KuhnHand(NamedTuple):
-    """Where a hand stands: the cards dealt so far, by seat, and the letters of what was done."""
+    """The state of a hand: the cards dealt so far, by seat, and the letters of what was done."""
 
     turn: int
     cards: tuple[int, ...]
@@ -40,7 +40,7 @@ class Kuhn(BuiltIn):
 
     def __post_init__(self) -> None:
         if not 2 <= self.players <= 10:
-            raise SpecError(f"kuhn is for 2 to 10 players; players={self.players} was asked for")
+            raise SpecError(f"kuhn is for 2 to 10 players, not players={self.players}")
 
     def openspiel(self) -> str:
         """The same game's name in OpenSpiel."""

@@ -26,7 +26,7 @@ SUITS = "shdc"
 
 
 class LeducHand(NamedTuple):
-    """Where a hand stands. `waiting` counts the seats that must still act before the round is over."""
+    """The state of a hand. `waiting` counts the seats that must still act before the round is over."""
 
     turn: int
     cards: tuple[int, ...]  # private cards by seat, then the board; rank * suits + suit, or the rank alone
@@ -57,7 +57,7 @@ class Leduc(BuiltIn):
                 f"leduc's deck has 1 to 13 ranks and 1 to 4 suits, not ranks={self.ranks}, suits={self.suits}"
             )
         if self.players < 2:
-            raise SpecError(f"leduc is for 2 players or more; players={self.players} was asked for")
+            raise SpecError(f"leduc is for 2 players or more, not players={self.players}")
         if self.players + 1 > self.ranks * self.suits:
             raise SpecError(
                 f"leduc(players={self.players}) needs {self.players + 1} cards, one for each player and one "
@@ -73,7 +73,7 @@ class Leduc(BuiltIn):
         """The same game's name in OpenSpiel, whose deck has two suits and one rank more than players."""
         same = Leduc(self.players, self.players + 1, suit_isomorphism=self.suit_isomorphism)
         if self != same:
-            raise GameError(f"OpenSpiel has no {self.spec}; the nearest that it has is {same.spec}")
+            raise GameError(f"OpenSpiel has no {self.spec}; the closest game that it has is {same.spec}")
         isomorphism = str(self.suit_isomorphism).lower()
         return f"leduc_poker(players={self.players},suit_isomorphism={isomorphism})"
 

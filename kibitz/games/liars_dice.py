@@ -1,4 +1,4 @@
-"""Liar's Dice for two.
+"""Liar's Dice for two players.
 
 Each rolls their dice in secret. From seat 0, in turns, a player bids "quantity-face", a claim about all dice
 on the table ("2-5": at least two fives), or calls the last bid a lie. A bid must be higher than the last:
@@ -22,7 +22,7 @@ MOST = 100  # far beyond what can be laid out or sampled, and lists of bids stay
 
 
 class Bids(NamedTuple):
-    """Where play stands: all dice rolled so far, seat 0's first, and the bids made."""
+    """The state of play: all dice rolled so far, seat 0's first, and the bids made."""
 
     turn: int
     dice: tuple[int, ...]
@@ -41,7 +41,7 @@ class LiarsDice(BuiltIn):
 
     def __post_init__(self) -> None:
         if self.players != 2:
-            raise SpecError(f"liars_dice is for 2 players; players={self.players} was asked for")
+            raise SpecError(f"liars_dice is for 2 players, not players={self.players}")
         if not 1 <= self.numdice <= MOST or not 2 <= self.dice_sides <= MOST:
             raise SpecError(
                 f"liars_dice needs numdice of 1 to {MOST} and dice_sides of 2 to {MOST}, "

@@ -1,4 +1,4 @@
-"""A game as walks and matches take it: rules that can be run a million times a second, and the names of its rows.
+"""A game for sampling and matches: fast rules, and the names of its rows.
 
 A game may have a method `machine()` that gives one of these (`kibitz.toepen.machine`); any other game is walked
 on its tree, or, where that does not fit, by its rules in plain Python (`kibitz.solvers.machines`). What kernels ask of
@@ -74,8 +74,8 @@ class Machine(ABC):
         return 0
 
     def advice(self, seat: int, infoset: str, actions: Sequence[str]) -> int:
-        """The action that the game's rule of thumb takes."""
-        raise SolverError(f"{self.spec} has no rule of thumb")
+        """The action of the game's rule-based player."""
+        raise SolverError(f"{self.spec} has no rule-based player")
 
     @abstractmethod
     def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
@@ -106,7 +106,7 @@ class Machine(ABC):
         """The view under which a profile's rows are read, and their keys."""
         said, known = profile.meta.get("game"), getattr(self.rules, "spec", "")  # a user's own class has none
         if said and known and said != known:
-            raise GameError(f"{name} is a profile of {said}, not of {known}")
+            raise GameError(f"{name} is a profile for {said}, not for {known}")
         view = self.view("null")
         return view, self.keys_at(view, profile.infosets)
 
@@ -119,7 +119,7 @@ class Machine(ABC):
     def part(self, name: str | int) -> int:
         """The number of a part."""
         if not self.parts:
-            raise SolverError(f"{self.spec} is not divided into parts, so nothing can be grafted onto a part of it")
+            raise SolverError(f"{self.spec} is not divided into parts, so no part can be trained by itself")
         if isinstance(name, int) and 0 <= name < len(self.parts):
             return name
         if str(name) not in self.parts:

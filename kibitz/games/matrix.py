@@ -170,10 +170,10 @@ def _check(table: Any, shape: tuple[int, ...], where: str) -> None:
     if not shape:
         number = isinstance(table, int | float) and not isinstance(table, bool)
         if not number or not -1e100 <= table <= 1e100:  # false for NaN as well
-            raise SpecError(f"matrix: {where} is {specs.show(table)}, which is not a number that can be paid")
+            raise SpecError(f"matrix: {where} is {specs.show(table)}, which is not a valid payoff")
         return
     if not isinstance(table, tuple) or len(table) != shape[0]:
-        raise SpecError(f"matrix: {where} should be a list of {shape[0]}, as long as the others beside it")
+        raise SpecError(f"matrix: {where} should be a list of {shape[0]}, like the other lists at its level")
     for i, part in enumerate(table):
         _check(part, shape[1:], f"{where}[{i}]")
 

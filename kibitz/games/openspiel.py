@@ -62,8 +62,7 @@ class OpenSpielGame:
         self._strings = bool(kind.provides_information_state_string)
         if not self._strings and kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
             raise GameError(
-                f"OpenSpiel's {self.name} does not say what a player knows (no information state strings), "
-                "so its infosets cannot be laid out"
+                f"OpenSpiel's {self.name} has no information state strings, so its infosets cannot be built"
             )
         self.players = int(self.game.num_players())
         # By seat and infoset, the legal actions and their names: naming them is slow.
@@ -228,7 +227,7 @@ def _in_turns(game: Any, name: str) -> Any:
     pyspiel = _pyspiel()
     kind = game.get_type()
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
-        raise GameError(f"OpenSpiel's {name} is a mean field game: it has no game tree to lay out")
+        raise GameError(f"OpenSpiel's {name} is a mean field game: it has no game tree")
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise GameError(f"OpenSpiel's {name} samples its chance instead of listing the outcomes: it has no tree")
     if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
@@ -376,7 +375,7 @@ def openspiel_policy(
         ]
         if table.setdefault(pair.openspiel_infoset, row) != row:
             raise GameError(
-                f"two seats have the infoset {pair.openspiel_infoset!r} in OpenSpiel, whose tables "
-                "of strategies do not tell seats apart"
+                f"two seats have the infoset {pair.openspiel_infoset!r} in OpenSpiel, whose strategy tables do not "
+                "distinguish seats"
             )
     return _pyspiel().TabularPolicy(table)

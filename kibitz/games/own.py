@@ -37,7 +37,7 @@ def own_game(text: str) -> Any:
     path, _, rest = text.partition(".py:") if ".py:" in name else (name.removesuffix(".py"), "", "")
     file = Path(path + ".py")
     if not file.is_file():
-        raise SpecError(f"there is no file {str(file)!r} to take a game from")
+        raise SpecError(f"there is no file {str(file)!r}: give the path of a Python file with a game")
     spec = specs.parse(rest) if rest.strip() else None
     module = _run(file)
     build = getattr(module, spec.name, None) if spec else None

@@ -1,9 +1,9 @@
-"""Playthroughs: a few plays of a game written out, so that a change of its rules shows in a file.
+"""Playthroughs: sample plays of a game as text, so that a change of its rules shows up as a diff.
 
 A file begins with the game's spec, the seed and the number of plays; then each play has all that the rules say on the
-way: whose turn it is, what the seat knows, what it may do and (after ">") does, and the payoffs. `replay` makes the
-moves of a text once more and writes it anew: the rules are unchanged if and only if it is the same text. The tests do
-that with all of tests/playthroughs. To renew files there from their first two lines, after a change that is meant:
+way: whose turn it is, what the seat knows, what it may do and (after ">") does, and the payoffs. `replay` repeats the
+moves of a text and writes it again: the rules are unchanged if and only if it is the same text. The tests do that with
+all of tests/playthroughs. To renew files there from their first two lines, after a change that is meant:
 
     python -m kibitz.games.playthrough tests/playthroughs/*.txt
 
@@ -52,7 +52,8 @@ def replay(text: str) -> str:
         for choice in choices:
             if str(choice) == said:
                 return choice
-        raise GameError(f"the playthrough of {rules} plays {said!r}, where there is {', '.join(map(str, choices))}")
+        raise GameError(f"the playthrough of {rules} contains {said!r}, but the legal actions are "
+                        f"{', '.join(map(str, choices))}")
 
     return _written(*_heading(text), pick)
 

@@ -1,4 +1,4 @@
-"""The seam between what is general and packages of games that bring more than rules.
+"""Plug-ins: how a package adds more than rules for its games.
 
 Rules are enough for a game: its tree is laid out, and everything here works on trees. A package of games may bring
 more: compiled rules, a form without a tree, abstractions of its own, blueprints that keep their rows in another way,
@@ -23,7 +23,7 @@ _known: dict[str, Plugin] = {}
 
 
 class Plugin:
-    """What a package of games brings beside their rules. The answers here are those of a game that brings nothing."""
+    """What a package adds to its games beside their rules. The defaults here add nothing."""
 
     name = ""  # also the key by which saved infosets say that they are this plug-in's
 
@@ -128,7 +128,8 @@ class FormPlugin(Plugin, ABC):
 
     def abstract(self, form: Any, abstraction: Any, device: str) -> Any:
         """The abstract game of a form (`kibitz.forms.problem.Abstracted`), for abstractions that `on_form` knows."""
-        raise SolverError(f"the form of {form.spec or 'this game'} reads no abstractions: give the game's tree")
+        raise SolverError(f"the form of {form.spec or 'this game'} does not support abstractions: give the game's "
+                          "tree")
 
 
 GENERAL = Plugin()
@@ -146,7 +147,7 @@ def plugin(name: str) -> Plugin:
     """The plug-in of a name."""
     if name not in _known:
         if name not in PLUGINS:
-            raise GameError(f"there is no plug-in {name!r}; plug-ins are {' and '.join(PLUGINS)}, or an own Plugin")
+            raise GameError(f"there is no plug-in {name!r}; plug-ins are {' and '.join(PLUGINS)}, or your own Plugin")
         module, _, attribute = PLUGINS[name].partition(":")
         _known[name] = getattr(import_module(module), attribute)
     return _known[name]

@@ -19,7 +19,7 @@ Actions and outcomes are strings or integers: they are what a person reads. Two 
 A game may also have
 
     spec                 the string it was called by, which saved strategies carry
-    least_histories      a number that its histories reach or exceed, so that a tree without end is not begun
+    least_histories      a lower bound on the number of histories, so that a tree that is too large is refused at once
     sample(state, rng)   at CHANCE: one outcome by its probability, where there are too many for a list
     view(state, seat)    (private words, public words): what a seat knows, for agents and for people at a table; asked
                          whenever a seat moves, of that one and of others, and at the end
@@ -49,7 +49,7 @@ Action: TypeAlias = str | int
 
 
 class Buckets(NamedTuple):
-    """An abstraction that a game knows by name: infosets of a seat with the same bucket share a row."""
+    """A named abstraction of a game: infosets of a seat with the same bucket share a row."""
 
     of: Callable[[int, str], Hashable]  # (seat, infoset) -> bucket
     about: str = ""  # what is merged, in a line

@@ -1,4 +1,4 @@
-"""How large a tree will be, estimated while it is being laid out, so that one without end is stopped in time.
+"""An estimate of a tree's size while it is being built, so that one that is too large is stopped in time.
 
 `estimated_histories` walks down a few samples of the tree. `SizeGuard` compares the estimate, the memory taken for each
 history so far and the speed with what there is, after about the first second and from time to time after that.
@@ -134,8 +134,8 @@ class SizeGuard:
         if histories * BYTES_TO_SOLVE > free:
             each = self._each(histories)
             raise GameError(
-                f"{self.name} has more than {histories:,} histories, and no more fit into memory at about {each:,.0f} "
-                f"bytes each to lay out and solve: {max(0, free) / 1e6:,.0f} MB are left; {_ADVICE}{_cycle(depth)}"
+                f"{self.name} has more than {histories:,} histories, and no more fit into memory at about "
+                f"{each:,.0f} bytes each: {max(0, free) / 1e6:,.0f} MB are left; {_ADVICE}{_cycle(depth)}"
             )
 
     def _samples(self, enough: float) -> float:
@@ -167,9 +167,9 @@ class SizeGuard:
         else:
             why = f"take about {total / rate / 60:,.0f} minutes ({rate:,.0f} a second so far)"
         raise GameError(
-            f"{self.name} has some {total:.2g} histories or more, by an estimate from samples; to lay them out and "
-            f"solve them would {why}. {_ADVICE[0].upper()}{_ADVICE[1:]}, or set {MOST_HISTORIES}=N in the environment "
-            f"to lay out up to N histories all the same{_cycle(depth)}"
+            f"{self.name} has some {total:.2g} histories or more, estimated from samples; building the game tree and "
+            f"solving it would {why}. {_ADVICE[0].upper()}{_ADVICE[1:]}, or set {MOST_HISTORIES}=N in the "
+            f"environment to build a tree of up to N histories anyway{_cycle(depth)}"
         )
 
 

@@ -1,9 +1,9 @@
-"""Tree: a game laid flat in arrays, once, so that nothing afterwards walks Python objects.
+"""Tree: the game tree as flat arrays, built once, so that no Python objects are walked afterwards.
 
 `lay_out` walks the rules depth first. Histories are numbered in preorder, so a parent comes before its children
-and the histories that continue one stand right behind it. The walk checks the Game protocol as it goes and
-says which history breaks it. A game may bring compiled rules of its own: a method `arrays(limit)` that gives the
-same arrays at once, or None where it cannot.
+and the histories that continue one stand right behind it. The walk checks the Game protocol, and errors name the
+history that breaks it. A game may bring compiled rules of its own: a method `arrays(limit)` that gives the same arrays
+at once, or None where it cannot.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ class Infosets:
         return None
 
     def same_shape(self, other: Any) -> bool:
-        """Do probabilities of the one fit the other?"""
+        """Whether probabilities for one fit the other."""
         return np.array_equal(self.first, other.first)
 
     def stored_arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays by which a file says what infosets it is for."""
+        """Arrays that identify the infosets in a file."""
         text, offsets = store.pack_strings(self.labels)
         return {
             "seat_start": self.seat_start, "first": self.first, "actions_of": self.actions_of, "labels": text,
@@ -156,7 +156,7 @@ class Infosets:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """A game laid flat. N histories in preorder, L of them terminal, n seats."""
+    """A game tree as flat arrays. N histories in preorder, L of them terminal, n seats."""
 
     players: int
     parent: NDArray[np.int32]  # [N]  -1 for the root
@@ -206,8 +206,7 @@ class Tree:
     def zero_sum(self) -> bool:
         """Whether the payoffs of each outcome sum to zero, compared with that outcome's own payoffs.
 
-        Units do not matter, nor what is paid elsewhere; but sums that should be zero may be off by what the game's
-        largest payoffs are rounded by.
+        Units do not matter. Sums that should be zero may be off by the rounding error of the game's largest payoffs.
         """
         sizes = np.abs(self.payoff).max(axis=1, initial=0.0)
         rounding = 4 * np.finfo(np.float64).eps * sizes.max(initial=0.0)
@@ -242,7 +241,7 @@ _trees: weakref.WeakKeyDictionary[Any, Tree] = weakref.WeakKeyDictionary()
 
 
 def tree_of(game: Game, progress: Callable[[int], None] | None = None, infosets: int | None = None) -> Tree:
-    """The tree of a game, laid out on first use and kept as long as the game object lives."""
+    """The tree of a game, built on first use and kept as long as the game object lives."""
     try:
         tree = _trees.get(game)
     except TypeError:  # an unhashable game of a user's own
@@ -266,8 +265,8 @@ def lay_out(
 ) -> Tree:
     """Walk the rules and lay them out; `progress` is called with the number of histories from time to time.
 
-    `limit` is the most histories to accept. By default a game is refused, after about a second, if by an estimate it
-    does not fit into memory or takes too long (see kibitz.games.size). `infosets` is the most infosets: a file that
+    `limit` is the largest number of histories. By default a game is refused, after about a second, if it is estimated
+    not to fit into memory or to take too long (see kibitz.games.size). `infosets` is the most infosets: a file that
     holds a strategy for so many is not for a game with more.
     """
     players = game.players
@@ -277,8 +276,8 @@ def lay_out(
     least = getattr(game, "least_histories", 0)  # a game may know how large it is at least
     if least > guard.most:
         raise GameError(
-            f"{guard.name} has at least {least:,} histories, and {guard.most:,} fit into memory; "
-            "shrink its parameters, or abstract it"
+            f"{guard.name} has at least {least:,} histories, and {guard.most:,} fit into memory; choose smaller "
+            "parameters or an abstraction"
         )
     compiled = getattr(game, "arrays", None)
     arrays = None if compiled is None else compiled(min(guard.most, 1_000 * infosets if infosets else guard.most))

@@ -1,4 +1,4 @@
-"""Foreign code tried in a process of its own first, where it may crash, run for ever or take all memory.
+"""Foreign code is first tried in a separate process, where it can crash, hang or use all memory without harm.
 
 Rules that are compiled elsewhere do not always check what they are given: a negative number of cards ends the process,
 a large one takes all memory or never comes back. What they do in a copy of this process (`fork`) harms nobody.
@@ -52,9 +52,9 @@ def try_first(work: Callable[[], object], what: str) -> None:
         raise {"GameError": GameError, "MissingExtra": MissingExtra}.get(kind, SpecError)(words)
     ended = os.waitstatus_to_exitcode(status)
     if ended in (-signal.SIGXCPU, -signal.SIGKILL):
-        raise SpecError(f"{what} does not begin within {SECONDS} seconds; choose smaller parameters")
+        raise SpecError(f"{what} does not start within {SECONDS} seconds; choose smaller parameters")
     how = signal.Signals(-ended).name if ended < 0 else f"exit code {ended}"
-    raise SpecError(f"the code of {what} crashes with these parameters ({how})")
+    raise SpecError(f"the code of {what} crashed with these parameters ({how})")
 
 
 def _limit(memory: int) -> None:

@@ -1,4 +1,4 @@
-"""Games that a file names: what may be called again without the user's word.
+"""Games that a file names: which of them may be loaded without the user naming them.
 
 Profiles, checkpoints, blueprints and transcripts say which game they are for, and whoever made the file has written
 that. What it says is parsed first and then judged by what it *is*, never by how its text looks: a built-in game or one
@@ -52,9 +52,8 @@ WORDS_THERE: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def recalled(said: Any, where: object, option: str) -> str:
-    """How to call the game that a file names, if it may be; `option` is what the user can add to name it.
-
-    The text that comes back is written anew from what was understood, so no two readers can understand it differently.
+    """The spec of the game that a file names, if it may be loaded; `option` is what the user can add to name it. The
+    spec is written again from its parsed form, so that it has only one reading.
     """
     if not isinstance(said, str) or not said.strip():
         raise ArtefactError(f"{where} does not say which game it is for: add {option}")

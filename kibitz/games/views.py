@@ -1,4 +1,4 @@
-"""What a seat knows, in the words of its game: all that an agent gets to see."""
+"""What a seat observes, in the words of its game: everything that an agent sees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kibitz.games.protocol import Action, Game
 
 @dataclass(frozen=True)
 class View:
-    """What a seat knows when it is to move, or at the end of a hand: nothing that others hold and have not shown."""
+    """What a seat observes when it is to move, or at the end of a hand, without hidden cards of others."""
 
     seat: int
     private: tuple[str, ...]  # what it alone knows, such as its cards

@@ -1,4 +1,4 @@
-"""A walk of the rules, depth first, that holds them to the Game protocol: what `kibitz.games.tree` makes a tree of.
+"""A depth-first walk of the rules that checks the Game protocol. `kibitz.games.tree` builds a tree from it.
 
 Histories are numbered in preorder. An error says which history breaks the protocol; a walk that has no
 end is stopped by its depth (`MAX_DEPTH`) or by the guard of `kibitz.games.size`.
@@ -89,12 +89,13 @@ def walk(game: Game, guard: SizeGuard, progress: Callable[[int], None] | None, i
                 infoset = seat_keys[key] = len(seat_keys)
                 lists_of[turn].append(number)
                 if infosets is not None and sum(map(len, keys)) > infosets:
-                    raise GameError(f"{guard.name} has more than {infosets:,} infosets, and the file has no more")
+                    raise GameError(f"{guard.name} has more than {infosets:,} infosets, more than the file contains")
             elif lists_of[turn][infoset] != number:
                 known = list(lists)[lists_of[turn][infoset]]
                 raise GameError(
-                    f"infoset {key!r} of seat {turn} has actions {list(known)} in one history and {list(moves)} "
-                    f"in another ({path_of(game, out, node)}); a seat cannot tell them apart, so they must agree"
+                    f"infoset {key!r} of seat {turn} has actions {list(known)} in one history and {list(moves)} in "
+                    f"another ({path_of(game, out, node)}); the player cannot distinguish these histories, so the "
+                    "actions must be the same"
                 )
             add_infoset(infoset)
             above = (state, turn, moves, key, node)
@@ -177,8 +178,8 @@ def _play_again(again: Recheck, out: Walk, node: int) -> None:
 
 def _same(game: Game, out: Walk, node: int, action: Action) -> GameError:
     return GameError(
-        f"after {path_of(game, out, node)} the action {action!r} gives back the very state that it was given: either "
-        "the rules seem to have a cycle, or `after` changes its state in place; it must return a new state"
+        f"after {path_of(game, out, node)} the action {action!r} returns the same state object: either the rules "
+        "seem to have a cycle, or `after` changes its state in place; it must return a new state"
     )
 
 
@@ -194,7 +195,7 @@ def _whole(turn: Any) -> int:
 
 def _new_actions(actions: tuple[Action, ...], number: int, key: object) -> int:
     if len(actions) > MOST_ACTIONS:
-        raise GameError(f"infoset {key!r} has {len(actions):,} actions; at most {MOST_ACTIONS:,} are laid out")
+        raise GameError(f"infoset {key!r} has {len(actions):,} actions; the limit is {MOST_ACTIONS:,}")
     if not actions:
         raise GameError(f"infoset {key!r} has no actions; a history where nobody can move must be TERMINAL")
     if not all(isinstance(a, str | int) for a in actions):

@@ -20,7 +20,7 @@ __all__ = ["PAPERS", "STITCHING", "Experiment", "PaperPlan", "PaperReport", "exp
 
 # name -> one line for the command line; the module is resolved on first use
 PAPERS: dict[str, str] = {
-    "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc for two and three; table 2, hold'em",
+    "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc; table 2, limit hold'em",
     "waugh2009": "Waugh, Bard & Bowling 2009, Strategy Grafting: tables 1 and 2, the Leduc tournament; 3, hold'em",
     "sandholm": "Sandholm, Sequential imperfect-information games (slides): GameShrink, Rhode Island hold'em",
     "le2021": "Le 2021, A Game-theoretic Approach to the Card Game Toepen: tables 3.1 and 3.2, figures 4.1 to 4.5",

@@ -1,4 +1,4 @@
-"""Claims, and the one rule by which they are judged. It is written down here, before anything is run.
+"""Claims, and the one rule by which they are judged. The rule was fixed before the runs.
 
 A claim is a sentence. It is tried in *cases*: one for each random initialisation (or repetition, or pair of variants
 that are compared). A case is a comparison of two figures, or several that must all be true.
@@ -104,7 +104,7 @@ def judged(truths: Sequence[Truth]) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, and the cases in which it was tried."""
+    """A statement, and the cases in which it was tested."""
 
     text: str
     source: str  # where the sentence comes from
@@ -240,7 +240,7 @@ class Claim:
 
 
 def claim_of(data: Mapping[str, Any]) -> Claim:
-    """The claim that `Claim.data` wrote down, judged anew."""
+    """The claim that `Claim.data` stored, judged again."""
 
     def one(each: Mapping[str, Any]) -> Comparison:
         figures: dict[str, Any] = {key: math.inf if value == "inf" else value for key, value in each.items()}
@@ -294,7 +294,7 @@ def within(
     case = [Comparison(least, "<=", target)]
     if at is not None and seconds is not None:
         case.append(Comparison(at[1], "<=", seconds))
-    detail = f"it came to {least:.4f}" if at is None else f"{at[1]:.1f} s"
+    detail = f"it reached {least:.4f}" if at is None else f"{at[1]:.1f} s"
     return Claim(text, source, [tuple(case)], unit=RUN, detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""The one shape of an experiment: a plan, runs, claims, and the page that is made of them.
+"""The common structure of an experiment: a plan, runs, claims, and the page made from them.
 
     plan    what is to be run: starts, seeds, sizes; one for a whole report and one for a quick look
     runs    pieces of work, resumable: plain functions over plain arguments (`kibitz.papers.runs`)
@@ -65,7 +65,7 @@ class PaperPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What there is to read and to see."""
+    """The texts, tables and pictures of a page."""
 
     about: str  # what was done, in a paragraph
     departs: tuple[str, ...]  # where that is not what the paper did
@@ -136,7 +136,7 @@ class Experiment(Generic[R]):
     def says(self, plan: PaperPlan) -> str:
         """What is run under a plan, for whoever asked for it."""
         parts = [self.taken(plan)] if self.taken is not None else []
-        parts += ["a quick look, with smaller games or rougher solutions (--quick)"] if plan.quick else []
+        parts += ["a quick run, with smaller games or less accurate solutions (--quick)"] if plan.quick else []
         return "; ".join(parts)
 
     def recompute(

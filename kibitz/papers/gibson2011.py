@@ -4,8 +4,8 @@ Two halves: two players, base abstraction JQ-K; three players, base abstraction 
 base abstractions, which the earnings need anyway, and with strategies that the paper leaves to future work.
 
 Two players are solved by the paper's own method too, chance-sampled CFR (`gibson2011_sampled`). Departs from the paper:
-all else is CFR+ from random starts; two players are solved to a gap, three for a stated number of iterations; S={i} for
-three players takes 3021 infosets by our count, where the paper has 3017.
+all else is CFR+ from random initialisations; two players are solved to a gap, three for a stated number of iterations;
+S={i} for three players takes 3021 infosets by our count, where the paper has 3017.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def gather(plan: PaperPlan, answers: Answers) -> AllResults:
 
 
 def claims(results: AllResults) -> Iterator[Claim]:
-    """All claims; those on the paper's strategies for two players are tried at all weights."""
+    """All claims; those on the paper's strategies for two players are tested at all weights."""
     two, three, _ = results
     tried = {weight: [*_of_table(r), *_of_other_base(r)] for weight, r in two.items()}
     at_one_weight = (two[WEIGHT], three)
@@ -144,7 +144,7 @@ def sheet(r: LeducResults, base: str) -> Sheet:
     return Sheet(
         f"{which}: {r.players} players, base abstraction {base}, milli-antes per hand",
         tuple(head[k] for k in shown), [tuple(line[k] for k in shown) for line in lines],
-        f"{beyond}Size: the largest number of infosets in one computation, on the game with suits.", table=1,
+        f"{beyond}Size: the largest number of infosets in one computation, in the game with suits.", table=1,
     )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def weighed_rows(two: Mapping[float, LeducResults]) -> tuple[ByWeight, ByWeight]
 
 
 def reproduced(two: Mapping[float, LeducResults]) -> str:
-    """How many of the paper's figures for two players each weight brings into the range of its starts."""
+    """How many of the paper's two-player figures lie in the range over random initialisations, for each weight."""
     earns, exploit = weighed_rows(two)
     counts = {w: met(earns[w], published(1)) + met(exploit[w], published(2)) for w in sorted(two)}
     figures = len(published(1)) + len(published(2))

@@ -18,7 +18,7 @@ from kibitz.papers.runs import Answers, Run
 from kibitz.poker.bucketed.device import best_device
 from kibitz.report.figures import Sheet
 
-TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: limit hold'em for two"
+TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: limit hold'em"
 BASE, DYNAMIC, EACH, ALL, FINEST = NAMES = solving.NAMES
 FILES = solving.FILES
 SOURCE = "Gibson & Szafron 2011, Sec. 6"

@@ -58,7 +58,8 @@ ROUNDS = 4  # of experts and rebuilt base in turn, at most
 
 
 class LeducLayout:
-    """One form of the game, its abstractions and its partitions: all that does not depend on the start.
+    """One form of the game, its abstractions and its partitions: everything that does not depend on the random
+    initialisation.
 
     fine: the abstraction that experts see.
     """

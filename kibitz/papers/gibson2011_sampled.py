@@ -1,7 +1,8 @@
-"""[Gibson & Szafron 2011, Table 1] for two players by the paper's own method: what came of it, beside random starts.
+"""[Gibson & Szafron 2011, Table 1] for two players by the paper's own method: its results, compared with random
+initialisations.
 
-The paper ran chance-sampled CFR for 100 million iterations. What it leaves open is tried in shorter runs (READINGS);
-and experts with S=N are taken away one by one, to see what is owed to those to which the base hardly ever comes.
+The paper ran chance-sampled CFR for 100 million iterations. Choices that it leaves open are tested in shorter runs
+(READINGS). Experts with S=N are removed one by one, to see the effect of those that the base hardly ever reaches.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class SwappedExpert:
 
 @dataclass(frozen=True)
 class TaughtExpert:
-    """Static S=N All of SHOWN with an expert to which so many iterations came, about; a value for each seed."""
+    """Static S=N All of SHOWN with an expert that about so many iterations reached; a value for each seed."""
 
     lessons: int
     figures: Figures
@@ -60,7 +61,7 @@ class TaughtExpert:
 
 @dataclass(frozen=True)
 class SampledResults:
-    """What came of the paper's own method. Results are over seeds."""
+    """The results of the paper's own method, over seeds."""
 
     iterations: int
     results: LeducResults
@@ -138,7 +139,8 @@ def _spreads(seeds: Sequence[dict[str, float]]) -> Figures:
 def _lessons(
     layout: LeducLayout, built: Built, swapped: Sequence[SwappedExpert], plan: PaperPlan
 ) -> list[TaughtExpert]:
-    """The expert to which the base of the first seed comes least often, taught anew and less, from several seeds."""
+    """The expert that the base of the first seed reaches least often, trained again with fewer iterations from several
+    seeds."""
     tree, parts, rows = layout.tree, layout.everywhere, built[SHOWN]
     part = 1 + min(range(len(swapped)), key=lambda k: swapped[k].comes.mean)
     often, where = swapped[part - 1].comes.values[0], columns_of(parts, part, (0, 1))
@@ -223,15 +225,14 @@ def verdict(s: SampledResults, paper: Published, starts: Mapping[float, LeducRes
 
 
 def method_note(s: SampledResults) -> str:
-    """What was done, and how near it came to solving its games."""
+    """The method, and how close the solutions are to equilibria."""
     half = s.results.gap / 2.0
-    within = "as the paper has it" if half <= 1.0 else "where the paper has a milli-ante"
+    within = "as in the paper" if half <= 1.0 else "the paper: within one milli-ante"
     return (
         "An iteration of the paper's method samples the private cards and the flop once, visits all actions of both "
         "players, and updates both at once; the average strategy weights all iterations equally. In the game of an "
-        "expert "
-        "the actions of the base are chance and are sampled too. Where an expert never came, it plays uniformly. "
-        f"{s.results.games} games took {s.seconds / 60.0:.0f} minutes, sequentially: "
+        "expert the actions of the base are chance and are sampled too. Where an expert was never reached, it plays "
+        f"uniformly. {s.results.games} games took {s.seconds / 60.0:.0f} minutes, sequentially: "
         f"{1e6 * s.seconds / (s.iterations * s.results.games):.2f} microseconds per iteration. All ended within "
         f"{half:.2f} milli-antes of an equilibrium of the abstract game ({within}; NashConv / 2)."
     )
@@ -377,7 +378,7 @@ def _swaps_sheet(s: SampledResults, paper: Published) -> Sheet:
         ("expert", "reach of the base", "iterations that reach it", "exploitability if it plays "
                                                                     "uniformly", "if it is left out",
          "earns if it plays uniformly", "if it is left out"),
-        rows, f"Milli-antes per hand. As it is: {note}.", table=1,
+        rows, f"Milli-antes per hand. As trained: {note}.", table=1,
     )  # fmt: skip
 
 
@@ -392,7 +393,8 @@ def _lessons_sheet(s: SampledResults, paper: Published) -> Sheet:
         f"{ALL} by the number of iterations that reach its {rare.part} expert: base abstraction {SHOWN}",
         ("iterations that reach it", "exploitability: mean ± sd [min, max]",
          "earns: mean ± sd [min, max]"), rows,
-        f"Milli-antes per hand. All else is of the first seed; the expert is taught anew from {LESSON_SEEDS} seeds.",
+        "Milli-antes per hand. Everything else is from the first seed; the expert is trained again with "
+        f"{LESSON_SEEDS} seeds.",
         table=1,
     )  # fmt: skip
 

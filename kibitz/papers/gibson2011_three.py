@@ -39,7 +39,7 @@ CLUSTERS = "potential([{0}, {1}, {2}, {3}], recall=false)"
 NEW_COUNTS = (900, 100, 25)  # buckets of the base of the competition's winner after the flop
 NEW_SHARES = (60_000, 180_000, 26_160)  # ... of its experts
 SHARES = {BASE: 0.2, DYNAMIC: 0.16, ALL: 0.14, EACH: 0.14, PAIRS: 0.1, OLD: 0.1, ONTO[NEW]: 0.08, NEW: 0.08}
-STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
+STAGES = (0.125, 0.25, 0.5, 1.0)  # shares of the training at which checkpoints of Base are saved
 # Infosets of an expert, for each hour of the whole. Experts that are too fine for their training lose to their base
 # (`by_training`): one with fewer than an iteration for each of its infosets does.
 EXPERTS_AN_HOUR = 500_000
@@ -73,7 +73,7 @@ class ThreePlayerSetting:
 
 
 def experts_limit(limit: int, hours: float) -> int:
-    """Infosets of an expert, in powers of two, so that somewhat longer runs go on with the same."""
+    """Infosets of an expert, in powers of two, so that somewhat longer runs can continue with the same."""
     return min(limit, EXPERTS_AN_HOUR << max(0, round(math.log2(max(hours, 0.01)))))
 
 
@@ -107,7 +107,8 @@ def rows_of(name: str, setting: ThreePlayerSetting) -> RowPlan:
 
 
 def trained(name: str, file: str, *setting_fields: Any) -> dict[str, Any]:
-    """A strategy of one computation: trained, or found trained for long enough. Base is put aside on the way."""
+    """A strategy of one computation: trained, or loaded if it was trained for long enough. Checkpoints of Base are
+    saved."""
     setting = ThreePlayerSetting(*setting_fields)
     path, wanted = setting.path(file), setting.spent(name)
     rows = rows_of(name, setting)

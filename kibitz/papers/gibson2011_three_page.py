@@ -1,4 +1,4 @@
-"""[Gibson & Szafron 2011, Table 2], three players: what comes of the strategies of `gibson2011_three`.
+"""[Gibson & Szafron 2011, Table 2], three players: the results of the strategies of `gibson2011_three`.
 
 Departs from the paper: external sampling with linear weights, for hours of one machine in all.
 """
@@ -19,7 +19,7 @@ from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 
 BASE, DYNAMIC, EACH, PAIRS, ALL, OLD, NEW = NAMES = training.NAMES
-TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: hold'em for three"
+TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: three-player hold'em"
 SOURCE = "Gibson & Szafron 2011, Sec. 6"
 GAME, LIMIT, HOURS, DEALS = "poker(file=holdem.limit.3p)", 162_000_000, 2.0, 500_000
 TINY, TINY_LIMIT, TINY_HOURS, TINY_DEALS = "poker(file=holdem.limit.3p, ranks=4)", 25_000_000, 0.01, 2_000
@@ -27,7 +27,7 @@ TRAINING = 0.6  # share of the hours; the rest is for buckets and matches, and f
 PAPER = {BASE: -6.09, DYNAMIC: -4.91, EACH: -5.20, ALL: 3.06, OLD: -14.15, NEW: 27.29}
 PAPER_ERROR = 0.71
 COUNT = {EACH: 12, PAIRS: 12, ALL: 4, NEW: 4}  # experts
-STRATEGIES, EXPERTS, STITCHED = "strategies in one piece", "experts", "stitched"
+STRATEGIES, EXPERTS, STITCHED = "strategies without experts", "experts", "stitched"
 TABLES, COPIES, COURSE, BOUNDS = "tables of three", "against two copies", "Base by training time", "lower bounds"
 # On a small deck: how fine experts may be for their training. Buckets of the base, of experts, iterations, deals.
 FINENESS, SMALL_BASE = "experts by training", "percentile([16, 2, 1, 1], forget=1)"
@@ -162,7 +162,7 @@ def sizes(r: ThreePlayerResults) -> Sheet:
     return Sheet(
         "Training",
         ("what", "buckets", "infosets", "bytes", "iterations", "decisions for each infoset", "seconds"), rows,
-        f"{rate / 1e6:.1f} million decisions per second on all cores. Bytes: regrets and averages.",
+        f"{rate / 1e6:.1f} million decisions per second on all cores. Bytes: for regrets and average strategies.",
     )  # fmt: skip
 
 
@@ -204,14 +204,14 @@ def fineness(r: ThreePlayerResults) -> Sheet:
         ("buckets of experts", "infosets of all experts", *(f"{count:,}" for count in counts)),
         [(buckets, f"{infosets:,}", *(cells.get(count, "") for count in counts))
          for (buckets, infosets), cells in by_size.items()],
-        f"Base uses {r.fineness[0]['base']}; Base and each expert had the number of iterations in the head "
-        "of the column. Finer experts need more iterations before they beat "
-        "their base; before that they play noise where they were hardly trained.",
+        f"Base uses {r.fineness[0]['base']}; Base and each expert had the number of iterations in the head of the "
+        "column. Finer experts need more iterations before they beat their base; before that they are hardly "
+        "trained in parts of the game.",
     )  # fmt: skip
 
 
 def verdict(r: ThreePlayerResults) -> str:
-    """Whether S=N beats Base, and why not."""
+    """Whether S=N beats Base, and if not, why."""
     mean, error = r.alone(ALL, BASE)
     measured = f"{ALL} against two copies of {BASE}: {mean:.2f} ± {error:.2f}"
     if mean > error:
@@ -219,9 +219,9 @@ def verdict(r: ThreePlayerResults) -> str:
     least = min(float(each["iterations"] / each["infosets"]) for each in r.experts if each["name"] == ALL)
     had = f"its experts had at least {least:.2g} iterations for each of their infosets"
     return (
-        f"{measured}: it {'loses' if mean < -error else 'does not win more than the interval is wide'}, though {had}. "
-        "On a small deck the same code wins once experts are trained for long enough for how fine they are (below); "
-        "more --hours go on from here."
+        f"{measured}: it {'loses' if mean < -error else 'wins less than the 95% interval'}, though {had}. "
+        "On a small deck the same code wins once its experts have enough iterations for their number of buckets "
+        "(below). The same command with more --hours resumes from here."
     )
 
 
@@ -235,18 +235,16 @@ def page(plan: PaperPlan, r: ThreePlayerResults, claims: Sequence[Claim]) -> Pag
     )  # fmt: skip
     return Page(
         about=f"{setting.game} with percentile E[HS²] buckets. Before the flop all hands are distinct up to suit "
-        f"isomorphism; later rounds forget them (imperfect recall), and have perfect recall from the flop on. Base "
-        f"and Dynamic have at most {setting.limit:,} "
-        f"infosets, the experts {setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. "
-        "All training "
-        f"took {spent:,.0f} seconds; the same command with more --hours resumes from here. "
-        f"{verdict(r)}",
+        "isomorphism; later rounds do not remember them (imperfect recall), and have perfect recall from the flop "
+        f"on. Base and Dynamic have at most {setting.limit:,} infosets, the experts {setting.experts:,}, in "
+        f"{', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All training took {spent:,.0f} seconds; the same "
+        f"command with more --hours resumes from here. {verdict(r)}",
         departs=(
             f"Base had {base['iterations']:,} iterations of external-sampling MCCFR, "
             f"{base['decisions'] / base['infosets']:.0f} visits per infoset. The paper ran a form of chance-sampled "
-            "CFR, "
-            "100 million iterations for bases and 5 billion for experts. Short training hurts the slowest learners "
-            "most: S={i} and |S|=2, whose experts must learn what free opponents do in the whole game.",
+            "CFR, 100 million iterations for bases and 5 billion for experts. Short training hurts the slowest "
+            f"learners most: S={{i}} and |S|=2, whose experts must also learn how the other players act in the whole "
+            "game.",
             "ACPC-09 and ACPC-10 follow the paper's description. The experts of ACPC-10 use "
             "imperfect-recall percentile buckets, where the competition's winner used clusters; its base uses "
             "clusters.",

@@ -99,7 +99,7 @@ def solved_expert(name: str, file: str, expert: Expert, number: int, setting: Ho
 
 def _at_work(profile: Profile | None, setting: HoldemSetting) -> Profile:
     if profile is None:
-        raise SolverError(f"another run is at work on {setting.folder}: wait for it, or choose another folder")
+        raise SolverError(f"another run is using {setting.folder}: wait for it, or choose another folder")
     return profile
 
 
@@ -168,7 +168,7 @@ def is_earned(one: str, other: str, files: Files, setting: HoldemSetting) -> boo
 
 
 def exploited_within(name: str, file: str, buckets: str, device: str, *setting_fields: Any) -> dict[str, Any]:
-    """The exploitability of a strategy in its abstract game (NashConv / 2): of one view that never forgets."""
+    """The exploitability of a strategy in its abstract game (NashConv / 2): for a single view with perfect recall."""
     setting = HoldemSetting(*setting_fields)
     measured = form_within(setting.game, buckets, device).measure(setting.profile(file).probabilities)
     return {"name": name, "exploitability": unit_of(setting.game) * float(measured.nash_conv) / 2, "device": device}

@@ -1,4 +1,4 @@
-"""What pages about strategies of limit hold'em share: the runs that measure them, their results, and what is said."""
+"""What pages about strategies of limit hold'em share: the runs that measure them, their results and texts."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def heat(r: HoldemResults, title: str, unit: str, means: str) -> Heat:
 
 
 def how_measured(r: HoldemResults) -> str:
-    """Who found best responses, and how those that are missing can be found."""
+    """How exploitability was measured, and how to measure what is missing."""
     makers = sorted({each["by"] for each in r.exploit.values()})
     missing = [name for name in r.names if name not in r.exploit]
     text = f"Exploitability was measured exactly, over all boards, on {' and '.join(makers)}. " if makers else ""
@@ -205,9 +205,8 @@ def how_measured(r: HoldemResults) -> str:
         path = r.setting.path(r.files[missing[0]])  # as a reader can type it, whatever folder it was made in
         seen = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:])
         text += (
-            f"That of {', '.join(missing)} was not measured: without a GPU that takes a night per strategy. The same "
-            "command with --exact measures it, and can be interrupted and resumed; or use `kibitz evaluate "
-            f"{seen} --whole --device gpu` with a GPU: this "
-            "command then reuses its cache."
+            f"The exploitability of {', '.join(missing)} was not measured: without a GPU it takes hours per strategy. "
+            "The same command with --exact measures it, and can be interrupted and resumed; or use `kibitz evaluate "
+            f"{seen} --whole --device gpu` with a GPU: this command then reuses its cache."
         )
     return text

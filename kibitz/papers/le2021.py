@@ -81,7 +81,7 @@ def value_sheet(results: ThesisResults) -> Sheet:
     rows += [(str(LARGE), MODE_NAMES[mode], f"between {low:.4f} and {high:.4f}") for mode, low, high in bounds]
     return Sheet(
         "Value of the game for player 1, who leads", ("suits/ranks/hand", "rules", "value"), rows,
-        f"By linear programming; for {LARGE} with betting what best responses leave open after pcfr+.",
+        f"By linear programming. For {LARGE} with betting: bounds by best responses after pcfr+.",
     )  # fmt: skip
 
 
@@ -95,13 +95,13 @@ def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, ConvergenceCurves]]
             rows.append((name, f"{c.uniform:.3f}", *(spread.text_with_range(4) for spread in last)))
     return Sheet(
         "NashConv after the last iteration (the games of Table 4.1): mean ± sd [min, max]",
-        ("game", "uniform play", "exact", "tied cards evened out", "for an opponent who sees the thesis' suit names",
+        ("game", "uniform play", "exact", "equivalent cards averaged", "for best responses that see the thesis' "
+                                                                   "isomorphic cards",
          "the thesis' best response"), rows,
-        "NashConv is the sum of what best responses of both players "
-        "gain; exploitability is half of it. The thesis calls NashConv exploitability. Evened out: equivalent cards "
-        "are played equally often. The thesis' best response "
-        "is a run of MCCFR for one player against the other's fixed "
-        "strategy, so it is a lower bound and can be below zero.",
+        "NashConv is the sum of what best responses of both players gain; exploitability is half of it. The thesis "
+        "calls NashConv exploitability. Averaged: equivalent cards are played equally often. The thesis' best "
+        "response is a run of MCCFR for one player against the other's fixed strategy, so it is a lower bound and "
+        "can be below zero.",
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def abstraction_sheet(trained: Mapping[bool, AbstractionCurves]) -> Sheet:
                          _spread(t.gap[name].values[:, -1], 3), _spread(np.array(t.even[name]), 3)))  # fmt: skip
     return Sheet(
         "Abstractions of 3/3/3 with betting after the last iteration: mean ± sd",
-        ("abstraction", "score", "rows reached", "of", "NashConv", "NashConv, equivalent cards evened out"), rows,
+        ("abstraction", "score", "rows reached", "of", "NashConv", "NashConv, equivalent cards averaged"), rows,
         "Score: exact mean payoff against the non-abstracted strategy of "
         "the same repetition, over both seats. NashConv: exact, in "
         "the unabstracted game; the thesis could not compute it.",
@@ -232,7 +232,7 @@ def page(plan: PaperPlan, results: ThesisResults, claims: Sequence[Claim]) -> Pa
 def about(plan: PaperPlan) -> str:
     half, evaluation = le2021_runs.iterations_of(plan)
     hurried = (
-        f" This is a quick look: {plan.starts} repetitions of {half:,} and {plan.iterations:,} iterations, where the "
+        f" This is a quick run: {plan.starts} repetitions of {half:,} and {plan.iterations:,} iterations, where the "
         "thesis has 15 of 50,000 and 100,000; most conclusions are about longer runs."
     )
     return (

@@ -1,4 +1,4 @@
-"""What [Le 2021] concludes from its figures, tried in each repetition in the real rules and in thesis mode."""
+"""The conclusions of [Le 2021] from its figures, tested in each repetition in the real rules and in thesis mode."""
 
 from __future__ import annotations
 
@@ -273,10 +273,9 @@ def _more(figure: str, r: ThesisResults) -> str:
     if figure in ("Fig. 4.4", "Fig. 4.5"):
         return _scores(r) if figure == "Fig. 4.4" else _reached(r)
     return "" if figure != "Fig. 4.2" else (
-        f" The final mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
-        f"thesis' best response, with its iterations, puts them at {_ends(real, 'approximate')}; "
-        f"{_ends(other, 'approximate')}: where a strategy is good it says more about the search than about the "
-        "strategy."
+        f" The final mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The thesis' best "
+        f"response, with its iterations, puts them at {_ends(real, 'approximate')}; {_ends(other, 'approximate')}: "
+        "for good strategies this says more about the approximate search than about the strategy."
     )
 
 
@@ -331,11 +330,9 @@ def tied_suits(r: ThesisResults) -> str:
     early = games[WIDE].real.at[tenth]
     prices = "; ".join(f"{deck}: {price(deck, tenth):.3f} and {price(deck, -1):.3f}" for deck in DECKS)
     return (
-        "The thesis' suit isomorphism is lossless for the value of the game, but "
-        "not for a sampled strategy: of two equivalent cards it may prefer the "
-        "one that is named first, which an opponent can exploit. Exact best "
-        "responses find that; best responses that see only the thesis' names do not. With betting, in the real "
-        "rules, the difference after "
-        f"{early:,} iterations and at the end is {prices}. If equivalent cards are played equally often "
-        f"instead, the NashConv at the end is {_ends(games, 'even')}."
+        "The thesis' suit isomorphism is lossless for the value of the game, but not for a sampled strategy: of two "
+        "equivalent cards it may prefer the one that is named first, which an opponent can exploit. Exact best "
+        "responses find that; best responses that see only the thesis' isomorphic cards do not. With betting, in "
+        f"the real rules, the difference after {early:,} iterations and at the end is {prices}. If equivalent cards "
+        f"are played equally often instead, the NashConv at the end is {_ends(games, 'even')}."
     )

@@ -85,7 +85,7 @@ def counted(game: tuple[int, int, int, bool]) -> dict[str, list[tuple[int, int]]
 
 
 def exact_value(game: tuple[int, int, int, bool]) -> tuple[float, str]:
-    """Player 1's value by the linear programme, and as a fraction where one with a small denominator is as close."""
+    """Player 1's value by the linear program, and as a fraction where one with a small denominator is as close."""
     from kibitz.evaluate import value
     from kibitz.solvers.run import solve
 

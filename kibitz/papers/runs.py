@@ -1,4 +1,4 @@
-"""The runs of an experiment: plain functions over plain arguments, side by side, and never twice.
+"""The runs of an experiment: plain functions over plain arguments, in parallel, with saved results.
 
 A run is a function of a module and the arguments of its calls; one call is a piece of work. What a piece answers is
 plain data (numbers, texts, lists and dicts with texts as keys), so it can be written down. With a shelf, pieces that
@@ -74,7 +74,7 @@ class Run:
 class Shelf:
     """A folder with the answers of pieces. What another version of the program made, or is damaged, is not used.
 
-    folder: None keeps nothing; again: nothing is read, everything is done anew.
+    folder: None stores nothing; again: nothing is read, everything is computed again.
     """
 
     def __init__(self, folder: Path | None = None, again: bool = False) -> None:
@@ -99,7 +99,7 @@ class Shelf:
         return [answer]
 
     def keep(self, run: Run, piece: tuple[Any, ...], answer: Any, seconds: float) -> None:
-        """Trouble with the folder ends the keeping, not the work."""
+        """Save a result. If the folder cannot be written, the run continues without saving."""
         self.done += 1
         if self.folder is None or self.trouble:
             return
@@ -108,7 +108,7 @@ class Shelf:
         try:
             store.write_text(self._place(run, piece), json.dumps(saved) + "\n")
         except (ArtefactError, OSError) as error:
-            self.trouble = f"results of runs are not kept: {error}"
+            self.trouble = f"results of runs cannot be saved: {error}"
 
     def _place(self, run: Run, piece: tuple[Any, ...]) -> Path:
         assert self.folder is not None
@@ -197,7 +197,7 @@ def _as_done(pool: Executor, work: Callable[..., Any], run: Run, missing: Sequen
 
 
 class Stopped(Exception):
-    """The report was given up."""
+    """The report was cancelled."""
 
 
 _stop = threading.local()
@@ -235,7 +235,7 @@ def _in_processes(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple
             child.terminate()
         if isinstance(error, BrokenProcessPool):
             raise SolverError(
-                "a process that worked on a start ended early; in a script of your own, call this under "
+                "a worker process ended early; in a script of your own, call this under "
                 "if __name__ == '__main__', or with jobs=1"
             ) from None
         raise

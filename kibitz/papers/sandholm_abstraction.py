@@ -1,8 +1,8 @@
 """Expectation-based against potential-aware buckets on Rhode Island hold'em: what they win from each other, exactly.
 
 EB clusters hands by their probability to win, EB² by its square, PA by what hands turn into. Each abstract game is
-solved from random starts; the profiles then play each other in the whole game, and exact best responses there say how
-far each can be exploited, which the slides do not.
+solved from random initialisations; the profiles then play each other in the whole game, and exact best responses there
+say how far each can be exploited, which the slides do not.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def runs(plan: PaperPlan) -> list[Run]:
     until = _until(plan)
     pieces = [(GAME, list(GRANULARITIES[g]), seed, until) for g in _granularities(plan) for seed in _seeds(plan)]
     return [
-        Run("abstraction: what methods tell apart", ceiling, [(GAME, method) for method in METHODS], reads=Ceiling),
+        Run("abstraction: finest buckets", ceiling, [(GAME, method) for method in METHODS], reads=Ceiling),
         Run("abstraction: solving and playing", one_start, pieces, "cores"),
         Run("abstraction: finer classes", beyond, [(GAME, kind, plan.seed, until) for kind in BEYOND],
             reads=BucketSolution),
@@ -219,7 +219,7 @@ def gather(plan: PaperPlan, answers: Answers) -> BucketResults:
     kept, seeds = _granularities(plan), len(_seeds(plan))
     return BucketResults(
         _until(plan), kept, [each[k * seeds : (k + 1) * seeds] for k in range(len(kept))],
-        answers["abstraction: what methods tell apart"], answers["abstraction: finer classes"],
+        answers["abstraction: finest buckets"], answers["abstraction: finer classes"],
         float(poker_form(game(GAME)).scale),
     )  # fmt: skip
 

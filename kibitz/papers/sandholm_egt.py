@@ -63,7 +63,7 @@ class MemoryUse:
 
     name: str
     game: str
-    rows: int  # of the linear programme
+    rows: int  # of the linear program
     operator: int  # bytes of our payoff operator
     matrix: int  # bytes of the payoff matrix
     highs: int  # bytes that HiGHS took at most; 0: not tried
@@ -140,7 +140,7 @@ def runs(plan: PaperPlan) -> list[Run]:
     counts = sorted({1, cores()})
     return [
         Run("egt: compiling", curve, [("", solver, 0.1, "poker(file=kuhn)") for solver in METHODS[:3]]),
-        Run("egt: heuristics on and off", curve, [("", solver, seconds, SWITCHED) for solver in SWITCHES],
+        Run("egt: with and without heuristics", curve, [("", solver, seconds, SWITCHED) for solver in SWITCHES],
             reads=SolverTimes),
         Run("egt: first-order methods", curve,
             [(label, solver, time_, spec_, buckets) for label, spec_, time_, buckets in _games(plan)
@@ -163,7 +163,7 @@ def gather(plan: PaperPlan, answers: Answers) -> FirstOrderResults:
     methods, games = answers["egt: first-order methods"], [label for label, *_ in _games(plan)]
     counts = [(solver, n) for solver in METHODS[:2] for n in sorted({1, cores()})]
     return FirstOrderResults(
-        [run for run in answers["egt: heuristics on and off"] if run],
+        [run for run in answers["egt: with and without heuristics"] if run],
         {label: [run for run in methods[k * len(METHODS) : (k + 1) * len(METHODS)] if run]
          for k, label in enumerate(games)},
         [(*count, seconds) for count, seconds in zip(counts, answers["egt: threads"], strict=True)],
@@ -199,7 +199,7 @@ def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -
 
 def _switch_sheet(plan: PaperPlan, results: FirstOrderResults) -> Sheet:
     return Sheet(
-        f"Prox functions and heuristics on and off, {SWITCHED}", ("solver", "iterations", "NashConv"),
+        f"Prox functions, with and without heuristics, {SWITCHED}", ("solver", "iterations", "NashConv"),
         [(run.solver, f"{run.iteration[-1]:,}", f"{run.gap[-1]:.2e}") for run in results.switches],
         f"Each had {QUICK_SECONDS if plan.quick else SWITCH_SECONDS:g} s.",
     )  # fmt: skip

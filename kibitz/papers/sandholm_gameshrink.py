@@ -1,8 +1,8 @@
-"""GameShrink on Rhode Island hold'em, Leduc hold'em and smaller decks, and which of its readings is lossless.
+"""GameShrink on Rhode Island hold'em, Leduc hold'em and smaller decks, and which of its two readings is lossless.
 
-An equilibrium within the classes is found, exactly by the linear programme where that is small, else by CFR; it is then
-played in the whole game, where best responses see every card. If the classes are lossless, NashConv is the same in
-both games.
+An equilibrium of the abstract game is computed, exactly by the linear program if that is small, otherwise by CFR. It is
+then evaluated in the whole game, where best responses see every card. If the classes are lossless, NashConv is the same
+in both games.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kibitz.solvers.run import solve
 
 SLIDES = "slides"  # where a claim comes from
 GAME = "rhode_island"
-ROWS, SHRUNK_ROWS, NON_ZEROS = 91_224_226, 1_237_238, 50_000_000  # of linear programmes, in the slides
+ROWS, SHRUNK_ROWS, NON_ZEROS = 91_224_226, 1_237_238, 50_000_000  # of linear programs, in the slides
 # Games that are solved exactly within each reading's classes; the first is Leduc.
 EXACT = ("poker(file=leduc)", "rhode_island(ranks=3, suits=2)")
 LOSSY = "rhode_island(ranks=5, suits=3)"
@@ -72,7 +72,7 @@ def within(form: PokerForm, shrunk: Shrunk) -> PokerForm:
 
 
 def solve_exactly(name: str, reading: str) -> ClassSolution:
-    """The linear programme within the classes and that of the whole game."""
+    """The linear program of the abstract game and that of the whole game."""
     form = poker_form(game(name))
     shrunk = shrunk_of(name, reading)
     small = within(form, shrunk)
@@ -107,7 +107,7 @@ def solve_in(
 
 @dataclass(frozen=True)
 class SeatAlone:
-    """What one seat can secure if it alone sees classes only."""
+    """What one seat can guarantee if only that seat sees classes instead of cards."""
 
     game: str
     seat: int
@@ -200,7 +200,7 @@ def lossy(name: str, thresholds: Sequence[int], iterations: int) -> list[ClassSo
 
 
 def programme(name: str, iterations: int) -> dict[str, Any]:
-    """The linear programme of a shrunken deck against first-order solvers."""
+    """The linear program of a shrunken deck against first-order solvers."""
     form = poker_form(game(name))
     solvers = {}
     for solver in ("lp", "cfr+", "dcfr", "dcfr+", "pcfr+"):
@@ -219,13 +219,13 @@ def runs(plan: PaperPlan) -> list[Run]:
     return [
         Run("gameshrink: sizes", sizes, [(GAME,)], reads=DealSizes),
         Run("gameshrink", shrink_whole, [(GAME, reading) for reading in READINGS], reads=ShrunkSizes),
-        Run("linear programmes within classes", solve_exactly,
+        Run("linear programs of abstract games", solve_exactly,
             [(name, reading) for name in names for reading in READINGS], reads=ClassSolution),
-        Run("cfr within classes of rhode island", by_cfr, [(GAME, reading, plan.iterations) for reading in READINGS],
+        Run("cfr in the abstract game", by_cfr, [(GAME, reading, plan.iterations) for reading in READINGS],
             reads=ClassSolution),
-        Run("one seat alone within classes", both_alone, alone[: 1 if quick else 2], reads=SeatAlone),
+        Run("one player sees classes only", both_alone, alone[: 1 if quick else 2], reads=SeatAlone),
         Run("lossy classes", lossy, [(LOSSY, THRESHOLDS, max(50, plan.iterations))], reads=ClassSolution),
-        Run("linear programme and first-order solvers", programme,
+        Run("linear program and first-order solvers", programme,
             [("rhode_island(ranks=2, suits=2)" if quick else EXACT[1], 10 * plan.iterations)]),
     ]  # fmt: skip
 
@@ -244,9 +244,9 @@ class GameShrinkResults:
 def gather(plan: PaperPlan, answers: Answers) -> GameShrinkResults:
     return GameShrinkResults(
         answers["gameshrink: sizes"][0], dict(zip(READINGS, answers["gameshrink"], strict=True)),
-        answers["linear programmes within classes"], answers["cfr within classes of rhode island"],
-        [seat for both in answers["one seat alone within classes"] for seat in both], answers["lossy classes"][0],
-        answers["linear programme and first-order solvers"][0],
+        answers["linear programs of abstract games"], answers["cfr in the abstract game"],
+        [seat for both in answers["one player sees classes only"] for seat in both], answers["lossy classes"][0],
+        answers["linear program and first-order solvers"][0],
     )  # fmt: skip
 
 
@@ -297,7 +297,7 @@ def _alone_sheet(seats: list[SeatAlone]) -> Sheet:
 
 
 def entries(form: PokerForm, shrunk: Shrunk) -> int:
-    """Entries of the linear programme within classes that are not zero: payoffs, and both seats' constraints.
+    """Entries of the linear program of the abstract game that are not zero: payoffs, and both seats' constraints.
 
     A constraint has one for the sequence before it and one for each of its own; the empty sequence has one alone.
     """

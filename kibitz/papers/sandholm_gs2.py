@@ -1,8 +1,8 @@
-"""GS2: the first rounds by themselves, and what is left solved at the table for the cards that came.
+"""GS2: the first rounds are solved in advance, the last rounds during play for the cards that were dealt.
 
-On Leduc and Rhode Island every endgame is solved, so that what a choice is worth is known exactly, in the real game. In
-hold'em with a small deck strategies meet in duplicate matches, and in hold'em as it is a strategy within buckets meets
-itself with its last rounds solved at the table.
+On Leduc and Rhode Island every endgame is solved, so exploitability is known exactly, in the real game. In hold'em with
+a small deck strategies play duplicate matches. In full hold'em a strategy with buckets plays against itself with its
+last rounds solved during play.
 """
 
 from __future__ import annotations
@@ -179,9 +179,9 @@ def page(plan: PaperPlan, r: EndgameResults, claims: Sequence[Claim]) -> Page:
             ("game", "strategy before the endgame", "endgames begin in round", "without endgame solving", "plain",
              "safe"), rows,
             "Exact: all endgames are solved with all hands, and best responses see every card. Without endgame "
-            "solving: phase "
-            "I followed by what it assumed, or all rounds at once in the abstract game. Plain endgame solving "
-            "takes the ranges as fixed; in safe endgame solving the opponent has an opt-out value (the CFR-D gadget).",
+            "solving: phase I followed by what it assumed, or all rounds at once in the abstract game. Plain "
+            "endgame solving treats the ranges as fixed; in safe endgame solving the opponent has an opt-out value "
+            "(the CFR-D gadget).",
         )
     ]  # fmt: skip
     if r.matches:

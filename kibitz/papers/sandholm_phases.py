@@ -1,4 +1,5 @@
-"""Two phases, as of GS1 and GS2: what is lost by solving the first rounds by themselves, and what the slides say helps.
+"""Two phases, as of GS1 and GS2: the loss from solving the first rounds separately, and what reduces it according to
+the slides.
 
 Games are small enough to be solved whole within the same buckets, so that what phases cost is seen: the gap of the
 strategy that comes out, in the game within the buckets. The slides have matches against other programs instead.
@@ -34,7 +35,7 @@ SHORT = {ROLLOUT: "roll-outs", STATISTICS: "statistics of an equilibrium",
 
 @dataclass(frozen=True)
 class Phased:
-    """One way of going in phases."""
+    """One way of solving in phases."""
 
     game: str
     buckets: str
@@ -109,11 +110,11 @@ def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) ->
     rows = [(f"{way.game}, {way.buckets}", str(way.rounds), str(way.begin), "yes" if way.overlaps else "no", way.leaves,
              f"{way.gap:.3f}", f"{model.whole:.3f}") for model in models for way in model.ways]  # fmt: skip
     return Page(
-        about="The first rounds are solved alone (phase I), and the rest afterwards with phase I fixed (phase "
-        "II). At the end of phase I hands are rolled out, or continue by statistics: how often each "
-        "action was taken in a betting situation of a round with a bucket. Phase II is solved "
-        "offline over all boards; the slides' programs solved it during play for the cards that were dealt. Where "
-        "phase I never goes, ranges are those of a strategy that trembles once in a hundred decisions.",
+        about="The first rounds are solved alone (phase I), and the rest afterwards with phase I fixed (phase II). "
+        "At the end of phase I hands are rolled out, or play continues by statistics: the frequency of each action "
+        "in each betting situation with each bucket. Phase II is solved offline over all boards; the slides' "
+        "programs solved it during play for the cards that were dealt. Situations that phase I never reaches have "
+        "the ranges of the same strategy with a tremble of 1% per decision.",
         departs=(
             "The slides' statistics come from hundreds of thousands of hands of SparBot. Here they are the exact "
             "frequencies "
@@ -125,8 +126,8 @@ def page(plan: PaperPlan, models: list[PhasedModel], claims: Sequence[Claim]) ->
                 ("game", "rounds of phase I", "phase II begins in", "overlap", "after phase I", "NashConv",
                  "all rounds at once"),
                 rows,
-                "NashConv is in the abstract game, both players together. All rounds at once: "
-                "solved in one phase, to the NashConv at which each phase stopped too.",
+                "NashConv is in the abstract game, both players together. All rounds at once: solved in one phase, "
+                "to the same NashConv as each phase.",
             ),
         ),
         pictures=(_picture(models),), figures={"models": [asdict(model) for model in models]},

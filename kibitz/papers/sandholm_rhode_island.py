@@ -91,7 +91,7 @@ class RhodeIslandSizes:
     """The sizes of the game."""
 
     histories: int
-    programme: tuple[int, int]  # rows of the linear programme: of the whole game, and up to suit isomorphism
+    programme: tuple[int, int]  # rows of the linear program: of the whole game, and up to suit isomorphism
     classes: tuple[int, ...]  # of hands on boards, by round
 
 

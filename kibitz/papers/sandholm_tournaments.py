@@ -1,4 +1,4 @@
-"""Tournaments of jam or fold [Ganzfried & Sandholm 2008, 2009; Miltersen & Sorensen 2007], as in Sandholm's slides.
+"""Jam-or-fold tournaments [Ganzfried & Sandholm 2008, 2009; Miltersen & Sorensen 2007], as in Sandholm's slides.
 
 The slides' tournament has three players, 13,500 chips, blinds of 300 and 600 and prizes of 50, 30 and 20: 946 states.
 Figures of the papers stand beside ours.
@@ -189,7 +189,7 @@ def algorithms(r: TournamentResults, of: list[dict[str, Any]], rules: Any) -> Sh
         f"{rules}", ("algorithm", "states", "iterations", "seconds", "epsilon", "of the first prize",
                        "chip model error, mean", "at most"), rows,
         "Epsilon is the largest gain of one player by deviating in the whole tournament, over all states and seats. "
-        "All cards are counted for two and three players (a quick look samples deals, and measures on fresh ones). The "
+        "All cards are counted for two and three players (a quick run samples deals, and measures on fresh ones). The "
         "error of the chip model is the distance of its values from those of the profile, over all states and seats.",
     )  # fmt: skip
 
@@ -264,6 +264,6 @@ def page(plan: PaperPlan, r: TournamentResults, claims: Sequence[Claim]) -> Page
 
 
 PART = Experiment(
-    "tournaments", "Tournaments of jam or fold", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
+    "tournaments", "Jam-or-fold tournaments", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
     ignores=("iterations", "until"), instead="--quick",
 )

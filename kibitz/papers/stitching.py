@@ -1,8 +1,9 @@
-"""What the papers about stitching share: strategies built from random starts, runs by start and weight, and tables.
+"""What the papers about stitching share: strategies from random initialisations, runs by initialisation and weight, and
+tables.
 
-The Builder is `kibitz.stitch` taken apart, so that games which do not depend on the start are laid out once for all
-starts, and so that a start is random in more than its first strategy. How much regret stands behind a start is a choice
-too, so everything for two players is done at several weights.
+The Builder is `kibitz.stitch` taken apart, so that games which do not depend on the initialisation are built once for
+all of them, and so that more than the first strategy is random. The weight of the initial regret is a choice too, so
+everything for two players is done at several weights.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ QUICK = PaperPlan(starts=3, until=1e-3, iterations=200, sampled=20_000, quick=Tr
 
 
 class Builder:
-    """Solves one derived game after another, each from a random start of its own, for one start of a paper.
+    """Solves one derived game after another, each from its own random initialisation, for one initialisation of a
+    paper.
 
-    A random start is a profile with each row uniform on its simplex, and regrets in proportion to it that sum to the
-    weight: with regrets of zero CFR+ forgets the profile after an iteration. Builders of one seed that solve the same
-    games in the same order draw the same profiles, whatever their weights.
+    A random initialisation is a profile with each row uniform on its simplex, and regrets in proportion to it that sum
+    to the weight: with regrets of zero CFR+ forgets the profile after an iteration. Builders of one seed that solve the
+    same games in the same order draw the same profiles, whatever their weights.
     """
 
     def __init__(self, tree: Tree, plan: PaperPlan, seed: int, weight: float = WEIGHT) -> None:
@@ -96,7 +98,7 @@ class Builder:
         return self.profile(result)
 
     def rebuild(self, stitched: Profile, parts: Partition, coarse: Abstraction) -> Profile:
-        """The base anew with the experts frozen, as `kibitz.stitch.rebuild_base`."""
+        """The base solved again with the experts frozen, as `kibitz.stitch.rebuild_base`."""
         return self.solve(abstract_game(self.tree, coarse.row, coarse.closed, parts.part > 0, stitched), stitched)
 
 

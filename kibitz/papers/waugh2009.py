@@ -4,7 +4,8 @@ Nine strategies: equilibria of three abstractions (J.Q.K, JQ.K, J.QK), and each 
 grafts. A graft is for one private card and one player, and sees its part of the game unabstracted; its opponent plays
 the whole game in the base abstraction.
 
-Departs from the paper: CFR+ from random starts, to a gap, instead of a billion iterations of chance-sampled CFR.
+Departs from the paper: CFR+ from random initialisations, to a gap, instead of a billion iterations of chance-sampled
+CFR.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class GraftLayout:
-    """The game, its abstractions and partitions: all that does not depend on the start."""
+    """The game, its abstractions and partitions: everything that does not depend on the random initialisation."""
 
     tree: Tree
     fine: Abstraction  # what grafts see
@@ -111,7 +112,7 @@ def runs(plan: PaperPlan) -> list[Run]:
 
 @dataclass(frozen=True, eq=False)
 class GraftResults:
-    """The tournament over all starts of one weight, in millibets. m strategies, k starts."""
+    """The tournament over all random initialisations of one weight, in millibets. m strategies, k initialisations."""
 
     size: dict[str, int]
     matrix: Floats  # [k, m, m]
@@ -208,8 +209,7 @@ def sheets(weighed: Mapping[float, GraftResults]) -> tuple[Sheet, ...]:
         [(name, f"{r.size[name]}", _count(r.wins[name]), _count(r.losses[name]), r.exploit[name].text_with_range(),
           _count(r.runoff[name])) for name in NAMES],
         "Wins, losses and places are means over random initialisations, with the range where they vary. Size: the "
-        "largest number "
-        "of infosets in one computation, on the game with suits.",
+        "largest number of infosets in one computation, in the game with suits.",
         table=2,
     )  # fmt: skip
     return (

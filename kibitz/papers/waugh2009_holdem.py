@@ -1,4 +1,4 @@
-"""[Waugh, Bard & Bowling 2009, Table 3]: a grafted strategy of limit Texas hold'em against five that are not.
+"""[Waugh, Bard & Bowling 2009, Table 3]: a grafted strategy of limit Texas hold'em against five single strategies.
 
 The figures of the table are not in the text that we have; what the paper says of them is. Departs from the paper:
 public chance sampling with linear weights instead of chance-sampled CFR, and percentile buckets of sizes that are quick
@@ -24,7 +24,7 @@ TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: limit
 GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = NAMES = solving.NAMES
 FILES = solving.FILES
 SOURCE = "Waugh et al. 2009, Sec. 4.2"
-# Infosets of the base, of the largest and each graft, and of the two that never forget.
+# Infosets of the base, of the largest and each graft, and of the two with perfect recall.
 LIMITS, TINY_LIMITS = (2_000_000, 5_060_000, 24_000_000, 14_000_000), (60_000, 151_800, 150_000, 100_000)
 ITERATIONS = 4_000
 TRIED, COURSE = (100, 400, 1600), "grafts by iterations"
@@ -101,9 +101,9 @@ def table(r: HoldemResults) -> Sheet:
     return Sheet(
         "Table 3: winnings of the row against the column, mb/h",
         ("strategy", *NAMES, "average", "relative size", *(["exploitability"] if known else [])), rows,
-        f"Matches of {r.setting.deals:,} duplicate deals each; half of the 95% interval lies between {min(errors):.2f} "
-        f"and {max(errors):.2f}. Relative size: infosets of all that was solved for the row, by those of the "
-        f"base.{best}",
+        f"Matches of {r.setting.deals:,} duplicate deals each; half of the 95% interval lies between "
+        f"{min(errors):.2f} and {max(errors):.2f}. Relative size: infosets of everything that was solved for the "
+        f"row, relative to the base.{best}",
         table=3,
     )  # fmt: skip
 
@@ -118,9 +118,8 @@ def course(r: HoldemResults) -> Sheet:
         [(f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
           f"{each['largest_from_base']:.1f}") for each in r.course],
         f"mb/h, exactly. The base uses {first['base']}, the grafts use {buckets}: many buckets of a graft get few "
-        "hands per "
-        "board, so grafts need the most iterations. Before that "
-        "they play mostly noise, and lose to their base.",
+        "hands per board, so grafts need the most iterations. Before that they are hardly trained, and lose to "
+        "their base.",
     )  # fmt: skip
 
 

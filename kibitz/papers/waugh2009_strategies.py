@@ -1,9 +1,9 @@
 """The strategies of [Waugh, Bard & Bowling 2009, Sec. 4.2] for limit Texas hold'em: sizes, and how each is solved.
 
-They have the paper's names for the parts that they play in its table. Those of the form 20x8 have buckets that forget,
-so many in each round; the others never forget. A graft is for one part of the game and one seat: that seat sees the
-part through finer buckets and does elsewhere what the base does, and its opponent plays the whole game within the
-base's buckets.
+They have the paper's names for the parts that they play in its table. Those of the form 20x8 have imperfect-recall
+buckets, so many in each round; the others have perfect recall. A graft is for one part of the game and one seat: that
+seat sees the part through finer buckets and does elsewhere what the base does, and its opponent plays the whole game
+within the base's buckets.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class GraftBuckets:
 @lru_cache(8)
 def sizes_of(game: str, base: int, largest: int, fourteen: int, twelve: int) -> GraftBuckets:
     """The most buckets that limits on infosets allow, spread over the rounds as evenly as it goes. The limits: of the
-    base, of the largest strategy and of each graft, and of the two that never forget."""
+    base, of the largest strategy and of each graft, and of the two with perfect recall."""
     betting = poker_of(game).betting
     every = decisions_of(betting)
     limits = {BASE: (base, False), SMALLER: (base * 7 // 8, False), LARGEST: (largest, False),

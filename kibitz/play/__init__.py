@@ -1,4 +1,4 @@
-"""Those who play: agents by name, search in the endgame, exploiting players, and a table for people.
+"""Agents and tables: agents by name, search in the endgame, exploiting players, and a table for people.
 
 from kibitz.play import agent
 from kibitz.evaluate.match import match

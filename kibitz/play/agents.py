@@ -1,7 +1,7 @@
 """Agents by name, in any game.
 
     uniform          every legal action is as likely as the others
-    rule             the game's rule of thumb, where it has one
+    rule the game's rule-based player, if it has one
     always-call      and always-fold, always-raise: the same action in every hand of poker
     PATH             a saved strategy: a blueprint or a profile, by its path; one of poker under an action abstraction
                      plays the game with all bets too (`kibitz.poker.nolimit.translation`)
@@ -43,7 +43,7 @@ WITHOUT_PATH = ("uniform", "rule", *PLAIN)  # names of players that need no save
 # name -> one line of help
 AGENTS: dict[str, str] = {
     "uniform": "every legal action is as likely as the others",
-    "rule": "the game's rule of thumb, where it has one (toepen)",
+    "rule": "the game's rule-based player, if it has one (toepen)",
     "always-call": "always the same action, in poker; also always-fold and always-raise",
     "PATH": "a saved strategy: a blueprint or a profile, by its path",
     "search(PATH, seconds=1)": "that strategy, and solutions of what is left of a hand",
@@ -59,7 +59,7 @@ def agent(source: Any, game: Any) -> Agent:
         return _translated(source.machine.spec, machine, lambda own: blueprint_agent(source, own, "blueprint"))
     if not isinstance(source, str | Path):
         if not callable(getattr(source, "act", None)):
-            raise SpecError(f"{type(source).__name__} is no player: it has no method `act`")
+            raise SpecError(f"{type(source).__name__} is not a player: it has no method `act`")
         return source  # type: ignore[no-any-return]
     own = agents_of(machine)
     name, path, options = parsed(str(source), own)
@@ -68,17 +68,18 @@ def agent(source: Any, game: Any) -> Agent:
 
         specs.call(lambda: None, specs.Spec(name, options))
         if name == "rule" and not machine.advises:
-            raise SpecError(f"{machine.spec} has no rule of thumb: choose uniform, or the path of a saved strategy")
+            raise SpecError(f"{machine.spec} has no rule-based player: choose uniform, or the path of a saved "
+                            "strategy")
         return _compiled_of(machine, player(machine, RULE if name == "rule" else UNIFORM), name)
     if name in PLAIN:
         specs.call(lambda: None, specs.Spec(name, options))
         return Always(name, machine.spec)
     if name in own:
         if path is None:
-            raise SpecError(f"{name} needs a saved strategy to play from: {name}(PATH, ...)")
+            raise SpecError(f"{name} needs a saved strategy: {name}(PATH, ...)")
         base = saved_agent(path, machine)
         if not isinstance(base, Compiled):
-            raise SpecError(f"{name} solves the game that {path} is of: leave out --game, or name {path} alone")
+            raise SpecError(f"{name} searches in the game of {path}: leave out --game, or give {path} without search")
         return _built(own[name][0], base, options, str(source).strip())
     if name != "path" or path is None:
         raise SpecError(f"unknown player {str(source).strip()!r}: choose {', '.join(names_of(machine))}")

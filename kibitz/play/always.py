@@ -1,4 +1,4 @@
-"""Players of poker that do the same whatever they hold."""
+"""Poker agents that always take the same action."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-rais
 
 
 class Always(Agent):
-    """One who takes the first of some actions that is offered."""
+    """An agent that takes the first legal action of a list."""
 
     def __init__(self, name: str, game: str) -> None:
         self.name, self.game, self.wanted = name, game, PLAIN[name]
@@ -20,5 +20,6 @@ class Always(Agent):
         taken = next((action for action in self.wanted if action in view.actions), None)
         sizes = not set(view.actions) <= {"fold", "call", "raise"}  # of raises, without limit: none of them is "raise"
         if taken is None or ("raise" in self.wanted and sizes):
-            raise GameError(f"{self.name} does not know what to do in {self.game} where {', '.join(view.actions)} are")
+            legal = ", ".join(view.actions)
+            raise GameError(f"{self.name} cannot act in {self.game}, where the legal actions are {legal}")
         return [float(action == taken) for action in view.actions]

@@ -62,5 +62,5 @@ class Compiled(Agent):
         if int(self.player.kind) in (UNIFORM, RULE):
             return None
         if int(self.player.kind) != AVERAGE or self.table is None:
-            raise GameError(f"{self.name} plays in compiled matches alone")
+            raise GameError(f"{self.name} can only play in compiled matches")
         return self.table

@@ -1,4 +1,4 @@
-"""One suite of checks for any game and whatever walks, plays and keeps it: rules, machine, rows, match, agents, search.
+"""One suite of checks for any game: rules, machine, rows, matches, agents and search.
 
     for finding in kibitz.check("my_game.py:Fox"):
         print(finding)
@@ -41,7 +41,7 @@ TOLERANCE = 1e-9
 
 
 class Broken(Exception):
-    """What does not hold, in a sentence."""
+    """A failed check, described in a sentence."""
 
 
 class Skipped(Exception):
@@ -298,7 +298,7 @@ def search_answers(subject: Subject) -> None:
 
 
 class Thinking:
-    """An agent without its compiled player, so that matches ask it."""
+    """An agent without its compiled player, so that matches call it."""
 
     def __init__(self, of: Any) -> None:
         self.name, self.begin, self.act, self.end = of.name, of.begin, of.act, of.end

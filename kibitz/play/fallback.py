@@ -1,11 +1,11 @@
-"""What is played where a strategy is silent, in one place.
+"""The fallback where a strategy has no row, defined in one place.
 
 A strategy is *silent* in an infoset for which it has no row, or a row that nothing was ever added to: training never
 came there, or a table was full. The rules:
 
     rows (`Compiled`)     every action is as likely as the others. `act` and compiled matches do the same
-    action abstraction    a strategy of a game with fewer bets checks or calls (`kibitz.poker.nolimit`): in the game
-                          with all bets nothing compiled plays it, and a random bet of all chips is no fallback
+    action abstraction    such a strategy checks or calls (`kibitz.poker.nolimit`): in the unabstracted game no
+                          compiled code plays it, and a random all-in bet would be a bad fallback
     the ACPC protocol     an agent that raises an error in place of an answer calls, or folds where it cannot
                           (`kibitz.poker.acpc.seats.choose`)
 
@@ -37,7 +37,7 @@ def fold_of(actions: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Silence:
-    """How often a strategy was asked, and how often it was silent then."""
+    """How often a strategy was asked, and how often it had no row."""
 
     asked: int
     unanswered: int

@@ -1,4 +1,4 @@
-"""A lower bound on exploitability: a responder learns to beat it, and what it wins in matches is proof.
+"""A lower bound on exploitability: a responder is trained against a strategy, and its winnings are measured in matches.
 
 In games without a tree no exact best response can be had. A responder trained by MCCFR against a fixed strategy, under
 an abstraction of its own, wins at most what a best response would: its mean winnings, over all seats with the same
@@ -29,7 +29,7 @@ BLOCK = 500  # iterations between looks at the clock
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What a responder wins from a strategy."""
+    """What a responder wins against a strategy."""
 
     result: MatchResult  # of the responder against the strategy
     abstraction: str  # of the responder
@@ -61,9 +61,9 @@ def respond(
     from kibitz.solvers.kernels.players import RESPOND, UNIFORM, Mask
 
     if seconds is None and iterations is None:
-        raise SolverError("say how long the responder learns: iterations, or seconds")
+        raise SolverError("give the training time of the responder: iterations or seconds")
     if int(target.player.kind) == UNIFORM:
-        raise SolverError("the uniform player needs no responder: measure it by a match")
+        raise SolverError("the uniform player cannot have a trained responder: use a match")
     name = target.machine.default if abstraction is None else abstraction
     blueprint = new_blueprint(target.machine, BlueprintRequest(memory, abstraction=name, seed=seed))
     began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))

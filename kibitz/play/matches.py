@@ -1,4 +1,4 @@
-"""kibitz.match: players by name, by path, or as they are, at one table."""
+"""kibitz.match: players by name, by path, or as objects."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
 def match(game: Any, *players: Any, deals: int | None = None, seed: int = 0, **options: Any) -> MatchResult:
     """Play a duplicate match: what each player wins per hand, with 95% intervals.
 
-    game     a name, a game, or a file of yours
+    game     a name, a game, or your own file
     players  one for each seat: a Profile, a Blueprint, the path of a saved one, "uniform", "rule", "search(PATH)", or
              any object with begin(seat), act(view) and end(view, payoff)
-    deals    each is played in all seatings; default: 100,000, or 100 if a player thinks or the rules are not compiled
+    deals    each is played in all seatings; default: 100,000, or 100 if a player searches or the rules are not compiled
     options  threads, until, on_progress: see kibitz.evaluate.match.match
 
         kibitz.match("leduc", kibitz.solve("leduc"), "uniform")
@@ -29,6 +29,6 @@ def match(game: Any, *players: Any, deals: int | None = None, seed: int = 0, **o
 
 
 def deals_of(machine: Any, agents: list[Any]) -> int:
-    """How many deals a match has unless told otherwise."""
+    """The default number of deals of a match."""
     thinks = any(getattr(each, "player", None) is None for each in agents) or not machine.compiled
     return THINKING_DEALS if thinks else COMPILED_DEALS

@@ -27,7 +27,7 @@ NAMED = "Answer with an action's name. ? is this text, q ends the game."
 
 @dataclass
 class Heard:
-    """What a person has read of a hand."""
+    """What a person has seen of a hand."""
 
     seat: int
     players: int = 2
@@ -38,7 +38,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Opponent:
-    """One of the others, after a hand: what it knew, and what it was going to do."""
+    """An opponent after a hand: what it knew, and its action probabilities."""
 
     agent: Agent
     seat: int

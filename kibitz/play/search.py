@@ -1,4 +1,4 @@
-"""Search: a strategy until enough of the hand is public, and from there on a solution of what is left.
+"""Search: play a strategy until enough of the hand is public, then solve the rest.
 
 `Search` asks its *subgames* where play stands: `root(public)` is the public history at which the subgame begins that a
 history is in, or None while the strategy itself is played. A subgame is solved once, for the ranges that the strategy
@@ -64,7 +64,7 @@ class Search(Agent):
         subgames: Subgames | None = None,
     ) -> None:
         if not seconds > 0 or iterations < 0 or from_word < 0:
-            raise SpecError("search: seconds are above 0, iterations and from are 0 or more")
+            raise SpecError("search: seconds must be above 0; iterations and from must be 0 or more")
         self.base, self.name, self.machine = base, name, base.machine
         self.subgames = TreeSubgames(base, from_word, seconds, iterations) if subgames is None else subgames
         self._kept: OrderedDict[tuple[str, ...], Solution] = OrderedDict()
@@ -94,7 +94,7 @@ class TreeSubgames:
     def __init__(self, base: Compiled, from_word: int, seconds: float, iterations: int) -> None:
         machine = base.machine
         if not isinstance(machine, TreeMachine) or not offered(machine):
-            raise SpecError(f"search needs a game that is laid out and says what is public; {machine.spec} does not")
+            raise SpecError(f"search needs a game with a game tree and a method view; {machine.spec} has not both")
         self.machine, self.form = machine, form_of(machine.tree)
         self.limit: dict[str, Any] = {"iterations": iterations} if iterations else {"seconds": seconds}
         self.public = public_words(machine)

@@ -1,8 +1,8 @@
 """A table for people: a person at the terminal and agents in the other seats, in any game.
 
-The person is an agent like any other: it learns of a hand by what an agent learns, and answers by asking. Texts go
-through two functions, `ask` (a prompt in, a line out; EOFError at the end) and `tell`, so that tests can sit down too.
-A renderer puts things into words (kibitz.play.renderer), and kibitz.play.transcript writes hands down.
+The person is an agent like any other: it observes what an agent observes, and it acts by asking the person. Texts go
+through two functions, `ask` (a prompt in, a line out; EOFError at the end) and `tell`, so that tests can play too. A
+renderer formats the game as text (kibitz.play.renderer), and kibitz.play.transcript records hands.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEAVING = ("q", "quit", "exit")
 
 
 class Leave(Exception):
-    """The person has had enough."""
+    """The person leaves the table."""
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Recorder:
 
 
 class Uniform(Agent):
-    """Every legal action is as likely as the others; needs no tree, as the player of a match would."""
+    """All legal actions are equally likely; needs no tree."""
 
     name = "uniform"
 
@@ -172,10 +172,11 @@ def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
     """Agents for the seats that the person leaves: one for each, or one kind for all of them."""
     others, called = int(rules.players) - 1, getattr(rules, "spec", "") or "the game"
     if others < 1:
-        raise SpecError(f"{called} has one seat: nobody can play against you")
+        raise SpecError(f"{called} has one player, so there are no opponents")
     if len(players) not in (1, others):
         wanted = "one opponent" if others == 1 else f"{others} opponents, or one for all seats"
-        raise SpecError(f"{called} has {others + 1} seats, one of them yours: name {wanted}, not {len(players)}")
+        raise SpecError(f"{called} has {others + 1} players, and you are one of them: give {wanted}, not "
+                        f"{len(players)}")
     machine = compiled(rules)
     agents: list[Agent] = []
     for source in list(players) * (others if len(players) == 1 else 1):
@@ -189,7 +190,7 @@ def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
 
 @dataclass
 class Session:
-    """A person and agents at a table. The person is in seat 0 in the first hand, and a seat further in each next."""
+    """A person and agents at a table. The person has seat 0 in the first hand and moves one seat after every hand."""
 
     game: Any  # a spec or a game
     opponents: Sequence[Agent]
@@ -234,7 +235,7 @@ class Session:
         self.tell(self.goodbye())
 
     def seating(self, number: int) -> list[int]:
-        """Who sits in each seat in a hand: 0 is the person, the others follow in order."""
+        """Who has each seat in a hand: 0 is the person, the agents follow in order."""
         players = len(self.opponents) + 1
         return [(seat - number) % players for seat in range(players)]
 

@@ -85,16 +85,17 @@ def replayed(text: str, game: Any = None, where: object = "the transcript") -> I
     head = HEAD.match(text)
     if not head:
         said = text.splitlines()[0][:40] if text else "nothing"
-        raise ArtefactError(f"{where} is not a transcript of kibitz: it begins with {said!r}, not with '{NAME}'")
+        raise ArtefactError(f"{where} is not a transcript of kibitz: it starts with {said!r}, not with '{NAME}'")
     version, said = int(head[1]), head[2]
     if version != VERSION:
-        raise ArtefactError(f"{where} is a transcript of version {version}; this kibitz reads version {VERSION} alone")
+        raise ArtefactError(f"{where} is a transcript of version {version}; this version of kibitz reads only "
+                            f"version {VERSION}")
     rules = rules_of(said, game, where)
     rest = REST.match(text, head.end())
     names = [line.split(" ", 2)[2] for line in rest[2].splitlines()] if rest else []
     if not rest or heading(said, int(rest[1]), names) != text[: rest.end()] or len(names) != rules.players:
         raise ArtefactError(
-            f"the head of {where} cannot be read: after the game come 'seed N' and a line for each of the "
+            f"the head of {where} cannot be read: after the game there must be 'seed N' and a line for each of the "
             f"{rules.players} players"
         )
     yield text[: rest.end()]
@@ -112,7 +113,7 @@ def replayed(text: str, game: Any = None, where: object = "the transcript") -> I
         score += payoffs[seating.index(0)]
         piece = written(hand, seating, moves, payoffs, score)
         if piece != block[0]:
-            raise ArtefactError(f"hand {hand} of {where} does not add up: {_difference(block[0], piece)}")
+            raise ArtefactError(f"hand {hand} of {where} is inconsistent: {_difference(block[0], piece)}")
         yield piece
         at = block.end()
 
@@ -138,7 +139,7 @@ def again(rules: Game, lines: Sequence[str], where: str) -> tuple[list[tuple[int
     for line in lines:
         turn = rules.turn(state)
         if turn == TERMINAL:
-            raise ArtefactError(f"{where} goes on after its end: {line.strip():.80}")
+            raise ArtefactError(f"{where} continues after its end: {line.strip():.80}")
         mover = f"  {'chance' if turn == CHANCE else f'seat {turn}':8} "
         if not line.startswith(mover):
             raise ArtefactError(f"{where}: {line.strip():.80} is not possible, {mover.strip()} moves")
@@ -148,7 +149,7 @@ def again(rules: Game, lines: Sequence[str], where: str) -> tuple[list[tuple[int
         state = rules.after(state, action)
         moves.append((turn, action))
     if rules.turn(state) != TERMINAL:
-        raise ArtefactError(f"{where} breaks off before its end")
+        raise ArtefactError(f"{where} ends too early")
     return moves, [float(payoff) for payoff in rules.payoff(state)]
 
 

@@ -1,1 +1,1 @@
-"""What is poker's own and stands on runs: experts with buckets of their own, on sampled boards."""
+"""Poker: rules, buckets, forms, blueprints, endgames, matches and tournaments."""

@@ -1,4 +1,4 @@
-"""What poker brings beside its rules: forms without a tree, buckets of hands, blueprints with rows by place.
+"""The plug-in of poker: forms without a tree, buckets of hands, blueprints with rows by place.
 
 Nothing is imported before it is asked for: this file is read when a poker game is made.
 """

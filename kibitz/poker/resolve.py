@@ -26,23 +26,23 @@ from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.sampled.layout import ViewLayout
 
 Floats = NDArray[np.float64]
-# An iteration of CFR, measured on Rhode Island hold'em: by product of a bucket with a bucket, by sequence within
-# buckets, and by sequence of the whole game where all hands are gone through.
+# An iteration of CFR, measured on Rhode Island hold'em: by product of a bucket with a bucket, by sequence of the
+# abstract game, and by sequence of the whole game with all hands.
 SECONDS_A_PRODUCT, SECONDS_A_SEQUENCE, SECONDS_A_HAND = 6e-11, 2e-8, 1.2e-8
 
 
 def abstracted_form(form: CompactForm, source: Any, device: str = "cpu") -> Abstracted:
     """The abstract game of a poker form in buckets."""
     if not isinstance(form, PokerForm):
-        raise SolverError(f"{form.spec} in {form.abstraction} is not put into other buckets: give the game itself")
+        raise SolverError(f"{form.spec} in {form.abstraction} cannot be put into other buckets: give the game itself")
     named = hand_buckets(form.definition, source) if is_bucket_name(source) else None
     if named is not None and _better_within(form, named):  # by the joint weights of buckets
         of_class = named.classes(form.cards)
         return _abstracted(named.name, form, bucket_form(form.game, named, device), (of_class, of_class))
     if device != "cpu":
         raise SolverError(
-            "device gpu is for poker in perfect-recall buckets, such as percentile(8), where matrix products "
-            "of buckets are less work than all hands: leave it out"
+            "device gpu is for poker in perfect-recall buckets, such as percentile(8), and not for this game: leave "
+            "it out"
         )
     name, buckets = poker_buckets(form, source)
     return _abstracted(name, form, form.bucketed(buckets))
@@ -88,7 +88,7 @@ def within_buckets(
     if not sampled and buckets.perfect_recall:
         return bucket_form(rules, buckets, device, tell)
     if device != "cpu":
-        raise SolverError("boards are sampled on the cores of this machine: leave --device out")
+        raise SolverError("sampled boards are computed on the CPU: leave --device out")
     return ViewForm(rules, [buckets])
 
 
@@ -100,8 +100,8 @@ def form_of_profile(game: Any, profile: Profile, device: str = "cpu", tell: Tell
     layout: Any = compact.form
     if isinstance(layout, ViewLayout):
         raise GameError(
-            "the profile sees hands through several buckets, or through imperfect-recall ones, and is measured in the "
-            "whole game alone: kibitz evaluate PROFILE --whole"
+            "the profile uses several sets of buckets, or imperfect-recall buckets, so it can only be evaluated in "
+            "the unabstracted game: kibitz evaluate PROFILE --whole"
         )
     rules: Any = make_game(game)
     definition = getattr(rules, "definition", None)
@@ -110,7 +110,7 @@ def form_of_profile(game: Any, profile: Profile, device: str = "cpu", tell: Tell
     buckets = hand_buckets(definition, layout.abstraction)
     if buckets.digest != layout.buckets_digest:
         raise GameError(
-            f"the profile's buckets are not those that {layout.abstraction} makes here: solve the game again, or name "
+            f"the profile's buckets are not those that {layout.abstraction} makes now: solve the game again, or give "
             "the saved buckets that it was solved with"
         )
     return bucket_form(rules, buckets, device, tell)

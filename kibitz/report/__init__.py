@@ -1,1 +1,1 @@
-"""What kibitz says about itself: the benchmark beside its peers, the documentation pages."""
+"""Output for people: text, tables, charts and pictures."""

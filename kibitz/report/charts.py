@@ -1,4 +1,4 @@
-"""Charts of jam or fold: 13 x 13 hands, for a terminal, as a picture, and as a page."""
+"""Jam-or-fold charts: 13 x 13 hands, for a terminal, as a picture, and as HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A strategy as text that a person reads: infoset by infoset, at any width of the terminal, with nothing cut off."""
+"""A strategy as readable text, infoset by infoset, at any width of the terminal."""
 
 from __future__ import annotations
 

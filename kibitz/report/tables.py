@@ -1,4 +1,4 @@
-"""Tables for a terminal of any width: names wrap, figures are never cut, and what is too wide comes in pieces.
+"""Tables for a terminal of any width: names wrap, numbers are never cut, and wide tables are split.
 
 Also Markdown: sections of reports, and how they are printed in a terminal.
 """

@@ -1,4 +1,4 @@
-"""Numbers, tables and strategies as text that a person reads."""
+"""Numbers, tables and strategies as readable text."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ SOLVERS: dict[str, tuple[str, str]] = {
     "pcs": ("kibitz.poker.sampled.pcs:pcs", "public chance sampling, poker in buckets [Johanson et al. 2012]"),
     "egt": ("kibitz.solvers.egt:egt", "excessive gap technique, two-player zero-sum games [Hoda et al. 2010]"),
     "smoothing": ("kibitz.solvers.smoothing:smoothing", "iterated smoothing, the same games [Gilpin et al. 2012]"),
-    "lp": ("kibitz.solvers.lp:lp", "exact: the sequence-form linear programme, by HiGHS [von Stengel 1996]"),
+    "lp": ("kibitz.solvers.lp:lp", "exact: the sequence-form linear program, by HiGHS [von Stengel 1996]"),
     "fp": ("kibitz.solvers.fp:fp", "fictitious play: best responses to the average so far [Brown 1951]"),
     "br": ("kibitz.solvers.fp:br", "best responses to the start profile (uniform unless given)"),
     "auto": ("kibitz.solvers.auto:auto", "lp where it is exact and quick, else a CFR variant"),
@@ -82,7 +82,7 @@ class Task:
 
     @property
     def gradients(self) -> GradientForm:
-        """The form, if it has plans and gradients; else the error says which solver to take."""
+        """The form, if it has plans and gradients; otherwise the error names a solver to use."""
         return form_for(self.form)
 
 

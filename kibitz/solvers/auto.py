@@ -1,4 +1,4 @@
-"""solver="auto": the exact programme where it is quick, otherwise the variant of CFR that its form names."""
+"""solver="auto": the linear program where it is fast, otherwise the CFR variant that the form recommends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _choose(task: Task, spec: str) -> Solver:
         try:
             make("lp", task).step(1)
         except SolverError as error:
-            warnings.warn(f"{other} was taken in place of lp: {error}", stacklevel=2)
+            warnings.warn(f"{other} is used instead of lp: {error}", stacklevel=2)
             return make(other, task)
     return make("lp", task)
 

@@ -64,7 +64,8 @@ class Progress:
 
 @dataclass(repr=False)
 class Blueprint:
-    """Rows of a game under an abstraction, and where training stands. It is a strategy (`kibitz.forms.strategy`)."""
+    """The rows of a game under an abstraction, and the state of its training. It is a strategy
+    (`kibitz.forms.strategy`)."""
 
     machine: Machine
     view: RowKeys
@@ -90,26 +91,26 @@ class Blueprint:
         base: Blueprint | None = None,
         part: str | int | None = None,
     ) -> Blueprint:
-        """A blueprint that has learned nothing, in a hash table that may grow to `memory` bytes.
+        """An untrained blueprint, in a hash table that can grow to `memory` bytes.
 
         game         a spec, a game, or a Machine
         abstraction  a name of the game's (`machine.abstractions`; of poker also buckets of hands), or whatever
-                     kibitz.abstraction takes where the game has a tree; default: what the game is best trained with
+                     kibitz.abstraction takes where the game has a tree; default: the game's own choice
         arrays       what an abstraction needs beside its name (buckets of hands)
-        base, part   train only the rows of one part (`machine.parts`); elsewhere `base` plays
+        base, part   train only the rows of one part (`machine.parts`); `base` plays the rest
         """
         machine = machine_of(game)
         if full not in tables.FULL:
-            raise SolverError(f"full={full}: choose evict (the row visited least goes) or refuse (no new one is kept)")
+            raise SolverError(f"full={full}: choose evict (drop the least visited row) or refuse (store no new rows)")
         if not 0 <= seed < 1 << 63:
             raise SolverError(f"seed={seed} must be a whole number from 0")
         view = machine.view(machine.default if abstraction is None else abstraction, arrays)
         blueprint = cls(machine, view, tables.HashedRows.empty(memory, machine.actions, full), seed)
         if (base is None) != (part is None):
-            raise SolverError("a graft needs both: the base that plays elsewhere, and the part whose rows are trained")
+            raise SolverError("an expert needs both a base for the rest of the game and the part to train")
         if base is not None and part is not None:
             if not same_game(base.machine.spec, machine.spec) or base.base is not None:
-                raise SolverError(f"the base should be a blueprint of {machine.spec} that is no graft itself")
+                raise SolverError(f"the base should be a blueprint of {machine.spec} that is not an expert itself")
             blueprint.base, blueprint.part = base, machine.part(part)
         return blueprint
 
@@ -145,12 +146,12 @@ class Blueprint:
 
     @property
     def capacity(self) -> int:
-        """Rows that there is room for, once there are so many."""
+        """The largest number of rows."""
         return self.store.capacity
 
     @property
     def full(self) -> str:
-        """What happens to a new row when there is no place for it: evict, the row visited least goes; or refuse."""
+        """What happens to a new row if the table is full: evict (drop the least visited row) or refuse."""
         return self.store.full
 
     # Training
@@ -162,9 +163,9 @@ class Blueprint:
         threads: int = 1,
         on_block: Callable[[Progress], bool | None] | None = None,
     ) -> None:
-        """Go on until `iterations` in all are done or `seconds` more are over; `on_block` may return True to stop."""
+        """Train until `iterations` in total or for `seconds` more; `on_block` can return True to stop."""
         if iterations is None and seconds is None:
-            raise SolverError("say when to stop: iterations, or seconds")
+            raise SolverError("give a stopping condition: iterations or seconds")
         check_stops(iterations, None, seconds)
         if not 1 <= threads <= MOST_THREADS:
             raise SolverError(f"threads={threads} must be from 1 to {MOST_THREADS}")
@@ -182,18 +183,18 @@ class Blueprint:
 
     @property
     def next_halving(self) -> int:
-        """The next number of iterations at which the past is halved."""
+        """The iteration of the next halving of regrets and averages."""
         at = FIRST_HALVING
         while at <= self.iteration:
             at *= 2
         return at
 
     def step(self, count: int, threads: int, pool: ThreadPoolExecutor) -> None:
-        """So many iterations, up to the next halving at most."""
+        """Run `count` iterations, at most up to the next halving."""
         if not self.store.trainable:
-            raise SolverError("a stitched strategy is played, not trained: train its base or its experts")
+            raise SolverError("a stitched strategy cannot be trained: train its base or its experts")
         if self.wants_base:
-            raise SolverError("an expert is trained further with the base that it began with: give that too (--base)")
+            raise SolverError("to continue the training of an expert, give its base too (--base)")
         last = self.iteration + count
         self.counts += walked(self, self.mask(), self.base_player(), self.iteration, last, threads, pool)
         halve = last == self.next_halving
@@ -248,9 +249,9 @@ class Blueprint:
         return self.part >= 0 and self.base is None
 
     def rebased(self, base: Blueprint) -> Blueprint:
-        """A loaded expert with the base that it was trained onto, so that training can go on."""
+        """A loaded expert with its base, so that training can continue."""
         if self.base_digest != base.strategy_digest:
-            raise SolverError("that is not the base which this expert was trained onto, or it was trained further")
+            raise SolverError("this is not the base of the expert, or the base was trained further since")
         self.base = base.played()
         return self
 
@@ -262,24 +263,27 @@ class Blueprint:
 
     @property
     def strategy(self) -> TableStrategy:
-        """The average strategy as it is looked up."""
+        """The average strategy, for lookups."""
         base = None if self.base is None or not self.store.with_base else self.base.strategy
         return TableStrategy(self.machine, self.view, self.table, base, self.part)
 
     def played(self, greedy: bool = False) -> Blueprint:
-        """The same strategy, as it is quickest to play; greedy: always the action that is regretted most."""
+        """The same strategy, stored for fast play; greedy: always the action with the largest regret."""
         store = self.store.played(greedy)
         return self if store is self.store else replace(self, store=store, base=None, part=-1, seats=-1, base_digest="")
 
     def check_whole(self) -> None:
-        """Refuse what plays only a part of its game."""
+        """Raise an error if it plays only a part of the game."""
         if self.part >= 0 and not self.store.with_base:
-            raise SolverError("a static expert plays one part of the game: stitch it onto its base, and measure that")
+            raise SolverError("a static expert plays only one part of the game: stitch it to its base and evaluate "
+                              "the result")
 
     def player(self, greedy: bool = False) -> Any:
-        """One who plays the average strategy, or always the action that is regretted most, in kibitz.evaluate.match.
+        """An agent for kibitz.evaluate.match that plays the average strategy, or always the action with the largest
+        regret.
 
-        An expert without its base plays its part alone. Matches are quickest between those in bytes (`played`)."""
+        An expert without its base plays only its part. Matches are fastest between blueprints stored in bytes
+        (`played`)."""
         from kibitz.solvers.kernels.players import AVERAGE, GREEDY
 
         base = self.base if self.store.with_base else None
@@ -289,18 +293,18 @@ class Blueprint:
 
     @property
     def sha256(self) -> str:
-        """Digest of all that training has made, but for the time it took."""
+        """Digest of the trained rows and counts, without the training time."""
         return artefacts.digest(self.arrays(), {name: x for name, x in self.meta.items() if name != "seconds"})
 
     @cached_property
     def strategy_digest(self) -> str:
-        """Digest of what it plays."""
+        """Digest of the strategy."""
         played = self.played()
         return artefacts.digest({**played.store.arrays(), **self.view.arrays}, {"rows": self.store.meta.get("rows")})
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What is saved beside the rows; no two trainings have all of it in common."""
+        """What is saved beside the rows; it identifies the training run."""
         meta: dict[str, Any] = {
             "game": self.machine.spec, "abstraction": self.abstraction, "seed": self.seed, "iteration": self.iteration,
             "seconds": self.seconds, **self.store.meta,
@@ -313,17 +317,18 @@ class Blueprint:
         return meta | {"seats": self.seats, "base": {"sha256": digest, "game": self.machine.spec}}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that is saved; the rows of a base have names that begin with "base_"."""
+        """All arrays that are saved; the rows of a base have names that start with "base_"."""
         arrays = {**self.view.arrays, "counts": self.counts, **self.store.arrays()}
         if self.base is not None and self.store.with_base:
             arrays |= {BASE + name: array for name, array in self.base.arrays().items()}
         return arrays
 
     def save(self, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None) -> None:
-        """Write the rows with their places: training goes on from there as if it had never stopped. load_blueprint
+        """Save the rows, so that training can be resumed exactly. load_blueprint
         (kibitz.solvers.saved_blueprints) reads it.
 
-        over: whether a blueprint with some meta may be replaced; else it is kibitz.core.store.Occupied.
+        over: whether an existing blueprint with this meta may be replaced; otherwise kibitz.core.store.Occupied is
+        raised.
         """
         artefacts.save(path, KIND, self.arrays(), self.meta, over)
 
@@ -400,7 +405,7 @@ def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
     Infosets whose row was never made, or gave way to another, are played uniformly.
     """
     if tree.spec and not same_game(tree.spec, blueprint.machine.spec):
-        raise SolverError(f"the tree is of {tree.spec}, the blueprint of {blueprint.machine.spec}")
+        raise SolverError(f"the tree is for {tree.spec}, the blueprint for {blueprint.machine.spec}")
     from kibitz.forms.profile import Profile
 
     width = np.asarray(tree.infosets.width)

@@ -36,7 +36,8 @@ def _rule(updates: str, averaging: str, delay: int, **rule: float) -> Make:
     }  # fmt: skip
     gamma, numbers = settings["gamma"], {name: float(x) for name, x in settings.items()}
     if not 0 <= gamma <= MOST_GAMMA:
-        raise SpecError(f"gamma={gamma} must be from 0 to {MOST_GAMMA}: beyond, weights of the average overflow")
+        raise SpecError(f"gamma={gamma} must be from 0 to {MOST_GAMMA}: larger values overflow the weights of the "
+                        "average")
 
     def make(task: Task, spec: str) -> Cfr:
         from kibitz.forms.kernels.cfr import Rule

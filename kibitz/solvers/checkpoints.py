@@ -1,4 +1,4 @@
-"""Saving work from time to time: the one keeper of checkpoints, and what a saved run of a solver holds."""
+"""Checkpoints: saving a run at intervals, and the content of a saved run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file with compiled rules imports: everything for a machine of one's own (docs/own_game.md has an example).
+"""What a file with compiled rules imports to define its own machine (docs/own_game.md has an example).
 
     from kibitz.solvers.compiled import CHANCE, END, U64, Machine, RowKeys, kernel, next_below, part, register
 

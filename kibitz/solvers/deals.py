@@ -1,4 +1,4 @@
-"""Chance-sampled CFR as [Zinkevich et al. 2007, Sec. 4] has it, for games of two in which a deal can be drawn first.
+"""Chance-sampled CFR as in [Zinkevich et al. 2007, Sec. 4], for two-player games in which the deal can be drawn first.
 
 An iteration draws the outcomes of chance once, for the whole game, and walks all actions of both seats, which move at
 once: both play what their regrets say at its beginning. `mccfr(sampling=chance)` draws anew wherever a walk comes to
@@ -38,7 +38,7 @@ class DealCfr:
         from kibitz.solvers.kernels.deals import Manner, deal_workspace
 
         if tree.players != 2 or not tree.zero_sum:
-            raise SolverError("chance-sampled CFR by deals is for two players and zero-sum games")
+            raise SolverError("chance-sampled CFR by deals is for two-player zero-sum games")
         self.tree, self.frozen, self.iteration = tree, frozen, 0
         self.deals = lay_deals(tree, frozen)
         self.regret = np.zeros(int(tree.infosets.first[-1]))
@@ -137,7 +137,8 @@ def _outcomes(tree: Tree, base: NDArray[np.bool_]) -> dict[tuple[int, ...], floa
             continue
         steps = [tree.chance[child[start[at] : start[at + 1]]] for at in events]
         if any(len(each) != len(steps[0]) or np.abs(each - steps[0]).max() > ALIKE for each in steps):
-            raise SolverError("what chance may do depends on what the seats do: a deal cannot be drawn first")
+            raise SolverError("chance outcomes depend on the players' actions, so the whole deal cannot be drawn "
+                              "first")
         for k, step in enumerate(steps[0].tolist()):
             if step > 0.0:
                 waiting.append(((*outcome, k), probability * step, [int(child[start[at] + k]) for at in events]))

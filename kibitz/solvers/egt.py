@@ -14,7 +14,7 @@ step with tau shrinks mu_i to (1 - tau) mu_i:
     x_i  moves tau of the way to the smoothed response, with the new mu_i, to that
 
 The last line is Nesterov's prox mapping where responses are inside the simplex, and where they are not his proof goes
-through with it as well: the response minimises just what he bounds from below.
+through with it as well: the response minimises just the quantity that he bounds from below.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sequence-form linear programme, solved by HiGHS [von Stengel 1996; Koller, Megiddo & von Stengel 1996].
+"""The sequence-form linear program, solved by HiGHS [von Stengel 1996; Koller, Megiddo & von Stengel 1996].
 
 For two players and zero sum, with plans x and y, treeplex constraints E x = e and F y = f, and A the payoffs to
 seat 0, an equilibrium plan x solves
@@ -100,11 +100,11 @@ class Lp:
                 break
         if least > max(EXACT * stake, noise):
             if not np.isfinite(least):
-                raise SolverError(f"HiGHS did not solve the programme: {reasons[0]}; try lp(method=ipm) or cfr+")
+                raise SolverError(f"HiGHS did not solve the linear program: {reasons[0]}; try lp(method=ipm) or cfr+")
             raise SolverError(
-                f"the linear programme's best answer has a gap of {least:.3g} where {stake:.3g} is at stake, so it is "
-                f"not exact: payoffs times chances, from {data.min():.3g} to {data.max():.3g}, are too far apart for "
-                "it; use cfr+"
+                f"the solution of the linear program has a NashConv of {least:.3g}, for payoffs of about {stake:.3g}, "
+                f"so it is not exact: payoffs times probabilities, from {data.min():.3g} to {data.max():.3g}, differ "
+                "too much in size; use cfr+"
             )
         self.iteration = 1
 

@@ -35,7 +35,7 @@ def mccfr(sampling: str = "external", averaging: str = "uniform", explore: float
 
 def _walked(task: Task) -> Tree:
     if task.tree is None:
-        raise SolverError("mccfr walks a tree, and a poker form has none: solve the game by its name or its tree")
+        raise SolverError("mccfr needs a game tree, and a poker form has none: give the game's name or its tree")
     return task.tree
 
 
@@ -131,7 +131,7 @@ class Mccfr:
         The two may run in threads side by side: what they share is only read.
         """
         if self.iteration:
-            raise SolverError(f"fresh is for a solver that has not begun, not after {self.iteration:,} iterations")
+            raise SolverError(f"fresh is for a solver that has not started, not after {self.iteration:,} iterations")
         other = copy(self)
         other.task = replace(self.task, seed=seed)
         other.regret, other.average = self.regret.copy(), self.average.copy()

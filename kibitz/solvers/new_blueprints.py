@@ -1,4 +1,4 @@
-"""Blueprints that have learned nothing yet, of the kind that the game is trained with."""
+"""New, untrained blueprints, of the right kind for each game."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20
 
 @dataclass(frozen=True)
 class BlueprintOptions:
-    """The table of a blueprint, and what only limit poker in buckets has.
+    """Options of a blueprint's table, and options for limit poker with buckets.
 
     memory    that a table of hashed rows may grow to, in bytes or as "500MB"
-    full      what happens then: "evict" (the row visited least goes) or "refuse" (no new row is kept)
-    seats     of a graft: the players that the base plays outside the part, while the others learn; default: all
+    full      what happens then: "evict" (drop the least visited row) or "refuse" (store no new rows)
+    seats     of an expert: the players who use the base outside the part, while the others learn; default: all
     max_infosets  three-player limit poker: the finest buckets with so many infosets are chosen
     dynamic   ... and of these parts finer ones, as ("f", "rf"): dynamic experts
-    sampling  limit poker in buckets: "external", or "chance" (all actions are gone through)
-    prune     limit poker in buckets: the regret, below 0 and in chips, of actions that are passed over; 0: none
+    sampling  limit poker in buckets: "external", or "chance" (all actions are visited)
+    prune     limit poker in buckets: the regret, below 0 and in chips, of actions that are skipped; 0: none
     """
 
     memory: int | str = 1_000_000_000
@@ -58,7 +58,7 @@ def new_blueprint(
         if blueprint is not None:
             return blueprint
     if request.max_infosets is not None or request.dynamic:
-        raise SolverError(f"{machine.spec} is no poker: --max-infosets and --dynamic are for limit poker with buckets")
+        raise SolverError(f"{machine.spec} is not poker: --max-infosets and --dynamic are for limit poker with buckets")
     if request.sampling != "external" or request.prune:
         raise SolverError("--sampling and --prune are for limit poker with buckets, by --max-infosets or --abstraction")
     hashed = Blueprint.empty(machine, request.abstraction, bytes_of(request.memory), request.seed, request.full,

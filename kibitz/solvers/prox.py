@@ -30,7 +30,7 @@ class Prox:
 
     weights: "count" is w = 1 + max over actions of the sum of w over the points after it [Farina, Kroer & Sandholm
     2021]. A hand of poker has thousands of points after it, one for each card that may come, so that weights above are
-    thousands of those below, while play comes to each of these with a probability of a thousandth. "share" takes for 1
+    thousands of those below, while play reaches each of these with a probability of a thousandth. "share" takes for 1
     the share of play that comes to a point if all points after a sequence are equally likely.
     """
 

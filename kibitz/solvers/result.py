@@ -13,7 +13,7 @@ __all__ = ["Evaluation", "History", "Result"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An exact measurement of the strategy that a run has come to."""
+    """An exact evaluation of the current strategy of a run."""
 
     iteration: int
     seconds: float  # of solving so far

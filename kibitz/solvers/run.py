@@ -84,13 +84,13 @@ def solve(
     threads     cores to use; default: as many as the game keeps busy (mccfr: one; on more it is not reproducible)
     start       a profile to start from, or "random" for one drawn from the seed; default: uniform
     abstraction a name, function, table or Abstraction (kibitz.abstraction): the abstract game is solved, NashConv is
-                measured there, and the profile is lifted to the real game; where the real game is too large for that,
-                as hold'em is, the profile is one of buckets
+                measured there, and the profile is lifted to the real game; if the real game is too large for that,
+                as for hold'em, the profile is for the abstract game
     run         checkpoints, progress and the device: RunOptions(checkpoint="leduc.checkpoint", resume=True)
 
     The result is a Profile that also has the history of evaluations, the seconds taken and the checkpoint.
 
-    Ctrl-C in the main thread ends the run after the step in hand: the checkpoint is saved, and then `Interrupted` is
+    Ctrl-C in the main thread ends the run after the current step: the checkpoint is saved, and then `Interrupted` is
     raised, a KeyboardInterrupt whose .profile is the result so far and .saved the checkpoint. A second Ctrl-C does
     not wait for the step.
     """
@@ -129,7 +129,8 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
         request.solver, Task(problem.tree, form, request.rows, _first(form, request.start, seed), seed, threads)
     )
     if until is not None and not measured(solver):
-        raise SolverError(f"{solver.spec} never knows NashConv, so it cannot stop by it: give iterations or seconds")
+        raise SolverError(f"{solver.spec} does not compute NashConv, so it cannot stop at a target: give iterations "
+                          "or seconds")
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
     state.solver = solver

@@ -1,4 +1,4 @@
-"""Blueprints as files hold them, whatever keeps their rows."""
+"""Saved blueprints, for all kinds of stores."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def load_blueprint(path: str | os.PathLike[str], compact: bool = False, game: An
     except ArtefactError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, KibitzError) as error:
-        raise ArtefactError(f"{Path(path)} is not a whole blueprint ({error}); train it anew") from None
+        raise ArtefactError(f"{Path(path)} is not a complete blueprint ({error}); train it again") from None
     if blueprint is None:
-        raise ArtefactError(f"{Path(path)} is not a whole blueprint ({machine.spec} has hashed rows); train it anew")
+        raise ArtefactError(f"{Path(path)} is not a complete blueprint ({machine.spec} has hashed rows); train it "
+                            "again")
     return blueprint
 
 
@@ -70,7 +71,7 @@ def training_numbers(meta: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         np.array(arrays["counts"]), int(meta["seed"]), int(meta["iteration"]), float(meta["seconds"])
     )  # fmt: skip
     if not (0 <= iteration < 1 << 60 and seconds >= 0 and 0 <= seed < 1 << 63):
-        raise ValueError("no training has its numbers")
+        raise ValueError("its numbers are impossible")
     if counts.shape != (4,) or counts.dtype != np.int64 or counts.min() < 0:
         raise ValueError("its counts are damaged")
     return {"seed": seed, "iteration": iteration, "seconds": seconds, "counts": counts}

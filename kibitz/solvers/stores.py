@@ -36,7 +36,7 @@ class Store(Protocol):
         return game
 
     def played(self, greedy: bool = False) -> Store:
-        """The same strategy, as it is quickest to play; greedy: always the action that is regretted most."""
+        """The same strategy, stored for fast play; greedy: always the action with the largest regret."""
         return self
 
     def copied(self) -> Any:
@@ -45,4 +45,4 @@ class Store(Protocol):
 
     def grow(self, rows: int, counts: NDArray[np.int64]) -> None:
         """Make room for so many rows. counts: of a blueprint, where rows that are lost are counted."""
-        raise AssertionError("rows with places of their own never grow")
+        raise AssertionError("rows with fixed places cannot grow")

@@ -49,7 +49,7 @@ def rows_in(memory: int, actions: int) -> int:
         raise SolverError(f"memory of {memory:,} bytes is too little: a row takes {each}, give 1MB or more")
     check_memory(memory)
     if memory // each >= MOST_ROWS:
-        raise SolverError(f"a table has room for up to {MOST_ROWS:,} rows: give at most {MOST_ROWS * each // 10**9}GB")
+        raise SolverError(f"a table can have at most {MOST_ROWS:,} rows: give at most {MOST_ROWS * each // 10**9}GB")
     return memory // each
 
 
@@ -58,8 +58,8 @@ def check_memory(memory: int) -> None:
     free = free_memory()
     if memory > MEMORY_SHARE * free:
         raise SolverError(
-            f"{memory / 1e9:.1f} GB of memory are asked for, but {free / 1e9:.1f} GB are free: "
-            f"give at most {math.floor(MEMORY_SHARE * free / 1e8) / 10:.1f}GB"
+            f"{memory / 1e9:.1f} GB of memory are requested, but {free / 1e9:.1f} GB are free: give at most "
+            f"{math.floor(MEMORY_SHARE * free / 1e8) / 10:.1f}GB"
         )
 
 
@@ -133,7 +133,7 @@ class HashedRows(Store):
         """The rows of an artefact, checked, for nobody vouches for it. compact: in a table no larger than they need."""
         full, capacity, used = str(meta["full"]), int(meta["capacity"]), int(counts[1])
         if full not in FULL:
-            raise ValueError("no training has its numbers")
+            raise ValueError("its numbers are impossible")
         key, value, place = (arrays.get(name) for name in ("key", "value", "place"))
         if key is None or value is None or not _rows_fit(key, value, place, capacity, used, actions):
             raise ValueError("its numbers do not fit")
@@ -210,7 +210,7 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
             if fill(table, key, value):
                 return table
         rows = int(GROWTH * rows)
-    raise ArtefactError("the blueprint's keys crowd in a few places, as no training leaves them; train it anew")
+    raise ArtefactError("the blueprint's hash keys are clustered, which training never produces; train it again")
 
 
 def _places(key: NDArray[np.uint64], rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

@@ -44,7 +44,7 @@ def train(
     abstraction  which decisions share a row: a name, or what kibitz.abstraction takes; of poker also buckets of hands:
                  "percentile(8)", or the folder of saved ones; default: the game's own choice
     threads      default: all cores. Only one thread gives the same bytes every time
-    base, part   a graft: only a part of the game is trained, elsewhere the base plays (`machine.parts`); in
+    base, part   train an expert: only a part of the game is trained, and the base plays the rest (`machine.parts`); in
                  three-player limit poker a static expert of what follows some betting, as "f" or "rcf"
     options      memory of the table, and what only some games have: BlueprintOptions(memory="4GB")
     run          checkpoints and progress: RunOptions(checkpoint="leduc.blueprint"); the blueprint is saved there as it
@@ -55,16 +55,16 @@ def train(
     run = run or RunOptions()
     out = None if run.checkpoint is None else Path(run.checkpoint)
     if run.device != "cpu":
-        raise SolverError(f"device {run.device}: blueprints are trained on the cpu")
+        raise SolverError(f"device {run.device}: blueprints are trained on the CPU")
     if run.resume or isinstance(game, Blueprint):
         if abstraction is not None or part is not None:
-            raise SolverError("a blueprint that is trained further keeps its abstraction and part: leave them out")
+            raise SolverError("a blueprint keeps its abstraction and part when training continues: leave them out")
         if run.resume and out is None:
             raise SolverError("resume=True needs checkpoint=, the blueprint to train further")
         saved = game if isinstance(game, Blueprint) else load_blueprint(str(out), game=game)
         blueprint = resumed_with(saved, base)
     elif game is None:
-        raise SolverError("name the game to train for, or resume=True and the checkpoint to continue")
+        raise SolverError("give a game to train for, or resume=True and the checkpoint to continue")
     else:
         machine = machine_of(game)
         onto = load_blueprint(base, compact=True, game=machine) if isinstance(base, str | Path) else base
@@ -95,11 +95,11 @@ def resumed_with(blueprint: Blueprint, base: Blueprint | str | Path | None) -> B
     """A loaded blueprint that can be trained: an expert of rows by place is saved without its base."""
     if blueprint.wants_base:
         if base is None:
-            raise SolverError("an expert is trained further onto its own base: name it too (base=, --base)")
+            raise SolverError("to continue the training of an expert, give its base too (base=, --base)")
         onto = base if isinstance(base, Blueprint) else load_blueprint(base, compact=True, game=blueprint.machine)
         return blueprint.rebased(onto)
     if base is not None:
-        raise SolverError("the blueprint has its base already: leave it out")
+        raise SolverError("the blueprint already has a base: leave base out")
     return blueprint
 
 

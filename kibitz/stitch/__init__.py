@@ -3,7 +3,7 @@
     partition(game, "prefix(r, cr)")        which part of the game each decision belongs to
     static(game, base, partition, ...)      an expert for each part, solved with the base frozen outside it
     dynamic(game, partition, abstractions)  a different abstraction in each part, solved together
-    rebuild_base(game, stitched, ...)       the base solved anew with the experts frozen
+    rebuild_base(game, stitched, ...)       the base solved again with the experts frozen
     cohere(game, base, partition, ...)      static and rebuild_base in turns
     join(base, partition, chosen)           parts copied from other profiles, nothing solved
 

@@ -97,9 +97,9 @@ def rules_of(game: AnyGame) -> Any:
     if not isinstance(game, Form):
         return make_game(game)
     if game.game is None:
-        raise GameError("a sequence form does not know its tree: give the game itself, or its tree")
+        raise GameError("a sequence form does not contain its game tree: give the game itself, or its tree")
     if not isinstance(game, FreezableForm):
-        raise GameError("experts cannot be stitched on this form: give the game itself, or its tree")
+        raise GameError("this form does not support stitching: give the game itself, or its tree")
     return game
 
 
@@ -152,7 +152,7 @@ def _checked(rules: Any, subject: Any, base: Profile | Any) -> Profile:
     """The base as a profile of what is stitched on, if it is one of the game."""
     if not isinstance(base, Profile):
         raise GameError(
-            f"the base must be a profile of the game, or a blueprint in buckets of poker, not {base!r}: solve for one "
+            f"the base must be a profile of the game, or a poker blueprint with buckets, not {base!r}: solve for one "
             "or load it"
         )
     if isinstance(subject, Tree):

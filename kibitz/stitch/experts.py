@@ -41,8 +41,8 @@ def experts(
     opponents  the abstraction of seats not in S inside part j; default: as `inside` (Gibson & Szafron); Waugh et al.
                use the base's. For poker on sampled boards: "inside" or "base"
 
-    With solver="pcs", and in poker games for two that are too large otherwise, experts see hands through buckets of
-    their own and are solved on sampled boards; those of a blueprint are trained on sampled hands.
+    With solver="pcs", and in two-player poker games that are too large otherwise, experts have their own buckets and
+    are solved on sampled boards; those of a blueprint are trained on sampled hands.
     """
     plan = Stitching("static", partition, seats, inside, outside, opponents)
     return target_of(game, base, plan, Solving(**how)).experts()
@@ -54,9 +54,9 @@ def static(
 ) -> Any:  # fmt: skip
     """Build a static expert for each part and stitch them onto the base; the first seven arguments are as in `experts`.
 
-    how: solver, iterations, until, seconds, seed, start, jobs, keep, on_expert and others, as in `Solving`. Where
-    frozen moves never let play come an expert learns nothing: there it plays as the base does.
-    The result is a profile, or a blueprint if the base is one.
+    how: solver, iterations, until, seconds, seed, start, jobs, keep, on_expert and others, as in `Solving`. An expert
+    learns nothing where frozen players never go: there it plays like the base. The result is a profile, or a blueprint
+    if the base is one.
     """
     plan = Stitching("static", partition, seats, inside, outside, opponents)
     return run(target_of(game, base, plan, Solving(**how)))
@@ -83,10 +83,10 @@ def size_of_dynamic(game: AnyGame, partition: AnyPartition, abstractions: Any) -
 def rebuild_base(
     game: AnyGame, stitched: Profile, partition: AnyPartition, outside: AnyAbstraction = None, **how: Any
 ) -> Profile:
-    """Solve the base anew while the experts are frozen, so that the two fit each other ("cohesion").
+    """Solve the base again while the experts are frozen, so that the two fit each other ("cohesion").
 
     Part 0 of all seats is trained, in the abstraction `outside` (default: the base's, or "null"); parts 1..p stay as
-    they are. So does part 0 where experts never let play come. how: as in `Solving`.
+    they are. So does part 0 where the experts' play never arrives. how: as in `Solving`.
     """
     plan = Stitching("rebuilt base", partition, outside=outside)
     profile: Profile = run(column_target(rules_of(game), stitched, plan, Solving(**how)))
@@ -97,7 +97,8 @@ def cohere(
     game: AnyGame, base: Profile, partition: AnyPartition, rounds: int = 10,
     on_round: Callable[[int, float], None] | None = None, **options: Any,
 ) -> Profile:  # fmt: skip
-    """Experts on the base, the base anew under the experts, and so on while NashConv falls; the best one is returned.
+    """Alternate between experts for the base and a new base for the experts while NashConv falls; returns the best
+    strategy.
 
     That is the base itself if nothing was better. `options` go to `static`.
     """

@@ -1,4 +1,4 @@
-"""Answers of long computations, kept in a folder: what was solved is not solved again, and what was stopped goes on."""
+"""Results of long computations in a folder: finished ones are reused, and interrupted ones are resumed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def solved(form: Any, solver: str, keep: Path | None, **options: Any) -> Profile
         if path.exists():
             saved = Profile.load(path)
             if saved.meta.get("tree") != form.tree_digest:
-                raise GameError(f"{path} was made of another base, or in other buckets: choose another folder")
+                raise GameError(f"{path} was made with another base or other buckets: choose another folder")
             if int(saved.meta.get("iterations", 0)) >= (options.get("iterations") or 0):
                 return Profile(form.infosets, saved.probabilities, saved.meta)  # else the checkpoint goes on
         resume = (checkpoint / "manifest.json").exists()

@@ -109,7 +109,7 @@ def _by_prefix(of: FreezableForm | TreeParts, words: list[str], source: str) -> 
     part = of.parts_by_actions(steps_of(words, known, source))
     empty = [w for j, w in enumerate(words, 1) if not (part == j).any()]
     if empty:
-        raise SpecError(f"there is no decision after {empty[0]!r}, so its expert would have nothing to do")
+        raise SpecError(f"there is no decision after {empty[0]!r}, so its expert would have no decisions")
     return part, words
 
 
@@ -118,7 +118,7 @@ def _by_private(of: FreezableForm | TreeParts, words: list[str], source: str) ->
     holdings, which, at = of.parts_by_private()
     for word in words:
         if word not in holdings:
-            raise SpecError(f"no seat ever holds {word!r}; they hold {', '.join(holdings)}")
+            raise SpecError(f"no player can hold {word!r}; possible are {', '.join(holdings)}")
     if len(set(words)) < len(words):
         raise SpecError(f"parts of {source!r} overlap: a name is given twice")
     names = words or holdings
@@ -200,7 +200,7 @@ class TreeParts:
         cut = np.flatnonzero(part[infoset] != of_node[deciding])
         if len(cut):
             raise GameError(
-                f"infoset {infosets.labels[infoset[cut[0]]]!r} is cut by {self.source!r}: it has histories in two "
+                f"infoset {infosets.labels[infoset[cut[0]]]!r} is divided by {self.source!r}: it has histories in two "
                 "parts (condition 2 of a grafting partition)"
             )
         return part
@@ -211,7 +211,7 @@ class TreeParts:
         if private is None:
             raise SpecError(
                 "private(...) is for games with a method private(infoset) -> (what the seat holds, round); "
-                "use a function (seat, infoset) -> part"
+                "otherwise use a function (seat, infoset) -> part"
             )
         seen = [private(label) for label in self.infosets.labels]
         holdings = sorted({holding for holding, _ in seen})
@@ -231,7 +231,8 @@ class TreeParts:
                 label, earlier = labels[form.infoset[p]], labels[form.infoset[through[above[p]]]]
                 raise GameError(
                     f"{name} is not a grafting partition: after infoset {earlier!r} in part {names[before]!r} play "
-                    f"comes to {label!r} in part {names[mine[p]]!r} (condition 3: stay, or go to the base)"
+                    f"reaches {label!r} in part {names[mine[p]]!r} (condition 3: play must stay in a part or go to "
+                    "the base)"
                 )
             entered[p] = mine[p] or before
             through[p] = p if mine[p] or not before else through[above[p]]

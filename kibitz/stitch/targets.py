@@ -1,4 +1,4 @@
-"""What experts are stitched onto. A target holds the rows of a base, whatever they are kept in.
+"""Targets of stitching: a target holds the rows of a base, in any kind of store.
 
 Stitching has four steps: a game is cut into parts, decisions outside of a part are frozen at the base, the expert of
 the part is solved, and its part is joined to the base. A `Target` does them for one kind of strategy. Those of a game's
@@ -23,7 +23,7 @@ from kibitz.solvers.run import whole
 
 
 class MaxInfosets(NamedTuple):
-    """In place of an abstraction: the finest one that a computation has room for. For bases that are blueprints."""
+    """Instead of an abstraction: the finest one within a limit of infosets. For bases that are blueprints."""
 
     infosets: int  # of a whole computation, at most
     inside: int | None = None  # ... of its part alone
@@ -48,13 +48,13 @@ class Solving:
     solver      see `kibitz solvers`
     iterations  stop after so many; until: once NashConv is at most this in the game that is solved; seconds: after so
                 long. By default 20,000 iterations or a NashConv of 1e-5, whatever comes first
-    seed        of `start` and of solvers that sample; each expert draws numbers of its own
+    seed        of `start` and of solvers that sample; each expert has its own random numbers
     start       "random": each expert starts from a random profile
-    jobs        experts that are solved side by side; default: one for each core
+    jobs        experts that are solved in parallel; default: one for each core
     threads     of a training of blueprints; default: all cores
     keep        a folder where experts are kept, if they are solved on samples: the same call can be resumed
     on_start    called with an expert, its number and how many there are, before it is solved
-    on_expert   called with an expert and its answer, after it was solved
+    on_expert   called with an expert and its solution, after it was solved
     on_progress called with a `Progress`, a few times a second, while a blueprint is trained
     """
 
@@ -158,7 +158,7 @@ class Target(ABC):
 
     def together(self) -> tuple[Any, int]:
         """(the game of a dynamic expert strategy, its infosets) [Gibson & Szafron 2011, Def. 3.3]."""
-        raise SolverError("dynamic experts are solved on a game's tree or on sampled boards")
+        raise SolverError("dynamic experts need a game tree or sampled boards")
 
     @abstractmethod
     def solve(self, expert: Expert, number: int) -> Any:
@@ -170,7 +170,7 @@ class Target(ABC):
 
 
 def nothing_there(seat: int, part: str) -> GameError:
-    return GameError(f"seat {seat} decides nothing in part {part!r}: no expert can be built for it")
+    return GameError(f"seat {seat} has no decisions in part {part!r}, so it cannot have an expert there")
 
 
 def seat_sets(seats: str | Sequence[Any], players: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

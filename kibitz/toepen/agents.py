@@ -1,4 +1,4 @@
-"""Players of Toepen: compiled ones that can be asked for all hands at once, search and exploitation."""
+"""Agents for Toepen: compiled agents that answer for all hands at once, search and exploitation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last tricks of Toepen, solved while one waits.
+"""The last tricks of Toepen, solved during play.
 
     endgame = ToepenEndgame(unplayed, cards_each=2, leader=0, ante=1, last_bettor=-1)
     solution = endgame.solve(range0, range1, seconds=1.0)
@@ -127,10 +127,10 @@ class ToepenEndgame(EndgameLayout):
         are 0, or no two hands of both ranges go together, ranges are even over possible hands, or else over all.
         """
         if not 0.0 <= floor <= 1.0:
-            raise SolverError(f"floor={floor}: a share from 0 to 1")
+            raise SolverError(f"floor={floor}: it must be a share from 0 to 1")
         weights = [self._vector(x, f"range{seat}") for seat, x in enumerate((range0, range1))]
         if any((x < 0).any() for x in weights):
-            raise SolverError("weights of a range are 0 or more")
+            raise SolverError("weights of a range must be 0 or more")
         can = []
         for x, allowed in zip(weights, possible, strict=True):
             mask = x > 0 if allowed is None else np.asarray(allowed, bool) | (x > 0)
@@ -161,7 +161,7 @@ class ToepenEndgame(EndgameLayout):
         """
         began = time.perf_counter()
         if seconds is None and iterations is None:
-            raise SolverError("say when to stop: seconds= or iterations=")
+            raise SolverError("give a stopping condition: seconds= or iterations=")
         if threads < 1:
             raise SolverError(f"threads={threads}: 1 or more")
         ranges = self.ranges(range0, range1, floor, possible)

@@ -1,4 +1,4 @@
-"""The rows of an endgame: who knows what, where it may choose, and which columns of a strategy are its actions."""
+"""The rows of an endgame: what each seat knows, where it decides, and the columns of its actions."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class PublicState:
         elif name in NUMBERS and (self.phase >= PLAY or (self.phase == BEFORE and not self.may_bet)):
             self._play(name)
         else:
-            raise GameError(f"{name!r} is no action after {self._text()}")
+            raise GameError(f"{name!r} is not a legal action after {self._text()}")
         self.history.append(name)
 
     def _text(self) -> str:

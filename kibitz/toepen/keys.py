@@ -1,4 +1,4 @@
-"""Abstractions of Toepen by name: the two lossless renamings of suits and the thesis' six lossy rules.
+"""Abstractions of Toepen by name: two suit isomorphisms and the thesis' six lossy abstractions.
 
 `key(rules, state)` of each gives the bucket of the seat to move; buckets of different seats are never the same. All
 lossy rules stand on the thesis' renaming of suits, so cards in their keys have the names of `thesis_names`. With

@@ -17,8 +17,8 @@ MOST_CARDS = 4  # in a hand, as kibitz.toepen.kernels.rules
 DEPTH = 40  # decisions of a seat on one history
 ABOUT = {
     "outlook": "what a card player looks at: how many unseen cards beat each of mine; merges most",
-    "maximal": "names of suits, wherever they do not matter",
-    "isomorphic": "names of suits, by the hand that was dealt",
+    "maximal": "suits, up to isomorphism of hand and history",
+    "isomorphic": "suits, up to isomorphism of the dealt hand",
     "null": "nothing is merged",
     "naive": "all but the number of actions",
     "simple-history": "all but the hand",
@@ -60,7 +60,8 @@ class ToepenMachine(Machine):
                 raise SolverError(f"the abstraction {name} needs buckets of hands, made from a trained blueprint")
             keys = plain(NAMES[name])
         elif bucket.shape != (2, 2, HANDS if in_buckets else 1) or bucket.dtype != np.uint8:
-            raise SolverError("buckets of hands are bytes by seat, role and hand, for abstractions by strength alone")
+            raise SolverError("buckets of hands are bytes by seat, role and hand, and only for abstractions by "
+                              "strength")
         else:
             keys = Keys(np.int64(NAMES[name]), np.ascontiguousarray(bucket))
         return RowKeys(name, keys, {"bucket": keys.bucket})

@@ -1,4 +1,4 @@
-"""What Toepen brings beside its rules: agents that search or exploit, and how a table of it is shown."""
+"""The plug-in of Toepen: agents that search or exploit, and its renderer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of Toepen as its players read it: who plays and says what, tricks, signs of suits, what opponents believe."""
+"""The text view of a Toepen table: moves, tricks, suits, and the opponents' beliefs."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ToepenRenderer(Renderer):
 
 
 class SymmetricRenderer(Renderer):
-    """Without the real names of suits, as actions are named there."""
+    """Infosets up to suit isomorphism, as actions are named there."""
 
     def position(self, view: View) -> list[str]:
         return [f"  you know   {view.infoset}"]

@@ -1,4 +1,4 @@
-"""Toepen for two: four cards each, tricks without trumps, only the last trick counts, and bets on who takes it.
+"""Two-player Toepen: four cards each, tricks without trumps, and bets on who wins the last trick.
 
 The deck is `suits` times the top `ranks` of J Q K A 7 8 9 T, low to high. Each seat is dealt `hand` cards, unseen by
 the other, and the rest stay hidden. Seat 0 leads the first trick. The leader plays any card; the other follows suit
@@ -17,19 +17,19 @@ the rules, so the text also tells the hand that was dealt. Without betting there
 *Action order.* Check before bet, call before fold. Cards: by suits, and within a suit the lowest first. Suits are in
 order of the ranks that the seat still holds of them (tuples, lowest rank first: 8 before 8T before 9), then of their
 signatures, then c d h s. What stands at one position is then the same kind of card in all infosets that differ by
-names of suits.
+a suit permutation.
 
 *Signature* of a suit for a seat: a pair of tuples, the ranks dealt to the seat in that suit, ascending (as positions
 0 to 7 in JQKA789T), and for each card played so far by either 0 if it is of another suit, else its rank's position +
-1. Two infosets of a seat are the same but for the names of suits exactly if the betting is the same and the
+1. Two infosets of a seat are equal up to suit isomorphism exactly if the betting is the same and the
 signatures of all suits of the deck are, as a multiset: `maximal_key`. `thesis_key` renames suits by the dealt hand
-alone and so tells more apart.
+alone and so distinguishes more.
 
-*symmetric=true* is the quotient of the game by the names of suits: one deal for each class of deals, as likely as the
+*symmetric=true* is the quotient of the game by suit isomorphism: one deal for each class of deals, as likely as the
 class; infosets are maximal keys, in which suits are called w x y z; and of cards that such a renaming maps to each
 other (same rank, suits with the same signature) only the first is an action. Which of them is played is then up to
-chance: each is as likely as the others, as in a strategy that does not look at the names of suits, for the other seat
-may well tell them apart. Recall stays perfect and the value is that of the game itself. Its infosets are a few less
+chance: each is as likely as the others, as in a strategy that ignores suits, because the other
+seat may distinguish them. Recall stays perfect and the value is that of the game itself. Its infosets are a few less
 than the maximal keys of the game, which count every infoset where two cards may be played, be they tied: with three
 suits, ranks and cards 124,883 of 125,213 leave a choice.
 """
@@ -85,7 +85,7 @@ class Toepen(BuiltIn):
         if not 1 <= self.ranks <= 8:
             raise SpecError(f"toepen's deck has 1 to 8 ranks, the top ones of J Q K A 7 8 9 T, not ranks={self.ranks}")
         if self.hand < 1:
-            raise SpecError(f"toepen deals each seat a hand of 1 card or more, not hand={self.hand}")
+            raise SpecError(f"in toepen each player gets 1 card or more, not hand={self.hand}")
         if 2 * self.hand > self.suits * self.ranks:
             raise SpecError(
                 f"toepen(hand={self.hand}) needs {2 * self.hand} cards, but suits={self.suits} and "
@@ -142,7 +142,7 @@ class Toepen(BuiltIn):
         return outcome == deal_text(*(self._representative(hands) if self.symmetric else hands))
 
     def _representative(self, hands: tuple[Cards, ...]) -> tuple[Cards, ...]:
-        """The deal that stands for all that differ from this one by names of suits."""
+        """The representative of all deals that differ from this one by a suit permutation."""
         shares = sorted((tuple(ranks_in(cards, suit) for cards in hands) for suit in range(self.suits)), reverse=True)
         return tuple(
             tuple(8 * suit + rank for suit, share in enumerate(shares) for rank in share[seat]) for seat in range(2)
@@ -278,7 +278,8 @@ class Toepen(BuiltIn):
     def read(self, seat: int, infoset: str) -> ToepenState:
         """The state as a seat knows it in an infoset of its own: the hand of the other is empty."""
         if self.symmetric:
-            raise GameError(f"{self.spec} has infosets without the real names of suits: they cannot be read back")
+            raise GameError(f"{self.spec} has infosets up to suit isomorphism: the actual cards cannot be read from "
+                            "them")
         hand, _, history = infoset.partition(" |")
         left = tuple(NUMBERS[name] for name in hand.split() if name != "-")
         state, played = ToepenState(0, "bet" if self.betting else "card"), []

@@ -1,4 +1,4 @@
-"""Search: a blueprint until little enough of the hand is left, and from there on a solution of what is left.
+"""Search: play a blueprint until the rest of the hand is small enough, then solve it.
 
 At the start of a trick the public history is known to both. For each seat and each set of cards that it may hold
 there, the *range* is the probability that the blueprint makes that seat's moves so far, dealt these cards; all deals
@@ -118,7 +118,7 @@ class ToepenSearch(Search):
         if not least <= first <= hand:
             raise SpecError(f"search: from={from_trick} should be a trick from {least} to {hand} of {self.game.spec}")
         if threads < 1 or not 0 <= floor <= 1:
-            raise SpecError("search: threads are 1 or more, floor is from 0 to 1")
+            raise SpecError("search: threads must be 1 or more, and floor from 0 to 1")
         self.limit: dict[str, Any] = {"iterations": iterations, "seconds": None} if iterations else {"seconds": seconds}
         self.floor, self.threads, self.again = floor, threads, again
         self.trick = first - 1

@@ -1,4 +1,4 @@
-"""Buckets of hands by their value under a solved strategy: what [Le 2021, Sec. 5.2] leaves open first.
+"""Buckets of hands by their value under a solved strategy, as [Le 2021, Sec. 5.2] proposes as future work.
 
 The strategy plays against itself; the strength of a hand, for a seat and for the leader's or the reactor's half of a
 trick, is the mean payoff that follows where the seat holds it at a decision. Hands that differ by a renaming of suits
@@ -70,7 +70,7 @@ def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def cut_line(points: Floats, weights: Floats, buckets: int) -> NDArray[np.int64]:
-    """The bucket of each point, numbered along the line, with the least weighted squares within buckets.
+    """The bucket of each point, numbered along the line, with the least weighted sum of squares inside buckets.
 
     Dynamic programme over the sorted points: cost[j] is the least for the first j of them, bucket by bucket.
     """

@@ -1,5 +1,6 @@
-"""The web interface (`kibitz ui`): strategies to look at, tables to play at, runs to watch, on this machine alone.
+"""The web interface (`kibitz ui`): view strategies, play against them and follow runs, on this machine only.
 
-`library.py` finds what is saved, `look.py` and `poker.py` say what is shown of a strategy, `tables.py` seats a
-person, `runs.py` reads runs and crosstables; none of these knows HTTP. `guard.py` lets requests in, `app.py` answers.
+`library.py` finds saved files. `look.py` and `poker.py` compute what is shown of a strategy. `tables.py` runs a game
+with a person. `runs.py` reads runs and crosstables. None of these knows HTTP: `guard.py` checks every request and
+`app.py` answers it.
 """

@@ -1,4 +1,4 @@
-"""The server: addresses (`Server.routes`), and what is answered there. /api/ answers JSON; the rest is one page."""
+"""The server: its routes (`Server.routes`) and their responses. /api/ returns JSON; every other address is one page."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Message = dict[str, Any]  # the JSON object that a client sent
 Handler = Callable[[Request, Message], dict[str, Any]]
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MOST_SHOWN = 600  # characters of an error
-STATUS = {Missing: 404, Stale: 409, Busy: 503, KibitzError: 400}  # of errors that a user can mend
+STATUS = {Missing: 404, Stale: 409, Busy: 503, KibitzError: 400}  # of errors that a user can correct
 
 
 class Wrong(KibitzError):
-    """A message that says nothing we know."""
+    """The request body is not valid."""
 
 
 def files() -> dict[str, tuple[bytes, str]]:
-    """The page, its style and its scripts, by name: all that can be asked for as a file."""
+    """The static files that the server offers, by name: the page, its style sheet and its scripts."""
     by_name = {}
     for each in resources.files("kibitz.web").joinpath("static").iterdir():
         ending = each.name[each.name.rfind(".") :]
@@ -48,7 +48,7 @@ def app_of(
     library: Library, token: str, port: int | None = None, hosts: tuple[str, ...] = (),
     seeds: Callable[[], int | None] = lambda: None, tables: WebTables | None = None,
 ) -> RequestGuard:  # fmt: skip
-    """The whole server as an ASGI app. seeds: what tables are dealt from, for tests; by chance else."""
+    """The whole server as an ASGI app. seeds: the random seeds of tables, for tests; by default they are random."""
     server, static = Server(library, WebTables(library) if tables is None else tables, seeds), files()
 
     async def page(request: Request) -> Response:
@@ -72,7 +72,7 @@ def app_of(
 
 
 def plain(value: Any) -> Response:
-    """Plain data as JSON; numbers that JSON does not have are null."""
+    """A JSON response. Numbers that JSON cannot express (infinity, NaN) become null."""
     try:
         body = json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -94,7 +94,7 @@ def refused(status: int, sentence: str) -> Response:
 
 
 def refusing(answer: Answer) -> Answer:
-    """Errors that a user can mend become a sentence with a status of its own."""
+    """Turn errors that a user can correct into a response with a status and a sentence."""
 
     async def answering(request: Request) -> Response:
         try:
@@ -102,24 +102,25 @@ def refusing(answer: Answer) -> Answer:
         except KibitzError as error:
             return refused(next(status for kind, status in STATUS.items() if isinstance(error, kind)), str(error))
         except TooLong:
-            return refused(413, f"a message has at most {MOST_BODY:,} bytes")
+            return refused(413, f"the request body is too long: the limit is {MOST_BODY:,} bytes")
         except MemoryError:
-            return refused(507, "that does not fit into memory")
+            return refused(507, "there is not enough memory for this request")
 
     return answering
 
 
 async def _refusal(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return refused(status, "there is nothing at this address" if status == 404 else "this is not answered here")
+    unknown = "there is nothing at this address"
+    return refused(status, unknown if status == 404 else "the server does not support this request")
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    return refused(500, "something went wrong on the server; its terminal says more")
+    return refused(500, "the server failed to answer; the terminal where it runs shows the error")
 
 
 class Server:
-    """What addresses under /api/ answer."""
+    """The handlers of all addresses under /api/."""
 
     def __init__(self, library: Library, tables: WebTables, seeds: Callable[[], int | None]) -> None:
         self.library, self.tables, self.seeds = library, tables, seeds
@@ -130,12 +131,12 @@ class Server:
             ("GET", "/api/look/{id}", self.look),  # ?step=..&with=ID&deal=N: a strategy after public steps
             ("GET", "/api/diff/{id}", self.diff),  # ?with=ID: where two strategies differ most, with NashConv of both
             ("GET", "/api/infosets/{id}", self.infosets),  # ?seat=&text=&page=: its infosets as a list
-            ("POST", "/api/tables", self.sit),  # {"opponents": [ID, ...]}: sit down
-            ("GET", "/api/tables/{table}", self.table),  # how the table stands
+            ("POST", "/api/tables", self.sit),  # {"opponents": [ID, ...]}: open a table
+            ("GET", "/api/tables/{table}", self.table),  # the state of the table
             ("DELETE", "/api/tables/{table}", self.leave),  # leave the table
             ("POST", "/api/tables/{table}/act", self.act),  # {"hand": 0, "decision": 0, "action": "call"}
             ("POST", "/api/tables/{table}/next", self.next),  # {"hand": 0}: deal the next hand
-            ("GET", "/api/tables/{table}/review", self.review),  # what the profile would have done, and believed
+            ("GET", "/api/tables/{table}/review", self.review),  # what the strategy would have done, and its belief
             ("GET", "/api/runs", self.runs),  # runs, matches and crosstables
             ("GET", "/api/runs/{id}", self.run),  # one of them
             ("GET", "/api/crosstable", self.crosstable),  # ?id=..&id=..: an exact round robin of saved profiles
@@ -177,9 +178,9 @@ class Server:
         seconds = message.get("seconds", 1.0)
         named = isinstance(opponents, list) and all(isinstance(each, str) for each in opponents)
         if not named or len(opponents) > 9:
-            raise Wrong("name opponents by their ids")
+            raise Wrong("opponents must be a list of at most nine ids of strategies")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.05 <= seconds <= 10:
-            raise Wrong("a search takes from 0.05 to 10 seconds")
+            raise Wrong("seconds must be a number from 0.05 to 10: the time for one search")
         return self.tables.open(opponents, self.seeds(), float(seconds)).data()
 
     def table(self, request: Request, message: Message) -> dict[str, Any]:
@@ -188,17 +189,17 @@ class Server:
     def act(self, request: Request, message: Message) -> dict[str, Any]:
         hand, decision, action = message.get("hand"), message.get("decision"), message.get("action")
         if type(hand) is not int or type(decision) is not int or not isinstance(action, str):
-            raise Wrong("say the hand, the decision and the action")
+            raise Wrong("the request must have the whole numbers hand and decision, and the name of an action")
         return self._at(request, lambda table: table.act(hand, decision, action))
 
     def next(self, request: Request, message: Message) -> dict[str, Any]:
         hand = message.get("hand")
         if type(hand) is not int:
-            raise Wrong("say which hand is over")
+            raise Wrong("the request must have the whole number hand: the hand that is over")
         return self._at(request, lambda table: table.next(hand))
 
     def _at(self, request: Request, do: Callable[[WebTable], None]) -> dict[str, Any]:
-        """Do something at a table, one request at a time, and say how it stands."""
+        """Change a table, one request at a time, and return its new state."""
         table = self.tables.table(request.path_params["table"])
         with table.lock:
             do(table)
@@ -226,7 +227,7 @@ class Server:
 
 
 def in_thread(handler: Handler) -> Answer:
-    """A handler in a thread of its own, as JSON; a request with POST brings it a message."""
+    """Run a handler in a thread and return its result as JSON. For POST requests it gets the request body."""
 
     async def answering(request: Request) -> Response:
         message = await message_of(request) if request.method == "POST" else {}
@@ -240,17 +241,17 @@ async def message_of(request: Request) -> Message:
     try:
         message = json.loads(await request.body())
     except (ValueError, RecursionError):
-        raise Wrong("the message is no JSON") from None
+        raise Wrong("the request body is not JSON") from None
     if not isinstance(message, dict):
-        raise Wrong("the message is no JSON object")
+        raise Wrong("the request body is not a JSON object")
     return message
 
 
 def whole(request: Request, name: str, default: int | None, most: int) -> int | None:
-    """A whole number from 0 of the address."""
+    """A whole number from 0 up, given in the address."""
     text = request.query_params.get(name)
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 12 or int(text) > most:
-        raise Wrong(f"{name} is a whole number from 0 to {most:,}")
+        raise Wrong(f"{name} must be a whole number from 0 to {most:,}")
     return int(text)

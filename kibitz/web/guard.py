@@ -1,8 +1,9 @@
-"""Who may ask, and for how much: the one door of the server, as plain ASGI.
+"""Checks every request before the app sees it, as plain ASGI middleware.
 
-Every request, that for a style sheet too, needs the token, in the address or in the cookie that the first visit sets.
-The Host must be this machine's, so that a page elsewhere whose name was bent to 127.0.0.1 gets nothing; what changes
-something must come from a page of ours (Origin). Bodies and addresses have a length, and so has the queue.
+Every request needs the token, even one for a style sheet. The token is in the address, or in the cookie that the first
+visit sets. The Host header must name this machine; this prevents DNS rebinding. A request that changes something must
+come from the interface's own pages (Origin header); this prevents cross-site request forgery. The length of bodies and
+addresses is limited, and so is the number of requests that are handled at once.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-CLOSED = "Open the address that `kibitz ui` printed: it has a token at its end."
+CLOSED = "Access denied: open the whole address that `kibitz ui` printed, with the token at its end."
 
 
 class TooLong(Exception):
-    """A body that goes on beyond the limit."""
+    """The request body is longer than the limit."""
 
 
 class RequestGuard:
-    """Stands before an app."""
+    """Middleware that refuses requests without the token, from other sites, or too large."""
 
     def __init__(self, app: App, token: str, port: int | None = None, hosts: tuple[str, ...] = ()) -> None:
-        """port: that of the server, if it is known; hosts: names of this machine beside 127.0.0.1 and localhost."""
+        """port: the port of the server, if known; hosts: further names of this machine."""
         self.app, self.token, self.port, self.hosts = app, token.encode(), port, {*HERE, *hosts}
         # Cookies of one machine are shared by all its ports: each server has one of its own.
         self.cookie = f"kibitz_{sha256(self.token).hexdigest()[:12]}"
@@ -82,7 +83,7 @@ class RequestGuard:
             return
         scope = {**scope, "query_string": urlencode(rest).encode()}
         if self.inside >= MOST_AT_ONCE:
-            await answer(send, 503, "too many requests at once; wait a moment")
+            await answer(send, 503, "too many requests at once; try again in a moment")
             return
         self.inside += 1
         begun = False
@@ -100,7 +101,7 @@ class RequestGuard:
             await self.app(scope, _limited(receive), sending)
         except TooLong:
             if not begun:
-                await answer(send, 413, f"a message has at most {MOST_BODY:,} bytes")
+                await answer(send, 413, f"the request body is too long: the limit is {MOST_BODY:,} bytes")
         finally:
             self.inside -= 1
 
@@ -115,32 +116,32 @@ class RequestGuard:
         return None if cookie is None else cookie.value
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Why a request is not let in: (status, sentence)."""
+        """Why a request is refused: (status, sentence)."""
         host = headers.get("host", "")
         name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdecimal() else (host, "", "")
         if name not in self.hosts or (port and self.port is not None and port != str(self.port)):
-            return 421, "this server answers on 127.0.0.1 and localhost alone"
+            return 421, "this server can only be reached as 127.0.0.1 or localhost"
         if scope["method"] not in METHODS:
-            return 405, "this method is not answered"
+            return 405, "the server does not support this HTTP method"
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MOST_ADDRESS:
             return 414, "the address is too long"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 9 or int(length) > MOST_BODY:
-            return 413, f"a message has at most {MOST_BODY:,} bytes"
+            return 413, f"the request body is too long: the limit is {MOST_BODY:,} bytes"
         changes = scope["method"] in ("POST", "DELETE")
         origin = headers.get("origin")
         if (changes or origin is not None) and origin != f"{scope.get('scheme', 'http')}://{host}":
-            return 403, "the request comes from another page"
+            return 403, "the request comes from another site, so it is refused"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and scope["path"].startswith("/api/"):
-            return 403, "the request comes from another page"
+            return 403, "the request comes from another site, so it is refused"
         kind = headers.get("content-type", "").partition(";")[0].strip()
         if scope["method"] == "POST" and kind != "application/json":
-            return 415, "messages are JSON"
+            return 415, "the request body must be JSON: set Content-Type to application/json"
         return None
 
 
 def _limited(receive: Receive) -> Receive:
-    """A body that ends with an error where it is too long, whatever its header said."""
+    """Raise an error if the body is too long, whatever its Content-Length header says."""
     seen = 0
 
     async def receiving() -> MutableMapping[str, Any]:
@@ -155,7 +156,7 @@ def _limited(receive: Receive) -> Receive:
 
 
 async def answer(send: Send, status: int, sentence: str, more: list[tuple[bytes, bytes]] | None = None) -> None:
-    """A whole response of one sentence."""
+    """Send a complete response with one sentence."""
     body = json.dumps({"error": sentence}).encode() if sentence else b""
     kind = b"application/json"
     if sentence == CLOSED:  # what a person sees who came without the token

@@ -1,6 +1,6 @@
-"""What a server offers: the strategies and runs under one folder, and some strategies that it makes itself.
+"""What the server offers: the strategies and runs in one folder, and some strategies that it computes itself.
 
-Clients name things by id, never by path: an id is looked up among those that a scan of the folder found.
+Clients refer to everything by id, never by path. Ids are looked up among the files that a scan of the folder found.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ OPEN = 6  # strategies that stay in memory
 MOST_COLUMNS = 30_000_000  # of a profile whose infosets are valued
 MOST_SAID = 200  # characters of what a file says of itself
 AT_ONCE = 300_000  # the same, for one that is valued while a client waits
-# What is there without any file: (id, name, game, player). Solved ones are solved when they are first asked for.
+# Strategies that need no file: (id, name, game, player). Those marked solved are solved on the first request.
 MADE = (
-    ("made-leduc", "Leduc, solved here", "leduc", "solved"),
-    ("made-kuhn", "Kuhn, solved here", "kuhn", "solved"),
-    ("rule-toepen", "Toepen, a rule of thumb", "toepen", "rule"),
-    ("uniform-leduc", "Leduc, uniform", "leduc", "uniform"),
-    ("uniform-rhode-island", "Rhode Island, uniform", "rhode_island", "uniform"),
-    ("uniform-limit-2", "Limit hold'em for two, uniform", "poker(file=holdem.limit.2p)", "uniform"),
-    ("uniform-limit-3", "Three-player limit hold'em, uniform", "poker(file=holdem.limit.3p)", "uniform"),
-    ("uniform-no-limit-2", "No-limit hold'em for two, uniform", "poker(file=holdem.nolimit.2p)", "uniform"),
-    ("uniform-toepen", "Toepen, uniform", "toepen", "uniform"),
-    ("uniform-liars-dice", "Liar's Dice, uniform", "liars_dice", "uniform"),
+    ("made-leduc", "Leduc, solved on demand", "leduc", "solved"),
+    ("made-kuhn", "Kuhn, solved on demand", "kuhn", "solved"),
+    ("rule-toepen", "Toepen, rule-based", "toepen", "rule"),
+    ("uniform-leduc", "Leduc, uniform random", "leduc", "uniform"),
+    ("uniform-rhode-island", "Rhode Island, uniform random", "rhode_island", "uniform"),
+    ("uniform-limit-2", "Heads-up limit hold'em, uniform random", "poker(file=holdem.limit.2p)", "uniform"),
+    ("uniform-limit-3", "Three-player limit hold'em, uniform random", "poker(file=holdem.limit.3p)", "uniform"),
+    ("uniform-no-limit-2", "Heads-up no-limit hold'em, uniform random", "poker(file=holdem.nolimit.2p)", "uniform"),
+    ("uniform-toepen", "Toepen, uniform random", "toepen", "uniform"),
+    ("uniform-liars-dice", "Liar's Dice, uniform random", "liars_dice", "uniform"),
 )
 
 
 class Missing(KibitzError):
-    """There is nothing of that id."""
+    """Nothing has that id."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that clients can name."""
+    """A strategy or run that clients can refer to."""
 
     id: str
     name: str
@@ -74,7 +74,7 @@ class Entry:
     changed: float = 0.0  # when it was last written
 
     def data(self) -> dict[str, Any]:
-        """What a client may know of it; its path is not among that."""
+        """What clients learn about it. The path is not included."""
         known = {key: self.meta.get(key) for key in ("solver", "iterations", "nash_conv", "abstraction")}
         said = {key: _short(value) for key, value in known.items()}
         stitched = isinstance(self.meta.get("stitch"), dict) or bool(_parts(self.meta))
@@ -82,7 +82,7 @@ class Entry:
 
 
 def _short(value: Any) -> Any:
-    """What a file says in a word or a number; whoever wrote it may have written anything."""
+    """A text or a number from a file, shortened. The file is not trusted."""
     if isinstance(value, str):
         return value[:MOST_SAID]
     return value if isinstance(value, int | float) else None
@@ -96,7 +96,7 @@ def _parts(meta: dict[str, Any]) -> Sequence[str]:
 
 @dataclass
 class LibraryStrategy:
-    """A strategy that is ready to be asked."""
+    """A loaded strategy, with the rules of its game."""
 
     entry: Entry
     rules: Game
@@ -111,7 +111,7 @@ class LibraryStrategy:
 
     @cached_property
     def profile(self) -> Profile | None:
-        """The strategy as a profile of the whole game, where that is one or can be made."""
+        """The strategy as a profile of the whole game, if there is one or it can be computed."""
         if self.saved is not None:
             return self.saved
         tree, agent = getattr(self.machine, "tree", None), self.agent
@@ -120,13 +120,13 @@ class LibraryStrategy:
         return Profile(tree.infosets, probabilities_of(agent, tree.infosets), {"game": self.spec, "tree": tree.digest})
 
     def values(self, pool: ThreadPoolExecutor) -> tuple[InfosetValues | None, str]:
-        """(values of the infosets, or None; why there are none)."""
+        """The values of the infosets, or None and the reason."""
         profile = self.profile
         if profile is None:
-            return None, "not computed: the game is too large to value each infoset"
+            return None, "not computed: the game is too large"
         compact = profile.infosets.compact
         if compact is not None and not compact.of_game(self.rules):
-            return None, "not computed: the strategy knows buckets, not hands"
+            return None, "not computed: the strategy is defined for buckets of an abstraction, not for single hands"
         if profile.infosets.columns > MOST_COLUMNS:
             return None, "not computed: the strategy is too large"
         if self._valuing is None:
@@ -134,7 +134,7 @@ class LibraryStrategy:
 
             self._valuing = pool.submit(infoset_values, self.rules, profile)
         if not self._valuing.done() and profile.infosets.columns > AT_ONCE:
-            return None, "being computed: look again in a moment"
+            return None, "being computed: it appears in a moment"
         try:
             return self._valuing.result(), ""
         except KibitzError as error:
@@ -151,7 +151,7 @@ class LibraryStrategy:
 
 
 class Library:
-    """All that is offered. games: that the user names beside the built-in ones, such as my_game.py:MyGame."""
+    """Everything that the server offers. games: further games, such as my_game.py:MyGame."""
 
     def __init__(
         self, folder: Path | None, games: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
@@ -167,12 +167,12 @@ class Library:
         self._games: dict[str, tuple[Game, Machine | None]] = {}
         self._made = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
         for number, text in enumerate(games):
-            self._made.append(Entry(f"own-{number}", f"{text}, uniform", "made", text, player="uniform"))
+            self._made.append(Entry(f"own-{number}", f"{text}, uniform random", "made", text, player="uniform"))
 
     # What there is
 
     def entries(self) -> dict[str, Entry]:
-        """Everything by id; the folder is looked at again once a scan is old."""
+        """Everything by id. The folder is scanned again if the last scan is old."""
         with self._lock:
             if self.clock() >= self._until:
                 self._found = {entry.id: entry for entry in self._scan()}
@@ -180,7 +180,7 @@ class Library:
             return {**self._found, **{entry.id: entry for entry in self._made}}
 
     def strategies(self) -> list[Entry]:
-        """Saved ones first."""
+        """All strategies, saved ones first."""
         return [entry for entry in self.entries().values() if entry.kind in (*STRATEGIES, "made")]
 
     def runs(self) -> list[Entry]:
@@ -189,7 +189,7 @@ class Library:
     def entry(self, id: str) -> Entry:
         entries = self.entries()
         if id not in entries:
-            raise Missing("there is nothing of that id any more; reload the page")
+            raise Missing("this entry no longer exists: reload the page")
         return entries[id]
 
     def _scan(self) -> Iterator[Entry]:
@@ -236,7 +236,7 @@ class Library:
     # Games and strategies
 
     def game(self, spec: str) -> tuple[Game, Machine | None]:
-        """The rules and the machine of a game that an entry names."""
+        """The rules of a game and its machine, by spec."""
         with self._opening:
             if spec not in self._games:
                 own = next((g for t, g in self._own.items() if spec in (t, getattr(g, "spec", ""))), None)
@@ -248,13 +248,13 @@ class Library:
             return self._games[spec]
 
     def strategy(self, id: str) -> LibraryStrategy:
-        """The strategy of an id, ready to be asked; the last few stay open."""
+        """The strategy with an id, loaded. The last few stay in memory."""
         entry = self.entry(id)
         with self._opening:
             opened = self._open.get(id)
             if opened is None or opened.entry.changed != entry.changed:
                 if entry.kind not in (*STRATEGIES, "made"):
-                    raise Missing("that is no strategy")
+                    raise Missing("this entry is not a strategy")
                 opened = self._opened(entry)
                 self._open[id] = opened
                 while len(self._open) > OPEN:
@@ -267,7 +267,7 @@ class Library:
         if entry.path is None:
             if machine is None:
                 if entry.player != "uniform":
-                    raise SpecError(f"{entry.game} is too large for that player")
+                    raise SpecError(f"{entry.game} is too large for the {entry.player} player")
                 return LibraryStrategy(entry, rules, None, Uniform())
             if entry.player != "solved":
                 return LibraryStrategy(entry, rules, machine, agent_of(entry.player, machine))
@@ -276,7 +276,7 @@ class Library:
             profile: Profile = solve_through(rules, "cfr+", until=1e-3)
             return LibraryStrategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
         if machine is None:
-            raise SpecError(f"{entry.game} is too large to be played from a saved strategy")
+            raise SpecError(f"{entry.game} is too large: its saved strategies cannot be opened")
         if entry.kind == "profile":
             profile = Profile.load(entry.path)
             return LibraryStrategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
@@ -288,12 +288,12 @@ class Library:
         return entry.path is not None and machine is not None and "search" in agents_of(machine)
 
     def searcher(self, id: str, seconds: float) -> Agent:
-        """A player of its own, for one table, that searches from a saved strategy."""
+        """A new agent for one table that searches with a saved strategy as its blueprint."""
         strategy = self.strategy(id)
         if strategy.machine is None or strategy.entry.path is None or "search" not in agents_of(strategy.machine):
-            raise SpecError("search is not offered for that strategy")
+            raise SpecError("this strategy cannot be played with search: choose it without search")
         build = agents_of(strategy.machine)["search"][0]
-        return build(base=strategy.agent, name=f"search from {strategy.entry.name}", seconds=seconds)
+        return build(base=strategy.agent, name=f"{strategy.entry.name} with search", seconds=seconds)
 
 
 def _named(agent: Any, name: str) -> Agent:

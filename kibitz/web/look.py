@@ -1,11 +1,11 @@
 """What the web interface shows of a strategy at one public history: rows, ranges, reach and values, as plain data.
 
-A public history is a list of *steps*: words that all seats see, actions and cards alike. `node` walks there and says
-what the seat to move does with each of its holdings, how likely each seat has each holding (by Bayes' rule, from what
-it did), and where the steps lead from there. A game without `view` does not say what its seats see: there steps are the
-moves of all seats, in order, and a holding is the infoset that a seat last decided at. Poker by a definition is in
-`kibitz.web.poker`, which asks for all hands at once; every other game is walked by its rules here, for all deals that
-lead to the history, or, where these are too many, for one deal.
+A public history is a list of *steps*: the actions and cards that all seats see. `node` follows the steps. It returns
+what the seat to move does with each of its holdings, how likely each seat has each holding (by Bayes' rule, from its
+actions), and the next steps. A game without `view` does not say what its seats see. There the steps are the moves of
+all seats, in order, and a holding is the last infoset in which the seat decided. Poker defined by an ACPC file is in
+`kibitz.web.poker`, which handles all hands at once. Every other game is walked here by its rules, for all deals that
+lead to the history, or for one deal if there are too many.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kibitz.web.nodes import MOST_STEPS, Experts, Floats, TooMany, Valued
 
 MOST_WAYS = 20_000  # deals that are followed at once
 PAGE = 40  # infosets on a page
-UNSEEN = "not acted yet"  # of a seat in a game without `view`
+UNSEEN = "has not acted yet"  # of a seat in a game without `view`
 
 
 # Any game, by its rules
@@ -36,7 +36,7 @@ UNSEEN = "not acted yet"  # of a seat in a game without `view`
 
 @dataclass
 class Way:
-    """One history that leads to the public one."""
+    """One history that is consistent with the public one."""
 
     state: Any
     chance: float
@@ -50,7 +50,7 @@ class Way:
 
 
 class Walker:
-    """Follows all deals of a game, or one, along public steps."""
+    """Follows all deals of a game, or one deal, along public steps."""
 
     def __init__(self, strategy: LibraryStrategy, deal: int | None, seed: int = 0) -> None:
         self.strategy, self.rules, self.deal = strategy, strategy.rules, deal
@@ -70,18 +70,18 @@ class Walker:
         self.words: list[str] = []  # the same as players say them
 
     def _public(self, state: Any, before: tuple[str, ...] = (), action: Any = None) -> tuple[str, ...]:
-        """What all see. action: the move of a seat that led there, by which a game without `view` is followed."""
+        """What all seats see. action: the last move of a seat; a game without `view` is followed by these."""
         if self.has_view:
             return view_of(self.rules, state, 0).public
         return before if action is None else (*before, str(action))
 
     def holding(self, way: Way, seat: int) -> str:
-        """What a seat holds, in a word."""
+        """What a seat holds, as text."""
         private = " ".join(view_of(self.rules, way.state, seat).private)
         return private if self.has_view else private or way.seen[seat]
 
     def _after(self, way: Way) -> list[tuple[Way, int]]:
-        """What can follow a history: (the way, the seat that moved or CHANCE)."""
+        """All continuations of a history: (the way, the seat that moved or CHANCE)."""
         turn = self.rules.turn(way.state)
         if turn == TERMINAL:
             return []
@@ -96,7 +96,7 @@ class Walker:
                 except GameError as error:
                     raise TooMany(str(error)) from None
                 if len(listed) > MOST_WAYS:
-                    raise TooMany("too many outcomes of chance")
+                    raise TooMany("the chance event has too many outcomes to list")
                 nexts = [(self.rules.after(way.state, outcome), float(p)) for outcome, p in listed]
             drawn = [(s, p, self._public(s, way.public)) for s, p in nexts]
             return [(Way(s, way.chance * p, way.reach, public, way.seen), CHANCE) for s, p, public in drawn]
@@ -115,12 +115,12 @@ class Walker:
         key = seat, view.infoset
         if key not in self.rows:
             if len(view.actions) > nodes.MOST_ACTIONS:
-                raise GameError(f"{len(view.actions):,} actions are too many to draw")
+                raise GameError(f"this decision has {len(view.actions):,} actions: that is too many to show")
             self.rows[key] = nodes.rows_of(self.strategy, seat, [view.infoset], view.actions)[0]
         return self.rows[key]
 
     def _spread(self, ways: list[Way]) -> list[Way]:
-        """Go on over all that nobody else sees, until something public can happen."""
+        """Follow all moves that are not public, up to the next public one."""
         done: list[Way] = []
         todo = ways
         while todo:
@@ -132,7 +132,7 @@ class Walker:
                 else:
                     done.append(way)
             if len(done) + len(following) > MOST_WAYS:
-                raise TooMany("too many deals lead there")
+                raise TooMany("too many deals are consistent with these steps")
             todo = following
         return done
 
@@ -146,16 +146,16 @@ class Walker:
                     ways.append(each)
                     mover = by
         if not ways:
-            raise GameError(f"{word:.40} cannot follow there")
+            raise GameError(f"{word:.40} is not possible after these steps")
         self.movers.append(mover)
         self.words.append(word if mover == CHANCE else calm.get(word, word))
         self.ways = self._spread(ways)
 
 
 def walked(strategy: LibraryStrategy, steps: Sequence[str], deal: int | None) -> Walker:
-    """All deals after some public steps; one deal where they are too many."""
+    """All deals after some public steps; one deal if there are too many."""
     if len(steps) > MOST_STEPS:
-        raise GameError("so many steps lead nowhere")
+        raise GameError(f"too many steps: the limit is {MOST_STEPS}")
     try:
         walker = Walker(strategy, deal)
         for word in steps:
@@ -170,7 +170,7 @@ def walked(strategy: LibraryStrategy, steps: Sequence[str], deal: int | None) ->
 def node(
     strategy: LibraryStrategy, steps: Sequence[str], pool: ThreadPoolExecutor, deal: int | None = None
 ) -> dict[str, Any]:
-    """What there is to see of a strategy after some public steps."""
+    """What the page shows of a strategy after some public steps."""
     poker_strategy = poker.poker_strategy(strategy)
     if poker_strategy is not None and deal is None:
         return poker_strategy.node(steps, pool)
@@ -204,12 +204,12 @@ def node(
 
 
 def ranges(strategy: LibraryStrategy, steps: Sequence[str]) -> list[dict[str, Any]]:
-    """How likely each seat holds what after some public steps, by what it did; refused where all deals are too many."""
+    """The range of each seat after some public steps, by Bayes' rule. Raises TooMany if there are too many deals."""
     poker_strategy = poker.poker_strategy(strategy)
     if poker_strategy is not None:
         return poker_strategy.ranges(steps)
     if len(steps) > MOST_STEPS:
-        raise TooMany("so many steps lead nowhere")
+        raise TooMany(f"too many steps: the limit is {MOST_STEPS}")
     walker = Walker(strategy, None)
     for word in steps:
         walker.step(word)
@@ -218,7 +218,7 @@ def ranges(strategy: LibraryStrategy, steps: Sequence[str]) -> list[dict[str, An
 
 
 def _range(walker: Walker, ways: Sequence[Way], weight: Floats, seat: int) -> dict[str, Any]:
-    """How likely a seat holds what."""
+    """The range of one seat."""
     total: dict[str, float] = {}
     for way, share in zip(ways, weight.tolist(), strict=True):
         name = walker.holding(way, seat)
@@ -233,7 +233,7 @@ def _decision(
     node: dict[str, Any], walker: Walker, ways: Sequence[Way], weight: Floats, valued: Valued, experts: Experts,
     acted: Sequence[str],
 ) -> None:  # fmt: skip
-    """Add what the seat to move does."""
+    """Add the strategy of the seat to move."""
     seat = int(node["seat"])
     cells: dict[str, dict[str, Any]] = {}
     order: dict[str, None] = {}
@@ -260,7 +260,8 @@ def _decision(
 def difference(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """How far two strategies are from each other at a node, by holding: half the sum of absolute differences."""
     if one["game"] != other["game"]:
-        raise GameError(f"{one['name']} plays {one['game']}, {other['name']} plays {other['game']}")
+        games = f"{one['name']} {one['game']}, {other['name']} {other['game']}"
+        raise GameError(f"the strategies play different games: {games}")
     theirs = {cell["name"]: cell for cell in other["cells"]}
     cells = []
     for cell in one["cells"]:
@@ -280,7 +281,7 @@ def most_different(one: LibraryStrategy, other: LibraryStrategy) -> dict[str, An
 
     mine, theirs = one.profile, other.profile
     if mine is None or theirs is None or max(mine.infosets.columns, theirs.infosets.columns) > AT_ONCE:
-        raise GameError("not computed: one of the strategies is too large for an exact comparison; use kibitz diff")
+        raise GameError("not computed: one of the strategies is too large for an exact comparison; use `kibitz diff`")
     comparison = diff(mine, theirs, one.rules)
     return {
         "game": comparison.game, "names": [one.entry.name, other.entry.name], "nash_conv": comparison.nash_conv,
@@ -293,12 +294,12 @@ def most_different(one: LibraryStrategy, other: LibraryStrategy) -> dict[str, An
 
 
 def infosets(strategy: LibraryStrategy, pool: ThreadPoolExecutor, seat: int, text: str, page: int) -> dict[str, Any]:
-    """A page of the infosets of a seat whose labels contain a text."""
+    """One page of the infosets of a seat whose labels contain a text."""
     profile = strategy.profile
     if profile is None:
-        raise GameError("the infosets of this strategy are not listed: it is too large")
+        raise GameError("this strategy is too large to list its infosets; use the tree")
     if not 0 <= seat < profile.seats:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
+        raise GameError(f"there is no seat {seat}: the seats are 0 to {profile.seats - 1}")
     every, valued = profile.infosets, Valued(strategy, pool)
     begin, end = (int(x) for x in every.seat_start[seat : seat + 2])
     numbers: list[int] = []

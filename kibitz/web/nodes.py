@@ -1,4 +1,4 @@
-"""What all views of strategies share: rows, values, experts, and the parts of a node as clients get it."""
+"""What all views of strategies share: rows, values, experts, and the parts of a node that clients receive."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MOST_LISTED = 400  # holdings of a list
 
 
 class TooMany(GameError):
-    """More deals lead to a history than can be followed."""
+    """Too many deals are consistent with a history."""
 
 
 # Asking a strategy for many rows
 
 
 def rows_of(strategy: LibraryStrategy, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> Floats:
-    """[n, actions]  what a strategy does in some infosets of a seat."""
+    """[n, actions]  the probabilities of a strategy in some infosets of a seat."""
     if isinstance(strategy.agent, Strategy):
         return strategy.agent.rows(seat, infosets, actions)
     views = (View(seat, (), (), actions, infoset) for infoset in infosets)
@@ -48,7 +48,7 @@ class Valued:
         self.infosets = None if strategy.profile is None else strategy.profile.infosets
 
     def at(self, seat: int, label: str) -> list[float | None] | None:
-        """The expected value of each action to the seat; None where nothing is known."""
+        """The expected value of each action to the seat, or None if it is not known."""
         if self.found is None or self.infosets is None:
             return None
         return values_at(self.found, self.infosets, seat, label)
@@ -63,7 +63,7 @@ def values_at(values: InfosetValues, infosets: Any, seat: int, label: str) -> li
 
 
 def mean_value(p: Sequence[float], values: Sequence[float | None] | None) -> float | None:
-    """The value of a row: the mean over its actions. Actions that are never taken need no value."""
+    """The expected value of a row: the mean over its actions. Actions with probability 0 need no value."""
     if values is None:
         return None
     total = 0.0
@@ -99,14 +99,14 @@ class Experts:
         ]
 
     def after(self, actions: Sequence[str]) -> str | None:
-        """The expert that plays after some actions of the players, if it is known by them."""
+        """The expert that plays after some actions, if the partition is by actions."""
         for word, steps in self.lists:
             if len(actions) >= len(steps) and all(a in s for a, s in zip(actions, steps, strict=False)):
                 return word
         return None
 
     def holding(self, infoset: str) -> str | None:
-        """The expert that plays an infoset, if it is known by what the seat holds."""
+        """The expert that plays in an infoset, if the partition is by private cards."""
         private = getattr(self.rules, "private", None)
         if self.kind != "private" or private is None:
             return None
@@ -118,7 +118,7 @@ class Experts:
 
 
 def facts_of(state: Any) -> list[dict[str, str]]:
-    """What a state says of chips, where it says it as poker's do."""
+    """The pot and the chips of each seat, for states that have them."""
     paid = paid_of(state)
     if paid is None:
         return []
@@ -126,13 +126,13 @@ def facts_of(state: Any) -> list[dict[str, str]]:
 
 
 def paid_of(state: Any) -> list[int] | None:
-    """Chips that each seat has put in, where the game is one of chips."""
+    """The chips that each seat has put in, if the game has chips."""
     paid = getattr(getattr(state, "bets", state), "paid", None)
     return list(paid) if isinstance(paid, tuple) and all(isinstance(x, int) for x in paid) else None
 
 
 def calm_words(state: Any, turn: int) -> dict[str, str]:
-    """What call and raise are called by who faces no bet: check and bet."""
+    """The names of call and raise where there is no bet to call: check and bet."""
     paid = paid_of(state)
     return {"call": "check", "raise": "bet"} if paid is not None and turn >= 0 and paid[turn] == max(paid) else {}
 
@@ -141,7 +141,7 @@ RANKS = "23456789TJQKA"
 
 
 def order_of(item: tuple[str, Any]) -> tuple[Any, ...]:
-    """Cards high to low, and by suit; other words as they are."""
+    """A sort key: cards from high to low and by suit, then other words."""
     return tuple((-RANKS.find(word[:1]), word) for word in item[0].split())
 
 
@@ -151,7 +151,7 @@ def order_of(item: tuple[str, Any]) -> tuple[Any, ...]:
 def node_at(
     strategy: LibraryStrategy, steps: Sequence[str], words: Sequence[str], movers: Sequence[int], turn: int
 ) -> Node:
-    """What all games say of a node. words: what each step was called; movers: whose it was; turn: who is to move."""
+    """The parts of a node that all games share. words: labels of the steps; movers: their seats; turn: who is next."""
     return {
         "game": strategy.spec, "strategy": strategy.entry.id, "name": strategy.entry.name, "path": list(steps),
         "steps": [{"word": word, "seat": mover} for word, mover in zip(words, movers, strict=True)],
@@ -165,7 +165,7 @@ def finish(
     node: Node, cells: list[dict[str, Any]], names: list[str], why: str, experts: Experts,
     acted: Sequence[str], labels: dict[str, str] | None = None,
 ) -> None:  # fmt: skip
-    """Put cells in place: shares of the range, how often each action is taken, what the seat expects."""
+    """Complete a node: each cell's share of the range, the frequency of each action, and the expected value."""
     whole = sum(cell["weight"] for cell in cells)
     if not whole > 0:
         counted = float(sum(cell["count"] for cell in cells)) or 1.0
@@ -189,5 +189,5 @@ def finish(
     worth = [(x, cell["value"]) for x, cell in zip(shares, cells, strict=True) if x > 0]
     known = bool(worth) and all(value is not None for _, value in worth)
     node["value"] = sum(x * value for x, value in worth) if known else None
-    node["why"] = "" if known else why or "not computed: play never comes here"
+    node["why"] = "" if known else why or "not computed: this point is never reached"
     node["cells"] = cells

@@ -1,7 +1,8 @@
-"""Poker by a definition, as the web interface shows it: all hands of all seats at one betting node on one board.
+"""Poker defined by an ACPC file, in the web interface: all hands of all seats at one betting node on one board.
 
-Nothing is scanned: for each decision on the way the strategy is asked once for all hands. How likely a seat holds a
-hand then follows by Bayes' rule from what all seats did, cards that meet left out, exactly for two and three seats.
+The game tree is not scanned. For each decision on the path the strategy is asked once for all hands. The range of each
+seat then follows by Bayes' rule from the actions of all seats. Hands that share a card are excluded, exactly for two
+and three seats.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ ROUNDS = ("preflop", "flop", "turn", "river")
 
 
 class BettingDecision(NamedTuple):
-    """Where a seat acted."""
+    """One decision of a seat: its actions, the board and the betting so far."""
 
     seat: int
     actions: tuple[str, ...]
@@ -45,7 +46,7 @@ class BettingDecision(NamedTuple):
 
 
 class BettingPosition(NamedTuple):
-    """Where steps lead."""
+    """The position after some steps."""
 
     bets: Bets
     board: tuple[tuple[int, ...], ...]  # by round, without the rounds that have none
@@ -56,7 +57,7 @@ class BettingPosition(NamedTuple):
 
 
 def poker_strategy(strategy: LibraryStrategy) -> PokerStrategy | None:
-    """A strategy with all its hands, if it is one of poker whose hands can be listed."""
+    """A poker strategy with all its hands; None for other games or if there are too many hands."""
     rules = strategy.rules
     if not isinstance(rules, Poker):
         return None
@@ -69,14 +70,14 @@ def poker_strategy(strategy: LibraryStrategy) -> PokerStrategy | None:
 
 
 def label_of(action: str, facing: bool) -> str:
-    """An action as players say it: a call of nothing is a check, a raise over nothing a bet."""
+    """The usual name of an action: without a bet to call, call is check and raise is bet."""
     if not facing:
         action = {"call": "check", "raise": "bet"}.get(action, action)
     return f"raise to {action[1:]}" if action[:1] == "r" and action[1:].isdigit() else action
 
 
 def class_of(hand: Sequence[int]) -> str:
-    """Two cards up to suit isomorphism: AKs, AKo, AA; one card as it is."""
+    """Two cards up to suit isomorphism: AKs, AKo, AA. A single card keeps its name."""
     if len(hand) != 2:
         return text_of(hand)
     high, low = sorted(hand, reverse=True)
@@ -85,13 +86,13 @@ def class_of(hand: Sequence[int]) -> str:
 
 
 def naming(own: Sequence[str]) -> list[str]:
-    """What a grid calls some cards by their names; nothing for words that are no cards."""
+    """The name of some cards in the grid, as a list; an empty list if they are not cards."""
     cards = [NUMBERS.get(word, -1) for word in own]
     return [class_of(cards)] if cards and min(cards) >= 0 else []
 
 
 class PokerStrategy:
-    """All hands of a game, and rows of a strategy as they were asked for."""
+    """All hands of a game, and the rows of a strategy at the decisions that were requested."""
 
     def __init__(self, strategy: LibraryStrategy, rules: Poker) -> None:
         self.strategy, self.rules, self.definition = strategy, rules, rules.definition
@@ -113,7 +114,7 @@ class PokerStrategy:
     def place(self, steps: Sequence[str]) -> BettingPosition:
         game = self.definition
         if len(steps) > MOST_STEPS:
-            raise GameError("so many steps lead nowhere")
+            raise GameError(f"too many steps: the limit is {MOST_STEPS}")
         bets, done = self._begun(betting.start(game), "")
         board: tuple[tuple[int, ...], ...] = ()
         decisions: list[tuple[BettingDecision, int]] = []
@@ -121,7 +122,7 @@ class PokerStrategy:
         words: list[str] = []
         for word in steps:
             if bets.turn == TERMINAL:
-                raise GameError("the hand is over there")
+                raise GameError("the hand is already over after these steps")
             movers.append(bets.turn)
             if bets.turn == CHANCE:
                 board = (*board, self._cards(word, board, game.board[bets.round]))
@@ -130,7 +131,7 @@ class PokerStrategy:
             else:
                 offer = self.offer(bets)
                 if word not in offer:
-                    raise GameError(f"{word:.40} cannot follow there: {', '.join(offer)} can")
+                    raise GameError(f"{word:.40} is not possible here: choose {', '.join(offer)}")
                 decisions.append((BettingDecision(bets.turn, offer, board, done), offer.index(word)))
                 words.append(label_of(word, bets.paid[bets.turn] < max(bets.paid)))
                 bets, done = betting.act(game, bets, word), done + betting.letters(word)
@@ -140,11 +141,11 @@ class PokerStrategy:
     def offer(self, bets: Bets) -> tuple[str, ...]:
         low, high = betting.raises(self.definition, bets)
         if high - low > MOST_ACTIONS:
-            raise GameError(f"{high - low:,} sizes of a raise are too many to draw")
+            raise GameError(f"this decision has {high - low:,} raise sizes: that is too many to show")
         return betting.actions(self.definition, bets)
 
     def _begun(self, bets: Bets, done: str) -> tuple[Bets, str]:
-        """Rounds that begin without cards begin at once."""
+        """Start rounds that deal no cards."""
         while bets.turn == CHANCE and not self.definition.board[bets.round]:
             bets, done = betting.deal(self.definition, bets), done + ("/" if bets.round else "")
         return bets, done
@@ -155,14 +156,14 @@ class PokerStrategy:
         left = set(self.definition.deck) - {card for group in board for card in group}
         if len(cards) != due or len(set(cards) & left) != due:
             raise GameError(
-                f"{text:.40}: {due} different cards of the deck come there, as in {text_of(sorted(left)[:due])}"
+                f"{text:.40}: expected {due} different card(s) of the deck, such as {text_of(sorted(left)[:due])}"
             )
         return tuple(sorted(cards, reverse=True))
 
     # Rows and ranges
 
     def rows(self, decision: BettingDecision) -> Floats:
-        """[hands, actions]  what the seat does there; hands that meet the board have zeros."""
+        """[hands, actions]  the probabilities at a decision; zeros for hands that share a card with the board."""
         with self._lock:
             if decision in self._rows:
                 self._rows.move_to_end(decision)
@@ -179,20 +180,20 @@ class PokerStrategy:
         return rows
 
     def alive(self, board: tuple[tuple[int, ...], ...]) -> Bools:
-        """[hands]  those that do not meet the board."""
+        """[hands]  whether a hand shares no card with the board."""
         shown = [card for group in board for card in group]
         return np.asarray(self.holds[:, shown].sum(axis=1) == 0)
 
     def reach(self, place: BettingPosition) -> Floats:
-        """[seats, hands]  how likely each seat does what it did if it holds a hand."""
+        """[seats, hands]  the probability of each seat's own actions, given its hand."""
         reach = np.tile(self.alive(place.board).astype(np.float64), (self.definition.players, 1))
         for decision, action in place.decisions:
             reach[decision.seat] *= self.rows(decision)[:, action]
         return reach
 
     def weights(self, reach: Floats) -> Floats:
-        """[seats, hands]  the same with all ways in which the others can hold cards that do not meet: up to a factor
-        the chance that the seat holds the hand. With more than three seats the others are left out."""
+        """[seats, hands]  the probability that the seat has the hand, up to a factor: its reach times the weight of all
+        hands of the others that share no card. With more than three seats the others are ignored."""
         if len(reach) == 2:
             return np.stack([reach[0] * self._free(reach[1]), reach[1] * self._free(reach[0])])
         if len(reach) != 3:
@@ -201,8 +202,8 @@ class PokerStrategy:
                          reach[2] * self._both(reach[0], reach[1])])  # fmt: skip
 
     def _both(self, one: Floats, two: Floats) -> Floats:
-        """[hands]  the sum over hands of two others, none of which meet. Those of the two that share a card are
-        counted card by card among what a hand leaves, and those that are the same hand were counted twice so."""
+        """[hands]  the sum over the hands of two others that share no card with each other or with the hand. By
+        inclusion-exclusion: pairs that share a card are subtracted card by card, then equal hands are added back."""
         hands, every = self.hands, np.arange(len(self.hands))
         if self.definition.hole == 1:
             product: Floats = (one.sum() - one) * (two.sum() - two) - ((one * two).sum() - one * two)
@@ -220,14 +221,14 @@ class PokerStrategy:
         return np.asarray(np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0))
 
     def _free(self, other: Floats) -> Floats:
-        """[hands]  the sum over hands of another that do not meet a hand: all, less those with a card of it."""
+        """[hands]  the sum over the other seat's hands that share no card with a hand."""
         free: Floats = other.sum() - self.holds @ (self.holds.T @ other)
         return np.maximum(free + other * (self.definition.hole - 1), 0.0)
 
-    # What is shown
+    # What the page shows
 
     def ranges(self, steps: Sequence[str]) -> list[dict[str, Any]]:
-        """How likely each seat holds what."""
+        """The range of each seat."""
         weight = self.weights(self.reach(self.place(steps)))
         return [self._range(seat, weight[seat]) for seat in range(self.definition.players)]
 
@@ -265,7 +266,7 @@ class PokerStrategy:
                 {"name": "put in", "text": ", ".join(map(str, bets.paid))}]  # fmt: skip
 
     def _board_chance(self, board: tuple[tuple[int, ...], ...]) -> float:
-        """How likely a board comes, group by group."""
+        """The probability of a board."""
         left, chance = len(self.definition.deck), 1.0
         for group in board:
             chance /= comb(left, len(group))
@@ -283,7 +284,7 @@ class PokerStrategy:
         self, node: Node, place: BettingPosition, weight: Floats, valued: Valued, experts: Experts,
         acted: Sequence[str],
     ) -> None:  # fmt: skip
-        """Add what the seat to move does, class by class: of the hands of a class the mean, by how likely they are."""
+        """Add the strategy of the seat to move: for each class of hands the mean, weighted by their probability."""
         seat, offer = place.bets.turn, self.offer(place.bets)
         rows = self.rows(BettingDecision(seat, offer, place.board, place.done))
         alive = self.alive(place.board)
@@ -314,7 +315,7 @@ class PokerStrategy:
     def _values(
         self, seat: int, rest: str, alive: Bools, share: Floats, valued: Valued
     ) -> dict[int, list[float | None]]:
-        """Values of actions, class by class."""
+        """The values of the actions for each class of hands."""
         sums: dict[int, list[float | None]] = {}
         weights: dict[int, float] = {}
         for hand in np.flatnonzero(alive).tolist():
@@ -332,5 +333,5 @@ class PokerStrategy:
 
 
 def _rank(name: str) -> tuple[Any, ...]:
-    """Aces first; of two cards pairs among the suited, as a grid is read."""
+    """A sort key: aces first, in the order of the grid."""
     return tuple(-RANKS.find(rank) for rank in (name[:2] if len(name) != 2 or name[1] in RANKS else name[:1])), name

@@ -1,9 +1,9 @@
-"""Runs as the web interface shows them: how NashConv falls, what players won from each other, how tournaments
-converge, and the strategies that runs have left.
+"""Runs as the web interface shows them: convergence of NashConv, results of matches, convergence of tournaments, and
+saved strategies.
 
-Checkpoints and tournaments are read by their manifests, logs of evaluations (`kibitz solve --log`) and results
-(`kibitz crosstable --json`, `kibitz match --json`, `kibitz acpc serve --log`) as text; sizes are checked first.
-Whoever wrote these files may have written anything: what is no number is left out.
+Of checkpoints and tournaments only the manifest is read. Logs of evaluations (`kibitz solve --log`) and results
+(`kibitz crosstable --json`, `kibitz match --json`, `kibitz acpc serve --log`) are read as text, after a check of their
+size. The files are not trusted: entries that are not numbers are ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def number(value: Any) -> float | None:
 
 
 def listed(library: Library) -> list[dict[str, Any]]:
-    """All runs with a line each, the latest first. Files that are none of ours are left out."""
+    """One line for each run, the latest first. Files that kibitz did not write are ignored."""
     lines = []
     earlier, library.read = library.read, {}
     for entry in [*library.runs(), *(each for each in library.strategies() if each.kind in STRATEGIES)]:
@@ -56,7 +56,7 @@ def listed(library: Library) -> list[dict[str, Any]]:
 
 
 def _state(entry: Entry) -> tuple[Any, ...]:
-    """What differs once a run has been written to."""
+    """A value that changes when the run's file changes."""
     if entry.kind not in FILES or entry.path is None:
         return (entry.changed, id(entry.meta))
     try:
@@ -81,7 +81,7 @@ def run(entry: Entry) -> dict[str, Any]:
 
 
 def thinned(points: list[list[float]]) -> list[list[float]]:
-    """So many points that a curve can show them; the first and the last stay."""
+    """At most MOST_POINTS points of a curve, with the first and the last."""
     if len(points) <= MOST_POINTS:
         return points
     step = (len(points) - 1) / (MOST_POINTS - 1)
@@ -89,7 +89,7 @@ def thinned(points: list[list[float]]) -> list[list[float]]:
 
 
 def _curve(rows: Iterable[tuple[Any, Any, Any]], until: Any = None, what: str = "NashConv") -> dict[str, Any]:
-    """A curve of (iteration, seconds, NashConv or another distance); rows that are no numbers are left out."""
+    """A curve of (iteration, seconds, NashConv or another distance). Rows that are not numbers are ignored."""
     numbers = (list(map(number, row)) for row in rows)
     points = [[x for x in row if x is not None] for row in numbers if None not in row]
     points = [row for row in points if what != "NashConv" or row[2] >= 0.0]
@@ -114,7 +114,7 @@ def _checkpoint(entry: Entry) -> dict[str, Any]:
 
 
 def _strategy(entry: Entry) -> dict[str, Any]:
-    """What a run has left: its solver, its iterations and the last NashConv, if that is known."""
+    """A saved strategy: its solver, its iterations and its NashConv, if known."""
     meta = entry.meta
     iterations, gap = number(meta.get("iterations")), number(meta.get("nash_conv"))
     how = str(meta.get("solver") or meta.get("abstraction") or "")[:200]
@@ -136,12 +136,12 @@ def _log(text: str) -> dict[str, Any]:
             gap = said.get("nash_conv", said.get("gap"))  # version 0.1.0 wrote "gap"
             looks += [(said["iteration"], said["seconds"], gap)] if gap is not None else []
     if not looks:
-        raise ArtefactError("this file is no log of a run")
+        raise ArtefactError("this file is not the log of a run")
     return {"about": "log", **_curve(looks)}
 
 
 def _tournament(entry: Entry) -> dict[str, Any]:
-    """How much values still change, iteration by iteration."""
+    """The change of the values in each iteration."""
     meta = entry.meta
     steps = meta.get("steps")
     listed = [step for step in steps if isinstance(step, list) and len(step) == 5] if isinstance(steps, list) else []
@@ -159,26 +159,27 @@ def _result(text: str) -> dict[str, Any]:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
-        raise ArtefactError("this file is no result of kibitz") from None
+        raise ArtefactError("this file is not a result of `kibitz crosstable` or `kibitz match`") from None
     if isinstance(said, dict) and isinstance(said.get("matrix"), list) and isinstance(said.get("names"), list):
         return _crosstable(said)
     if isinstance(said, dict) and isinstance(said.get("players"), list) and number(said.get("deals")) is not None:
         return _match(said)
-    raise ArtefactError("this file is no result of kibitz")
+    raise ArtefactError("this file is not a result of `kibitz crosstable` or `kibitz match`")
 
 
 def _crosstable(said: dict[str, Any]) -> dict[str, Any]:
     names = [str(name)[:80] for name in said["names"][:MOST_NAMES]]
     matrix = [[number(x) for x in row[: len(names)]] for row in said["matrix"][: len(names)] if isinstance(row, list)]
     if len(matrix) != len(names) or any(len(row) != len(names) for row in matrix):
-        raise ArtefactError("this crosstable is damaged")
+        raise ArtefactError("this crosstable is damaged: the number of rows, columns and names differs")
 
     def column(name: str) -> list[float | None]:
         figures = said.get(name)
         return [number(x) for x in figures[: len(names)]] if isinstance(figures, list) else [None] * len(names)
 
     return {
-        "kind": "crosstable", "about": f"crosstable of {len(names)}", "game": str(said.get("game", ""))[:200],
+        "kind": "crosstable", "about": f"crosstable of {len(names)} strategies",
+        "game": str(said.get("game", ""))[:200],
         "names": names, "matrix": matrix, "average": column("average"), "exploitability": column("exploitability"),
         "unit": str(said.get("unit", "chips"))[:40], "last": None,
     }  # fmt: skip
@@ -198,10 +199,10 @@ def _match(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dealt(text: str) -> dict[str, Any]:
-    """The log of a dealer: what each name won, hand by hand."""
+    """The log of a dealer: the mean result of each player."""
     lines = text.splitlines()
     if not lines or not lines[0].startswith(DEALER):
-        raise ArtefactError("this file is no log of a dealer")
+        raise ArtefactError("this file is not the log of a dealer")
     sums: dict[str, list[float]] = {}
     hands, game = 0, ""
     for line in lines:
@@ -235,17 +236,17 @@ def _dealt(text: str) -> dict[str, Any]:
 
 
 def crosstable(library: Library, ids: list[str]) -> dict[str, Any]:
-    """An exact round robin of some saved profiles of one game."""
+    """An exact crosstable of some saved profiles of one game."""
     from kibitz.evaluate.crosstable import crosstable as play
 
     if not 2 <= len(ids) <= 8 or len(set(ids)) < len(ids):
-        raise GameError("choose from two to eight different strategies")
+        raise GameError("choose two to eight different strategies")
     strategies = [library.strategy(id) for id in ids]
     if len({each.spec for each in strategies}) > 1:
         raise GameError("the strategies play different games")
     profiles = [each.profile for each in strategies]
     if any(profile is None or profile.infosets.columns > 2_000_000 for profile in profiles):
-        raise GameError("not computed: one of the strategies is too large for an exact crosstable; use kibitz match")
+        raise GameError("not computed: one of the strategies is too large for an exact crosstable; use `kibitz match`")
     names = [f"{k + 1}. {each.entry.name}" for k, each in enumerate(strategies)]
     table = play(strategies[0].rules, {name: p for name, p in zip(names, profiles, strict=True) if p is not None})
     return {"id": "", "name": "crosstable", "changed": 0.0, **_crosstable({**table.data(), "unit": "chips"})}

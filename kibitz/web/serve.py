@@ -9,19 +9,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.core.errors import ArtefactError
+from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.web.app import app_of
 from kibitz.web.library import Library
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MOST_CONNECTIONS = 300
-WAITING = 64  # connections that wait to be taken
-IDLE = 30  # seconds that a connection may say nothing
-PATIENCE = 10.0  # seconds after which we look whether a client still owes us the rest of a request
-LAST = 3  # seconds that requests have when the server stops
+WAITING = 64  # connections in the backlog
+IDLE = 30  # seconds that a connection may be idle
+PATIENCE = 10.0  # seconds between checks for incomplete requests
+LAST = 3  # seconds for open requests when the server stops
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; a port that is taken is an error in a sentence."""
+    """A listening socket. Raises ArtefactError if the port cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -30,14 +31,14 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise ArtefactError(
-            f"port {port} of {host} cannot be used ({error.strerror or error}): choose another with --port"
+            f"cannot listen on port {port} of {host} ({error.strerror or error}): choose another with --port"
         ) from None
     listening.listen(WAITING)
     return listening
 
 
 def settings(app: Any) -> Any:
-    """How uvicorn serves an app: few connections, short waits, and no word of itself."""
+    """The configuration of uvicorn: a limited number of connections, short timeouts, no server headers."""
     import uvicorn
 
     return uvicorn.Config(
@@ -48,7 +49,7 @@ def settings(app: Any) -> Any:
 
 
 def patient() -> Any:
-    """The protocol of uvicorn, which by itself waits for ever for the rest of a request."""
+    """The HTTP protocol class of uvicorn with a timeout: by default it waits forever for the rest of a request."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Patient(H11Protocol):
@@ -58,7 +59,7 @@ def patient() -> Any:
             self.loop.call_later(PATIENCE, self._look_after)
 
         def _look_after(self) -> None:
-            """Hang up where a request has not become whole since the last time."""
+            """Close the connection if its request is still incomplete since the last check."""
             if self.transport is None or self.transport.is_closing():
                 return
             cycle = self.cycle
@@ -80,19 +81,24 @@ def _open(address: str, tell: Callable[[str], None]) -> None:
     except (webbrowser.Error, OSError):
         opened = False
     if not opened:
-        tell("No browser was found here: open the address in one.")
+        tell("No browser was found. Open the address yourself.")
 
 
 def ui(
     folder: str | Path = ".", host: str = "127.0.0.1", port: int = 8000, show: bool = True, games: Sequence[str] = (),
     tell: Callable[[str], None] = print,
 ) -> None:  # fmt: skip
-    """Serve the web interface until Ctrl-C: strategies and runs that are saved in a folder.
+    """Serve the web interface for the strategies and runs in a folder, until Ctrl-C.
 
-    show: open it in a browser; games: of your own, such as my_game.py:MyGame; tell: prints a line.
+    host: 127.0.0.1, localhost or ::1; other machines cannot reach the server. port: 0 takes any free port. show: open
+    the address in a browser. games: further games, such as my_game.py:MyGame. tell: prints a line.
     """
     import uvicorn
 
+    if host not in LOOPBACK:
+        raise SpecError(
+            f"host {host!r:.80} is not allowed: the web interface is for this machine only. Use {', '.join(LOOPBACK)}"
+        )
     folder = Path(folder)
     library = Library(folder, games)
     listening = bound(host, port)

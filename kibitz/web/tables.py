@@ -1,8 +1,8 @@
-"""A seat for a person, step by step: a table stands still until the person acts, and nothing waits in a thread.
+"""Games between a person and agents. A table is a state in memory; no thread waits for the person to act.
 
-Hands are those of the game's machine (`machine.hand(seed, number)`), and the numbers that agents draw with are those of
-a match, so a table can be dealt and replayed anywhere. What a client gets (`WebTable.data`) is made from what the
-person's seat knows alone: its `View`, the payoff, and what is public.
+Hands are dealt by the game's machine (`machine.hand(seed, number)`), and agents draw the same random numbers as in a
+match, so the hands of a table can be replayed from its seed. Responses (`WebTable.data`) contain only what the person
+observes: the `View` of that seat, the payoff, and public information.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ IDLE = 1800.0  # seconds after which a table that nobody touches may go
 MOST_LISTED = 60  # actions that are listed one by one
 MOST_HANDS = 100_000  # of a table
 TOP = 8  # holdings of a belief that are named
-NO_VIEW = "The game has no method `view`, so what the other seats could see of this hand is not known."
-FAILED = "an opponent could not go on: leave the table, and open another"
+NO_VIEW = "This game has no method `view`, so it is not known which moves the opponents can see."
+FAILED = "an opponent failed to act: leave this table and open another"
 SIZED = re.compile(r"r(\d+)")
 
 
 class Busy(KibitzError):
-    """There is no room for another table."""
+    """All tables are in use."""
 
 
 class Stale(KibitzError):
-    """The client does not know how the table stands."""
+    """The request does not fit the state of the table."""
 
 
 @dataclass
 class TableChoice:
-    """A decision."""
+    """One decision of a player."""
 
     view: View
     action: int
@@ -61,7 +61,7 @@ class TableChoice:
 
 @dataclass
 class TableHand:
-    """The hand at a table."""
+    """The hand in progress at a table."""
 
     number: int
     seat: int  # of the person
@@ -76,7 +76,7 @@ class TableHand:
 
 
 class WebTable:
-    """A person and agents. The person is in seat 0 in the first hand, and a seat further in each next."""
+    """A person and agents. The person has seat 0 in the first hand and moves one seat after every hand."""
 
     def __init__(self, id: str, strategies: Sequence[LibraryStrategy], opponents: Sequence[Agent], seed: int) -> None:
         self.id, self.seed, self.strategies, self.opponents = id, seed, list(strategies), list(opponents)
@@ -97,7 +97,7 @@ class WebTable:
     # A hand
 
     def seating(self, number: int) -> list[int]:
-        """Who sits in each seat in a hand: 0 is the person, the others follow in order."""
+        """Who has each seat in a hand: 0 is the person, the agents follow in order."""
         return [(seat - number) % self.players for seat in range(self.players)]
 
     def _dealt(self) -> TableHand:
@@ -114,7 +114,7 @@ class WebTable:
         return self._run(now)
 
     def _run(self, now: TableHand) -> TableHand:
-        """Go on until the person is to decide, or the hand is over."""
+        """Continue until the person has to decide or the hand is over."""
         seating = self.seating(now.number)
         while (turn := self.rules.turn(now.state)) != TERMINAL:
             if turn == CHANCE:
@@ -144,8 +144,8 @@ class WebTable:
             now.events.append({"seat": turn, "word": str(action), "text": self._said(str(action))})
 
     def _hear(self, now: TableHand, mover: int, calm: dict[str, str] | None = None) -> None:
-        """Write down what is new to all: the first word is the mover's, what comes with it is nobody's, or, in
-        Toepen, where moves without a choice are made at once, his whose turn it was."""
+        """Record new public events. The first belongs to the seat that moved, the others to chance. In Toepen, forced
+        moves follow at once, and each belongs to the seat whose turn it was."""
         public = view_of(self.rules, now.state, now.seat).public
         movers = [mover, *[CHANCE] * len(public)]
         if isinstance(self.rules, Toepen) and all(word in VERBS or word in NUMBERS for word in public):
@@ -168,15 +168,15 @@ class WebTable:
     # What the person does
 
     def act(self, hand: int, decision: int, action: str) -> None:
-        """Take an action. hand, decision: where the client thinks that the table stands."""
+        """Take an action. hand, decision: the decision that the client means."""
         now = self.now
         if self.failed:
             raise GameError(FAILED)
         if now.payoffs is not None or hand != now.number or decision != len(now.choices):
-            raise Stale("that decision was taken already")
+            raise Stale("this decision was already made")
         view = view_of(self.rules, now.state, now.seat)
         if action not in view.actions:
-            raise GameError(f"{action!r:.60} is none of the actions")
+            raise GameError(f"{action!r:.60} is not one of the legal actions")
         at = view.actions.index(action)
         now.choices.append(TableChoice(view, at, len(now.events), calm_words(now.state, now.seat)))
         next(now.numbers)  # a match draws for each decision
@@ -188,18 +188,18 @@ class WebTable:
         if self.failed:
             raise GameError(FAILED)
         if self.now.payoffs is None or hand != self.now.number:
-            raise Stale("that hand is not over, or the next one is dealt already")
+            raise Stale("this hand is not over, or the next one has already been dealt")
         if self.hands >= MOST_HANDS:
-            raise GameError("this table has had its hands: open another")
+            raise GameError(f"a table ends after {MOST_HANDS:,} hands: open another")
         self.now = self._dealt()
 
-    # What the person gets to know
+    # What the person observes
 
     def names(self, number: int) -> list[str]:
         return ["you" if p == 0 else self.opponents[p - 1].name for p in self.seating(number)]
 
     def data(self) -> dict[str, Any]:
-        """All that the person's seat knows, as plain data."""
+        """Everything that the person observes, as plain data."""
         now = self.now
         over = now.payoffs is not None
         done = over or self.failed
@@ -218,13 +218,13 @@ class WebTable:
         }  # fmt: skip
 
     def _private(self, now: TableHand, view: View) -> list[str]:
-        """What the person holds; in a game without `view` the infoset, or the last one where another is to move."""
+        """What the person holds. In a game without `view` this is the person's last infoset."""
         if view.private or self.has_view or not now.choices:
             return list(view.private)
         return list(now.choices[-1].view.private)
 
     def _said(self, word: str) -> str:
-        """A public word as players say it."""
+        """The label of a public event."""
         sized = SIZED.fullmatch(word)
         return f"raise to {sized[1]}" if sized else self.renderer.action(word)
 
@@ -237,10 +237,10 @@ class WebTable:
     # After a hand
 
     def review(self) -> dict[str, Any]:
-        """What the profile would have done in the person's place, and what it believed of the person's hand."""
+        """What the strategy would have done in the person's place, and its belief about the person's hand."""
         now = self.now
         if now.payoffs is None:
-            raise Stale("the hand is not over")
+            raise Stale("this hand is not over yet")
         if self.reviewed is not None and self.reviewed[0] == now.number:
             return self.reviewed[1]
         strategy = self.strategies[0]
@@ -258,15 +258,15 @@ class WebTable:
         return [self._row(now, choice, row) for choice, row in zip(listed, rows, strict=True)]
 
     def _row(self, now: TableHand, choice: TableChoice, p: list[float]) -> dict[str, Any]:
-        """A decision as a review shows it."""
+        """A decision as the review shows it."""
         actions = choice.view.actions
         said = [event["text"] for event in now.events[: choice.said]]
         return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
                 "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
     def _belief(self, now: TableHand, strategy: LibraryStrategy) -> dict[str, Any]:
-        """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
-        hold is left out, as it may never be shown."""
+        """The probability of each of the person's holdings, from public information only. The opponents' cards are not
+        used, because they may never be shown."""
         if not self.has_view:
             return {"layout": "text", "text": [NO_VIEW], "cells": []}
         steps = [event["word"] for event in now.events if not event["word"].startswith("seat ")]
@@ -279,7 +279,7 @@ class WebTable:
             # Of the person's last decision: at the end of a hand of tricks nothing is left to be believed.
             before = len(now.choices[-1].view.public) if now.choices else len(steps)
             said = self.renderer.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
-            return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
+            return {"layout": "text", "text": said or ["This game has too many hands to list."], "cells": []}
         belief = at[now.seat]
         names = {" ".join(own), "".join(own), *naming(own)}  # what ranges may call the holding
         name = next((cell["name"] for cell in belief["cells"] if cell["name"] in names), " ".join(own))
@@ -287,7 +287,7 @@ class WebTable:
         return {**belief, "own": name, "top": top, "text": []}
 
     def _shown(self, now: TableHand) -> list[dict[str, Any]]:
-        """The decisions of those whose cards were shown."""
+        """The decisions of the opponents whose cards were shown."""
         public = " ".join(view_of(self.rules, now.state, now.seat).public)
         shown = []
         for seat, notes in now.notes.items():
@@ -301,7 +301,7 @@ class WebTable:
 
 
 def sizes_of(view: View) -> list[int] | None:
-    """The least and the most of a raise without limit, where the sizes are too many for buttons."""
+    """The smallest and largest raise, if there are too many sizes for buttons."""
     if len(view.actions) <= MOST_LISTED:
         return None
     sizes = [int(sized[1]) for name in view.actions if (sized := SIZED.fullmatch(name))]
@@ -321,23 +321,25 @@ class WebTables:
         return len(self._tables)
 
     def open(self, opponents: Sequence[str], seed: int | None = None, seconds: float = 1.0) -> WebTable:
-        """A new table. opponents: ids of strategies, one for all seats or one for each; search:ID searches from it."""
+        """A new table. opponents: ids of strategies, one for all seats or one for each; search:ID plays with search."""
         self._make_room()
         strategies = [self.library.strategy(id.removeprefix("search:")) for id in opponents]
         if not strategies:
-            raise GameError("name an opponent")
+            raise GameError("choose at least one opponent")
         others = int(strategies[0].rules.players) - 1
         if len({each.spec for each in strategies}) > 1:
             raise GameError("the opponents play different games")
         if len(strategies) not in (1, others):
-            raise GameError(f"{strategies[0].spec} has {others} seats for opponents: name one for all, or one for each")
+            raise GameError(
+                f"{strategies[0].spec} needs {others} opponent(s): choose one for all seats, or one for each"
+            )
         named = list(opponents) * (others if len(opponents) == 1 else 1)
         strategies = strategies * (others if len(strategies) == 1 else 1)
         agents = [
             self.library.searcher(id.removeprefix("search:"), seconds) if id.startswith("search:") else each.agent
             for id, each in zip(named, strategies, strict=True)
         ]
-        # All 64 bits that deals come from: fewer could be tried one by one by who has seen a few hands.
+        # All 64 bits of the seed are random: a smaller seed could be found by trying all, from a few observed hands.
         seed = secrets.randbits(64) if seed is None else seed
         table = WebTable(secrets.token_urlsafe(9), strategies, agents, seed)
         table.touched = self.clock()
@@ -351,12 +353,12 @@ class WebTables:
             for id in [id for id, table in self._tables.items() if now - table.touched > self.idle]:
                 del self._tables[id]
             if len(self._tables) >= self.most:
-                raise Busy(f"all {self.most} tables are taken: leave one, or come back later")
+                raise Busy(f"all {self.most} tables are in use: leave one, or try again later")
 
     def table(self, id: str) -> WebTable:
         with self._lock:
             if id not in self._tables:
-                raise Missing("that table is gone; open another")
+                raise Missing("this table is gone: open another")
             self._tables[id].touched = self.clock()
             return self._tables[id]
 

@@ -54,7 +54,7 @@ def test_files_of_before_and_damaged_ones(tmp_path):
     assert list(results.read(path)) == ["aarch64, 2 cores", "x86_64, 2 cores"]
     for wrong in ("{", "[1]", '{"machine": 3}'):
         path.write_text(wrong)
-        with pytest.raises(KibitzError, match="does not hold results"):
+        with pytest.raises(KibitzError, match="has no results of kibitz bench"):
             results.read(path)
 
 
@@ -65,7 +65,7 @@ def test_goals_are_met_or_named():
     assert "1 of 4 met" in lines
     assert "| cfr+ on leduc, times OpenSpiel | 200x | 150x | not met |" in lines
     assert "| two threads on g | 1.6x | 1.70x | met |" in lines
-    assert "| two threads on g beside a busy process | 0.95x | 0.90x | not met |" in lines
+    assert "| two threads on g under a competing CPU load | 0.95x | 0.90x | not met |" in lines
     assert "| Rhode Island to 0.01 chips | 15 s | 20.0 s | not met |" in lines
     assert "3 of 4 met" not in lines
     assert "| Rhode Island to 0.01 chips | 30 s | 20.0 s | met |" in "\n".join(

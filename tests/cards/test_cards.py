@@ -107,7 +107,7 @@ def test_shapes_and_names():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([0, 1, 2, 3], "a hand here has 5 to 7 cards, not 4"),
+        ([0, 1, 2, 3], "a hand must have 5 to 7 cards, not 4"),
         ([0, 1, 2, 3, 52], "52 is not a card"),
         ([0, 1, 2, 3, 3], "there is the card 2s twice: 2c 2d 2h 2s 2s"),
         ([0.0, 1, 2, 3, 4], "whole numbers"),
@@ -214,5 +214,5 @@ def test_bad_rounds_and_numbers():
     indexer = cards.Indexer([2])
     with pytest.raises(GameError, match="0 to 168 here"):
         indexer.unindex([169])
-    with pytest.raises(GameError, match="a hand here has 2 cards, not 3"):
+    with pytest.raises(GameError, match="a hand must have 2 cards, not 3"):
         indexer.index([1, 2, 3])

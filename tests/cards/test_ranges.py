@@ -237,9 +237,9 @@ def test_what_is_too_much_is_sampled():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ((["AA"],), "two seats or more"),
-        (("AhKd",), "two seats or more"),
-        ((["AhKd", [0, 0]],), "the card 2c is twice in a hand"),
+        ((["AA"],), "two or more players"),
+        (("AhKd",), "two or more players"),
+        ((["AhKd", [0, 0]],), "the card 2c appears twice in a hand"),
         ((["AhKd", [0, 52]],), "52 is not a card"),
         ((["AhKd", [0.5, 1]],), "two cards as whole numbers"),
         ((["AhKd", "QQ"], "2c 3c 4c 5c 6c 7c"), "at most 5 cards"),

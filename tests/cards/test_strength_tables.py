@@ -138,18 +138,18 @@ def test_the_nuts_and_shapes():
     ("call", "words"),
     [
         (lambda: cards.strength("Ah", "Qs 7c 2d"), "a hand has 2 cards, not 1"),
-        (lambda: cards.strength("Ah Kd", "Qs 7c"), "which is not 4 together"),
+        (lambda: cards.strength("Ah Kd", "Qs 7c"), "so 4 cards together are not possible"),
         (lambda: cards.strength("Ah Kd", "Ah 7c 2d"), "there is the card Ah twice: Ah Kd Ah 7c 2d"),
         (lambda: cards.strength([[0.5, 1]]), "whole numbers"),
         (lambda: cards.strength([0, 1, 2, 3, 52]), "52 is not a card"),
         (lambda: cards.histogram("Ah Kd", "Qs 7c 2d", bins=0), "bins=0 should be"),
         (lambda: cards.equity("Ah Kd", "Ah Qs"), "the card Ah twice"),
-        (lambda: cards.equity("Ah Kd", "Qs"), "hand of two cards against another"),
+        (lambda: cards.equity("Ah Kd", "Qs"), "a hand of two cards, and one or several"),
         (lambda: cards.equity("Ah Kd", "Qs Qc", "2c 3c 4c 5c 6c 7c"), "at most 5 cards, not 6"),
         (lambda: cards.equity("Ah Kd", "Qs Qc", samples=0), "samples=0 should be 1 or more"),
         (lambda: cards.class_equity("AKx", "QQ"), "'AKx' is not a hand up to suit isomorphism"),
         (lambda: recipes.recipe("flush"), "there is no table 'flush'"),
-        (lambda: recipes.recipe("river-histogram-50"), "histograms are of preflop, flop and turn"),
+        (lambda: recipes.recipe("river-histogram-50"), "histograms exist for preflop, flop and turn"),
     ],
 )
 def test_what_cannot_be_answered_is_a_sentence(call, words):
@@ -434,7 +434,7 @@ def test_a_damaged_table_is_made_anew_and_never_used(cache, harm):
     assert tables.state(counting()) == "made"
 
 
-def test_a_table_of_another_version_or_shape_is_made_anew(cache):
+def test_a_table_of_another_version_or_shape_is_built_again(cache):
     tables.build(counting(), tell=quiet)
     assert tables.whole(counting(version=2)) is None
     assert tables.build(counting(version=2), tell=quiet) and tables.whole(counting(version=2)) is not None
@@ -453,7 +453,7 @@ def test_a_run_goes_on_from_its_last_part(cache, sums):
     assert not (cache / "counting.part").exists()
 
 
-def test_a_damaged_part_is_begun_anew(cache):
+def test_a_damaged_part_is_started_again(cache):
     with pytest.raises(RuntimeError):
         tables.build(counting(fails=SIZE - 1, wait=0.01), threads=2, tell=quiet, every=0.05)
     damage_bytes(cache / "counting.part")

@@ -1,4 +1,4 @@
-"""kibitz solve: what it prints and saves, Ctrl-C, and going on from a checkpoint."""
+"""kibitz solve: what it prints and saves, Ctrl-C, and resuming from a checkpoint."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_openspiel(call: Call) -> None:
     assert data(call, "evaluate", "k.profile")["game"] == "openspiel:kuhn_poker"
 
 
-# Ctrl-C, and going on
+# Ctrl-C, and resuming
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 
 def test_ctrl_c_and_resume_give_the_same_profile(tmp_path: Path) -> None:
-    """A process of its own is interrupted, and goes on with nothing but its checkpoint."""
+    """A separate process is interrupted, and resumed from its checkpoint alone."""
     options = (
         "--solver",
         "cfr+",

@@ -1,4 +1,4 @@
-"""kibitz train: what it prints and keeps, going on after Ctrl-C, and refusals as sentences."""
+"""kibitz train: what it prints and keeps, resuming after Ctrl-C, and errors in one line."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_full_table_is_told(call: Call) -> None:
 
 
 def test_ctrl_c_and_going_on_give_the_same_bytes(tmp_path: Path) -> None:
-    """A process of its own is interrupted, and goes on with the command that it printed."""
+    """A separate process is interrupted, and resumed with the command that it printed."""
     options = ("--iterations", "1000000000", "--threads", "1", "--memory", "2MB", "--abstraction", "maximal")
     first = child("train", SMALL, *options, "--out", "b", "--checkpoint-every", "0.1", cwd=tmp_path)
     while not (tmp_path / "b" / "manifest.json").exists() and first.poll() is None:

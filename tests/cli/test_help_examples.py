@@ -153,7 +153,7 @@ def test_example(
     for pattern, smaller in SMALLER:
         line = re.sub(pattern, smaller, line)
     words = shlex.split(line)
-    if "--leaves" in words:  # a profile within buckets
+    if "--leaves" in words:  # a profile of the abstract game
         phase_one(words[2], "percentile(4)", 2, iterations=2).save(words[words.index("--leaves") + 1])
     prepare(words, stand_in)
     words = [each for word in words for each in (sorted(glob.glob(word)) if "*" in word else [word])]

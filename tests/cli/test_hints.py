@@ -94,7 +94,7 @@ CASES = [
     Case("Measure it in the whole game", [("stitch", "my.game", *VIEWS, "--out", "st.profile")]),
     Case("Measure it in the whole game", [("stitch", "poker(file=leduc)", *VIEWS, "--out", "my st.profile")]),
     Case(
-        "in the whole game alone: kibitz evaluate PROFILE --whole",
+        "in the unabstracted game: kibitz evaluate PROFILE --whole",
         [("stitch", "poker(file=leduc)", *VIEWS, "--out", "st.profile"), ("evaluate", "st.profile")],
         2,
     ),

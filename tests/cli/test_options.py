@@ -1,7 +1,7 @@
 """Every option of every command with absurd values: nothing but a sentence of ours leaves the command line.
 
 Command lines are made from the commands themselves, so that a new option is tried too. Nothing long runs: games are
-tiny, and the loops that would go on for as long as they are told are cut to a few steps.
+tiny, and loops that run for a given time are cut to a few steps.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Late(BaseException):
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut what would go on for as long as it is told."""
+    """Shorten loops that run for a given time."""
 
     def iterate(solver: Any, form: Any, state: Any, stops: run.Stops, *rest: Any) -> None:
         real(solver, form, state, run.Stops(min(2, stops.iterations or 2)), *rest)
@@ -168,7 +168,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[str]]:
-    """Names with "@" as paths of files, which are made anew."""
+    """Names with "@" as paths of files, which are made again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     kept = tmp_path / "kept"

@@ -189,7 +189,7 @@ def test_the_check_sees_circles():
 
 
 def test_kernels_import_kernels_alone():
-    """And what compiles them: so a change of other code compiles nothing anew."""
+    """And what compiles them: so a change of other code recompiles nothing."""
     compiler = ("core.barrier", "core.jit", "core.random", "core.vectors", "core.closure", "core.parts")
     wrong = [
         where for name, target, where in arrows()

@@ -144,7 +144,7 @@ HOT = [f"kibitz.forms.kernels.{name}" for name in ("evaluate.measure", "evaluate
 
 
 def recompiled(function):
-    """The same function compiled anew, as code from the cache cannot be looked into, for the types it was used with."""
+    """The same function compiled again, as code from the cache cannot be inspected, for the types it was used with."""
     for signature in function.signatures:
         anew = numba.jit(function.py_func, **function.targetoptions)
         anew.compile(signature)

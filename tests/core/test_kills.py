@@ -136,7 +136,7 @@ class Case:
         self.finished = lambda: Profile.load(out).sha256 == whole
 
     def sampled(self) -> None:
-        """Boards that are sampled, within buckets."""
+        """Sampled boards, with buckets."""
         path = self.place / "c"
         self.kinds = {path: "checkpoint"}
         order = {"iterations": 40, "seed": 1, "abstraction": "percentile(2)"}
@@ -165,7 +165,7 @@ class Case:
             self.command(*words)
 
     def table(self) -> None:
-        """A card table, begun, gone on with, and made anew over a good one."""
+        """A card table: started, resumed, and built again over a good one."""
         home = tables.home()
         self.kinds = {home / "counting": tables.KIND}
         self.body = lambda: tables.build(counting(), threads=2, tell=quiet, every=0.0)
@@ -218,7 +218,7 @@ def test_kill_9_often(name, tmp_path, monkeypatch):
     check(name, MANY, tmp_path, monkeypatch)
 
 
-def test_a_good_table_is_there_at_every_moment_of_making_it_anew(tmp_path, monkeypatch):
+def test_a_good_table_is_there_while_it_is_built_again(tmp_path, monkeypatch):
     monkeypatch.setenv("KIBITZ_CACHE", str(tmp_path))
     tables.build(counting(pieces=2), tell=quiet)
 

@@ -81,7 +81,7 @@ def test_a_table_that_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """The limit of the process is seen, and the sentence says how much would fit."""
     monkeypatch.chdir(tmp_path)
     words = ("train", "toepen", "--memory", "1GB", "--iterations", "1", "--out", "a")
-    assert "1.0 GB of memory are asked for" in (told := sentence(1 << 28, *words)) and "give at most" in told
+    assert "1.0 GB of memory are requested" in (told := sentence(1 << 28, *words)) and "give at most" in told
 
 
 def test_numpys_own_error_is_a_memory_error() -> None:

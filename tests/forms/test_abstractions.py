@@ -446,7 +446,7 @@ def test_the_abstraction_of_another_game():
             abstraction(LEDUC, wrong)
         with pytest.raises(GameError, match="made for another game"):
             kibitz.solve(LEDUC, "cfr+", abstraction=wrong, iterations=1)
-    with pytest.raises(SpecError, match="without= when you make it"):
+    with pytest.raises(SpecError, match="without= when you create it"):
         abstraction(LEDUC, abstraction(LEDUC, "JQ.K"), without=["raise"])
     assert isinstance(other, Abstraction)
 

@@ -114,7 +114,7 @@ def test_what_is_wrong_is_one_sentence(name):
 
 def test_more_that_is_wrong():
     both = Nested(2, choice(0, "same", choice(1, "same", end(1, -1), end(0, 0)), end(0, 0)))
-    with pytest.raises(GameError, match=r"seats 0 and 1 both have an infoset 'same': say the seat, as in \(0, ...\)"):
+    with pytest.raises(GameError, match=r"seats 0 and 1 both have .* 'same': give the seat as well, as in \(0, ...\)"):
         kibitz.profile_from(both, {"same": {"a": 1}})
     with pytest.raises(GameError, match="missing='no' must be 'error' or 'uniform'"):
         kibitz.profile_from("kuhn", {}, missing="no")
@@ -131,9 +131,9 @@ FILES = {
     "no seat": ("a.csv", HEAD + "first,J:,bet,1\n", "line 2: the seat 'first' is not a whole number"),
     "once more": ("a.csv", HEAD + "0,J:,bet,1\n0,J:,bet,1\n", "line 3 gives action 'bet' of infoset 'J:' once more"),
     "open quote": ("a.csv", HEAD + '0,"J:,bet,1\n', "is not CSV"),
-    "not text": ("a.csv", b"\xff\xfe\x00", "is not text in UTF-8"),
+    "not text": ("a.csv", b"\xff\xfe\x00", "is not UTF-8 text"),
     "not JSON": ("a.json", "{", "it is not JSON (line 1"),
-    "deep": ("a.json", "[" * 100_000, "it nests too deep"),
+    "deep": ("a.json", "[" * 100_000, "it is nested too deeply"),
     "a number": ("a.json", "3", "it should hold {infoset: {action: probability}}"),
     "digits": ("a.json", '{"J:": {"bet": ' + "9" * 5000 + "}}", "it is not JSON"),
     "key twice": ("a.json", '{"J:": {"bet": 1}, "J:": {"bet": 0}}', "'J:' is given twice"),

@@ -198,7 +198,7 @@ def test_a_missing_array(name, kuhn, tmp_path):
     content = kuhn._arrays()
     del content[name]
     store.save(tmp_path / "p", KIND, content, kuhn._meta())
-    with pytest.raises(ArtefactError, match="is not a whole profile"):
+    with pytest.raises(ArtefactError, match="is not a complete profile"):
         Profile.load(tmp_path / "p")
 
 
@@ -289,7 +289,7 @@ def test_bytes_without_steps_are_refused(tmp_path):
     arrays, meta = profile._arrays(), profile._meta()
     for steps in (None, 0, 256, "255", True):
         store.save(tmp_path / "a.profile", KIND, arrays, {**meta, "steps": steps})
-        with pytest.raises(ArtefactError, match="not a whole profile"):
+        with pytest.raises(ArtefactError, match="not a complete profile"):
             Profile.load(tmp_path / "a.profile")
     with pytest.raises(GameError, match="steps=0"):
         profile.rounded(0)

@@ -298,7 +298,7 @@ def test_infosets_of_a_row_must_agree():
     ("arguments", "words"),
     [
         ({"row": [0, 1]}, "each of the 3 infosets"),
-        ({"row": [0, 1, -1]}, "from 0 on"),
+        ({"row": [0, 1, -1]}, "counted from 0"),
         ({"moves": [True]}, "1 entries for 3 rows"),
         ({"moves": [True, False, True]}, "need a base strategy"),
         ({"closed": [True, True, False, False, False, False, False]}, "all actions of infoset 'left' are closed"),

@@ -1,4 +1,4 @@
-"""Rules of a user's own that would be solved to something wrong without a word: each is told in a sentence."""
+"""Rules of a user's own that would silently give wrong results: each error is reported in one line."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class Deep(Pennies):
 def test_changes_far_down_in_a_large_game_are_found():
     assert lay_out(Deep(14, "nothing", 0)).histories == 2**15 - 1
     for late in (1, 13):
-        with pytest.raises(GameError, match="does not give the same twice"):
+        with pytest.raises(GameError, match="gives different results"):
             lay_out(Deep(14, "payoff", late))
 
 
@@ -257,7 +257,7 @@ def test_rules_are_asked_twice_seldom(monkeypatch):
     assert asked < 1.15 * 2**17
     monkeypatch.setattr(walk, "FIRST_STATES", 0)
     monkeypatch.setattr(walk, "STATES_EVERY", 1 << 40)
-    with pytest.raises(GameError, match="the very state that it was given"):  # found in every history
+    with pytest.raises(GameError, match="returns the same state object"):  # found in every history
         lay_out(Appended())
 
 

@@ -102,7 +102,7 @@ def by_rank(game):
         def after(self, state, action):
             if self.turn(state) >= 0:
                 return super().after(state, action)
-            cards, done, paid = state  # the next suit of that rank: names of suits are what does not matter
+            cards, done, paid = state  # the next suit of that rank: suits do not matter
             rank = "JQKA".index(action[0])
             return ((*cards, (rank, sum(card[0] == rank for card in cards))), done, paid or (1, 1))
         def infoset(self, state):

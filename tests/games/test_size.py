@@ -93,7 +93,7 @@ def test_an_estimate_is_made_once_a_second_has_gone_or_many_histories():
     slow = guard(Wide(), clock=clock)
     slow.check(10)
     clock.now = size.FIRST_SECONDS
-    with pytest.raises(GameError, match=r"has some [\d.]+e\+\d+ histories or more, by an estimate"):
+    with pytest.raises(GameError, match=r"has some [\d.]+e\+\d+ histories or more, estimated from samples"):
         slow.check(11)
     fast = guard(Wide())
     fast.check(size.FIRST_HISTORIES - 1)
@@ -168,7 +168,7 @@ def test_what_fits_is_not_refused():
 
 
 def test_a_tree_without_end_is_stopped():
-    with pytest.raises(GameError, match=r"cycle|by an estimate"):
+    with pytest.raises(GameError, match=r"cycle|estimated from samples"):
         lay_out(Endless())
 
 
@@ -188,7 +188,7 @@ def test_games_of_others_without_end_are_refused_in_little_memory(text):
     if text.startswith("openspiel:"):
         pytest.importorskip("pyspiel")
     done = limited("from kibitz.games.tree import lay_out\nimport kibitz\nlay_out(kibitz.game(sys.argv[1]))", text)
-    assert "by an estimate" in done.stdout, (done.stdout + done.stderr)[-500:]
+    assert "estimated from samples" in done.stdout, (done.stdout + done.stderr)[-500:]
 
 
 def limited(code, *arguments, most=GB):
@@ -219,7 +219,7 @@ def test_a_game_that_does_not_fit_a_process_is_refused_before_memory_runs_out():
     done = limited(
         "from kibitz.games.tree import lay_out\nimport kibitz\nlay_out(kibitz.game('liars_dice(dice_sides=8)'))"
     )
-    assert "by an estimate" in done.stdout and not done.stderr
+    assert "estimated from samples" in done.stdout and not done.stderr
 
 
 def written(folder, **files):

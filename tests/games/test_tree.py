@@ -200,7 +200,7 @@ BROKEN = {
     ),
     "actions in another order": (
         Rules(turn=two_turns, actions=lambda s: ["left", "right"] if s == "root" else ["right", "left"]),
-        "a seat cannot tell them apart",
+        "cannot distinguish these histories",
     ),
     "no actions": (Rules(actions=lambda s: []), "infoset 'here' has no actions"),
     "an action twice": (Rules(actions=lambda s: ["left", "left"]), "lists an action twice"),
@@ -230,7 +230,7 @@ BROKEN = {
     "no turn": (Rules(turn=lambda s: None), "turn.. gives None"),
     "half a turn": (Rules(turn=lambda s: 0.5), r"turn.. gives 0\.5"),
     "a turn in words": (Rules(turn=lambda s: "first"), "turn.. gives 'first'"),
-    "infosets that cannot be told apart": (Rules(infoset=lambda s: ["here"]), "infoset"),
+    "infosets that cannot be hashed": (Rules(infoset=lambda s: ["here"]), "infoset"),
     "no players": (Rules(players=0), "1 to 100 players, not 0"),
     "too many players": (Rules(players=101), "1 to 100 players, not 101"),
     "players in words": (Rules(players="two"), "1 to 100 players, not 'two'"),

@@ -49,7 +49,7 @@ def test_a_view_is_a_function_of_the_infoset(spec):
             if rules.turn(state) == seat:
                 assert seen.setdefault((seat, rules.infoset(state)), view) == view
     views = set(seen.values())
-    assert len(views) == len(seen)  # and infosets are told apart
+    assert len(views) == len(seen)  # and infosets are distinguished
 
 
 @pytest.mark.parametrize("spec", [spec for spec in GAMES if spec.startswith(("kuhn", "leduc", "liars", "poker"))])

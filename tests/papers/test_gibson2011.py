@@ -302,7 +302,7 @@ def test_an_expert_that_never_came_somewhere_is_uniform_there():
 
 
 def test_figures_of_the_paper_s_method(answers, sampled):
-    """They are measured as those of the random starts are, seed by seed."""
+    """They are measured like those of the random initialisations, for each seed."""
     _, found = answers
     tree = leduc.plain_layout(2).tree
     assert sampled.seeds == 2 and sampled.results.games == 2 * 3 * 14 and sampled.iterations == 20_000

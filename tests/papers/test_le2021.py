@@ -124,7 +124,7 @@ def test_runs_share_a_layout_and_nothing_else(course):
     plain = make("mccfr", Task(course.tree, course.form, rows, seed=5))
     plain.step(200)
     assert np.array_equal(plain.average, alone[0])
-    with pytest.raises(SolverError, match="has not begun"):
+    with pytest.raises(SolverError, match="has not started"):
         plain.fresh(3)
 
 
@@ -150,7 +150,7 @@ def test_rows_reached(course):
     found = []
     for _ in range(4):
         run.step(50)
-        # A visit leaves other bytes than those of a run that has not begun.
+        # A visit leaves other bytes than those of a run that has not started.
         pairs = ((run.regret, untouched.regret), (run.average, untouched.average))
         changed = np.logical_or(*(now.view(np.uint64) != then.view(np.uint64) for now, then in pairs))
         found.append(course.reached(run))
@@ -193,7 +193,7 @@ def test_all_abstractions_are_trained(results):
         assert np.abs(trained.score[BASELINE].values).max() < 1e-12
         for name, curve in trained.reached.items():
             assert (np.diff(curve.values) >= 0).all() and curve.values.max() <= trained.sizes[name]
-        assert trained.approximate == ()  # left out of a quick look
+        assert trained.approximate == ()  # left out of a quick run
         tree = tree_of(ToepenSize(2, 2, 2, True).rules(mode))
         course = Course(tree, abstraction(tree, BASELINE).row)
         assert course.gap(course.average(course.fresh(0))).gap == pytest.approx(trained.uniform, abs=1e-12)
@@ -263,7 +263,7 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
         app(["reproduce", "le2021", "--quick", "--table", "3.1", "--markdown", "page.md"], prog_name="kibitz")
     out, err = capsys.readouterr()
     assert not end.value.code and "Table 3.1: infosets" in out
-    assert err == "note: le2021: a quick look, with smaller games or rougher solutions (--quick)\n"
+    assert err == "note: le2021: a quick run, with smaller games or less accurate solutions (--quick)\n"
     assert "Table 3.2: infosets" not in out and "376,958" not in out
     place = tmp_path / "runs/papers/le2021"
     figures = [f"figure-4.{k}.png" for k in range(1, 6)]
@@ -271,7 +271,7 @@ def test_the_report(results, tmp_path, monkeypatch, capsys):
         "report.md", "report.html", "report.json", "nash-conv.png", *figures
     }  # fmt: skip
     text = (place / "report.md").read_text()
-    assert "This is a quick look" in text and "Claims and verdicts" in text
+    assert "This is a quick run" in text and "Claims and verdicts" in text
     for figure in figures:  # each with its paragraph
         after = text.partition(f"]({figure})")[2].strip()
         assert after.startswith("Conclusions of the thesis from Fig. 4.") and "real rules" in after.split("\n")[0]

@@ -50,7 +50,8 @@ def test_entries_of_the_programme(whole):
 
 
 def test_strict_classes_are_what_the_form_holds_apart(whole):
-    """Boards by names of suits, and hands that are alike in the last round: together that is the strict reading."""
+    """Boards up to suit isomorphism, and hands that are alike in the last round: together that is the strict
+    reading."""
     shrunk = shrink(Cards.of(whole.definition), "strict")
     assert shrunk.classes == [13, 325, 7_969] == [cards.classes for cards in whole.cards.rounds]
     for bucket in shrunk_buckets(whole, shrunk):
@@ -120,7 +121,7 @@ def test_the_part_rhode_island(monkeypatch, tmp_path):
     assert [run["solver"] for run in runs] == ["dcfr+", "cfr+"]
     assert all(run["gap"][-1] <= 0.1 and run["rss"] > 5e7 for run in runs)
     low, high = outcome.figures["rhode-island"]["value"]
-    assert low <= -0.415782 <= high and high - low <= 0.1  # the value by the linear programme
+    assert low <= -0.415782 <= high and high - low <= 0.1  # the value by the linear program
     assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "rhode-island.png"}
 
 

@@ -1,4 +1,4 @@
-"""GS2 of Sandholm's slides, recomputed: a quick look, and each kind of run on a small deck."""
+"""GS2 of Sandholm's slides, recomputed: a quick run, and each kind of run on a small deck."""
 
 from __future__ import annotations
 

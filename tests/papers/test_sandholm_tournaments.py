@@ -1,4 +1,4 @@
-"""Tournaments of Sandholm's slides, recomputed: a quick look over a sample of deals."""
+"""Tournaments of Sandholm's slides, recomputed: a quick run over a sample of deals."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_verdicts_in_words():
 def test_claims_of_all_kinds():
     assert compare("a", "b", [2.0, 3.0], [1.0, 3.0]).truths == (True, None)
     assert fact("a", "b", 5, 4, "it is 5").verdict_text == "fails (exact): it is 5"
-    assert within("a", "b", 0.1, 0.2, None, 60.0).verdict_text == "fails in one run: it came to 0.2000"
+    assert within("a", "b", 0.1, 0.2, None, 60.0).verdict_text == "fails in one run: it reached 0.2000"
     assert within("a", "b", 0.1, 0.05, (7, 61.0), 60.0).verdict_text == "fails in one run: 61.0 s"
     assert within("a", "b", 0.1, 0.05, (7, 61.0)).verdict == "holds"
     three = [Claim("x", "paper", (side,)) for side in (True, False, None)]

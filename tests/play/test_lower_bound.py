@@ -30,7 +30,7 @@ def test_a_lower_bound_is_below_the_exact_best_response(blueprint):
     found = lower_bound(target, "null", seconds=None, iterations=40_000, deals=40_000)
     low, high = found.result.interval
     assert low < exact
-    assert high > 0.9 * exact  # with all infosets told apart and time enough it comes close
+    assert high > 0.9 * exact  # with all infosets distinguished and enough time it comes close
     coarse = lower_bound(target, "naive", seconds=None, iterations=3_000, deals=40_000)
     assert coarse.result.interval[0] < exact
     assert coarse.result.mean < found.result.mean
@@ -55,9 +55,9 @@ def test_best_responses_in_endgames_are_exact(abstraction):
 
 def test_what_a_responder_needs(blueprint):
     target = blueprint_agent(blueprint, blueprint.machine, "target")
-    with pytest.raises(SolverError, match="say how long the responder learns"):
+    with pytest.raises(SolverError, match="give the training time of the responder"):
         respond(target)
-    with pytest.raises(SolverError, match="uniform player needs no responder"):
+    with pytest.raises(SolverError, match="uniform player cannot have a trained responder"):
         respond(agent("uniform", RULES), iterations=10)
 
 

@@ -130,7 +130,7 @@ def own(folder: Path) -> str:
 
 
 def fewer(make: Callable[[str], Any]) -> Callable[[Path], Made]:
-    """A strategy of fewer bets, in the game of all of them."""
+    """A strategy of an action abstraction, in the unabstracted game."""
 
     def made(folder: Path) -> Made:
         game = small_file(folder)
@@ -142,7 +142,7 @@ def fewer(make: Callable[[str], Any]) -> Callable[[Path], Made]:
 KINDS: dict[str, Callable[[Path], Made]] = {
     "tree, kuhn": solved("kuhn"),
     "tree, leduc": solved(LEDUC),
-    "tree, leduc for three": solved("leduc(players=3)", iterations=1),
+    "tree, three-player leduc": solved("leduc(players=3)", iterations=1),
     "tree, leduc within an abstraction": solved(LEDUC, abstraction="J.KQ"),
     "tree, liar's dice": solved("liars_dice(dice_sides=3)"),
     "tree, toepen": solved("toepen(suits=2, ranks=2, hand=2)"),
@@ -155,15 +155,15 @@ KINDS: dict[str, Callable[[Path], Made]] = {
     "bucket form": solved(FORM, "cfr+", abstraction="percentile(2)"),
     "bucket form, rhode island": solved(RHODE, "cfr+", abstraction="percentile(2)"),
     "sampled boards": solved(FORM, "pcs", abstraction="percentile(2)"),
-    "sampled boards, buckets that forget": solved(FORM, "pcs", abstraction="percentile(2, recall=false)"),
+    "sampled boards, imperfect-recall buckets": solved(FORM, "pcs", abstraction="percentile(2, recall=false)"),
     "sampled boards, experts": view_experts,
     "sampled boards, dynamic experts": view_dynamic,
     "blueprint, poker": trained(FORM),
-    "blueprint, poker within buckets": trained(FORM, abstraction="percentile(2)"),
+    "blueprint, poker with buckets": trained(FORM, abstraction="percentile(2)"),
     "blueprint, rhode island": trained(RHODE),
     "blueprint, kuhn": trained("poker(file=kuhn)"),
     "blueprint, hold'em": trained("holdem.limit.2p", iterations=5),
-    "blueprint, hold'em for three": trained("holdem.limit.3p", iterations=2),
+    "blueprint, three-player hold'em": trained("holdem.limit.3p", iterations=2),
     "blueprint, leduc as a tree": trained(LEDUC),
     "blueprint, liar's dice": trained("liars_dice(dice_sides=3)"),
     "blueprint, toepen": trained("toepen(suits=2, ranks=2, hand=2)"),
@@ -174,14 +174,16 @@ KINDS: dict[str, Callable[[Path], Made]] = {
     "rows by place, experts": rows_stitched,
     "own game": lambda folder: solved(own(folder))(folder),
     "own game, blueprint": lambda folder: trained(own(folder))(folder),
-    "fewer bets": fewer(lambda game: kibitz.solve(game, "cfr+", iterations=3)),
-    "fewer bets, blueprint": fewer(lambda game: trained(game)(Path())[0]),
-    "fewer bets, buckets": fewer(lambda game: kibitz.solve(game, "cfr+", iterations=3, abstraction="percentile(2)")),
+    "action abstraction": fewer(lambda game: kibitz.solve(game, "cfr+", iterations=3)),
+    "action abstraction, blueprint": fewer(lambda game: trained(game)(Path())[0]),
+    "action abstraction, buckets": fewer(
+        lambda game: kibitz.solve(game, "cfr+", iterations=3, abstraction="percentile(2)")
+    ),
 }
 
 
 class Checked:
-    """An agent whose every answer is held against the actions that there are."""
+    """An agent whose every answer is checked against the legal actions."""
 
     def __init__(self, agent: Any) -> None:
         self.agent, self.name, self.answers = agent, agent.name, 0
@@ -242,7 +244,7 @@ def over_the_protocol(machine: Any, mine: Any, log: Path) -> None:
 
 
 # Compiling what each kind is played by takes minutes: `make test` has these, `make test-all` all.
-QUICK = ("tree, leduc", "poker form", "bucket form", "own game", "fewer bets")
+QUICK = ("tree, leduc", "poker form", "bucket form", "own game", "action abstraction")
 SLOW = tuple(kind for kind in KINDS if kind not in QUICK)
 
 

@@ -418,7 +418,7 @@ def test_trees_too_large_are_refused():
     rich = replace(read("holdem.nolimit.2p"), stacks=(2**31 - 1,) * 2)
     with pytest.raises(GameError, match="nodes in its first 1 steps alone"):
         betting.betting_tree(rich)
-    with pytest.raises(GameError, match="2,147,483,448 sizes, more than the 1,000,000 that are listed"):
+    with pytest.raises(GameError, match="2,147,483,448 sizes, more than the 1,000,000 that can be listed"):
         betting.actions(rich, betting.start(rich))
     with pytest.raises(GameError, match="has 90 nodes, and the limit is 89"):
         betting.betting_tree(read("leduc"), limit=89)

@@ -208,7 +208,7 @@ def test_a_killed_match_of_clients_goes_on(tmp_path: Path) -> None:
     threads, results = in_threads(*works)
     os.waitpid(child, 0)
     joined(threads)
-    assert [tally.hands for tally in results] == [18, 18]  # the end of the last was told, and not yet written
+    assert [tally.hands for tally in results] == [18, 18]  # the end of the last was sent, and not yet written
     dealer = Dealer(LEDUC, 40, 11, "a,b", {}, True, log, True, timeout=LONG)
     outcome, _ = over_the_wire(dealer, LEDUC, profiles(), 11)
     assert outcome.totals == wanted.totals and outcome.resumed == 17
@@ -322,16 +322,16 @@ def test_the_commands_refuse_by_a_sentence(tmp_path: Path, capsys: pytest.Captur
         (["acpc", "serve", "leduc", "--agent", "x"], "NAME=PROFILE"),
         (["acpc", "serve", "leduc", "--agent", "x=uniform"], "no player x"),
         (["acpc", "serve", "leduc", *both[:2] * 2], "given twice"),
-        (["acpc", "serve", "toepen"], "poker by a definition"),
+        (["acpc", "serve", "toepen"], "which is for poker games"),
         (["acpc", "serve", "leduc", "--timeout", "0"], "--timeout 0"),
-        (["acpc", "serve", "leduc", "--resume", "none.log"], "no log"),
+        (["acpc", "serve", "leduc", "--resume", "none.log"], "is not a log"),
         (["acpc", "serve", "leduc", "--log", str(tmp_path)], "is a directory"),
-        (["acpc", "serve", "leduc", "--host", "256.1.1.1", "--hands", "2"], "cannot be listened at"),
+        (["acpc", "serve", "leduc", "--host", "256.1.1.1", "--hands", "2"], "cannot listen"),
         (["acpc", "join", "uniform", HOST, "1"], "--game"), (["acpc", "join", "uniform", HOST, "x"], "1 to 65535"),
         (["acpc", "join", "uniform", HOST, "99999", "--game", "leduc"], "65535"),
         (["acpc", "join", "uniform", HOST, "1", "--game", "leduc"], "no dealer answers"),
         (["acpc", "join", "nobody", HOST, "1", "--game", "leduc"], "no saved strategy"),
-        (["acpc", "join", "uniform", HOST, "1", "--game", "toepen"], "poker by a definition"),
+        (["acpc", "join", "uniform", HOST, "1", "--game", "toepen"], "which is for poker games"),
     ):  # fmt: skip
         assert run(*words) == 2, words
         assert why in capsys.readouterr().err, words

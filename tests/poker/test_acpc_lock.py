@@ -32,9 +32,9 @@ def test_a_second_dealer_is_refused_while_the_first_plays(tmp_path: Path) -> Non
     def between(hands: int, totals: object) -> None:
         nonlocal refused
         before = log.read_bytes()
-        with pytest.raises(ProtocolError, match="is written by another dealer, which still runs: wait"):
+        with pytest.raises(ProtocolError, match="is in use by another dealer that is still running: wait"):
             dealer(log, resume=True)
-        with pytest.raises(ProtocolError, match="is there already: go on with it by --resume"):
+        with pytest.raises(ProtocolError, match="exists already: resume it with --resume"):
             dealer(log)
         assert log.read_bytes() == before
         refused += 1
@@ -68,7 +68,7 @@ def test_two_that_begin_one_log(tmp_path: Path) -> None:
     log = tmp_path / "match.log"
     one, two = dealer(log), dealer(log)  # neither has written yet
     wanted = one.play()
-    with pytest.raises(ProtocolError, match="is there already"):
+    with pytest.raises(ProtocolError, match="exists already"):
         two.play()
     assert dealer(log, resume=True).play().totals == wanted.totals
 
@@ -102,7 +102,7 @@ def test_a_killed_dealer_blocks_nobody(tmp_path: Path) -> None:
             os._exit(1)
     os.close(tell)
     assert os.read(ready, 1) == b"x"
-    with pytest.raises(ProtocolError, match="another dealer, which still runs"):
+    with pytest.raises(ProtocolError, match="another dealer that is still running"):
         dealer(log, resume=True)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""No-limit matches over the ACPC protocol: strategies of fewer bets among players of any size."""
+"""No-limit matches over the ACPC protocol: strategies of action abstractions against players of any bet size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kibitz.solvers.new_blueprints import BlueprintOptions
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
-    """(a small game of all bets, two profiles of games of fewer bets)."""
+    """(a small unabstracted game, two profiles of action abstractions)."""
     folder = tmp_path_factory.mktemp("fewer")
     game = small_file(folder)
     paths = str(folder / "one.profile"), str(folder / "two.profile")

@@ -26,7 +26,7 @@ NO_LIMIT = read("holdem.nolimit.2p")
 THREE = read("holdem.limit.3p")
 GAMES = {
     **{name: read(name) for name in ("kuhn", "leduc", "rhode_island", "holdem.limit.2p", "holdem.limit.3p")},
-    "leduc for three": replace(read("leduc"), players=3, blinds=(1, 1, 1), ranks=4),
+    "three-player leduc": replace(read("leduc"), players=3, blinds=(1, 1, 1), ranks=4),
     "no limit, short": replace(NO_LIMIT, stacks=(18, 31), blinds=(2, 1)),
     "no limit, three": replace(
         NO_LIMIT, players=3, blinds=(1, 2, 0), first_player=(2, 0, 0, 0), stacks=(9, 30, 21), max_raises=(3,) * 4
@@ -268,7 +268,7 @@ def test_lines_with_their_ends() -> None:
 
 @pytest.mark.parametrize("variant", ["limit", "no limit"])
 def test_against_pokerkit(variant: str) -> None:
-    """Whole hands as PokerKit writes them: what a seat is told before each action, and what it answers."""
+    """Whole hands as PokerKit writes them: what a seat receives before each action, and what it answers."""
     kit = pytest.importorskip("pokerkit")
     limit = variant == "limit"
     rules = Poker(read("holdem.limit.2p") if limit else NO_LIMIT)

@@ -228,7 +228,7 @@ def test_frozen_rows_stay_and_the_rest_answers() -> None:
     found = solve_through(form, "dcfr+", rows=rows, iterations=400)
     frozen = np.repeat(~moves, form.infosets.width)
     np.testing.assert_array_equal(found.probabilities[frozen], base[frozen])
-    # Nobody who may move gains: free the second seat's later rounds alone and respond.
+    # No trainable player gains: free only the second seat's later rounds and respond.
     measured = rows.measure(form.to_strategy(found.probabilities))
     assert measured.nash_conv < 0.02
     assert rows.measure(form.to_strategy(base)).nash_conv > 10 * measured.nash_conv

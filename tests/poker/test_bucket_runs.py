@@ -1,4 +1,4 @@
-"""Games that are too large for a form of their own, solved within buckets by name: from the command line to a file."""
+"""Games that are too large for a form of their own, solved with buckets by name: from the command line to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Buckets of hands where poker is walked and played: keys, training, files, and profiles within buckets as players."""
+"""Buckets of hands where poker is walked and played: keys, training, files, and profiles of abstract games as
+players."""
 
 from __future__ import annotations
 
@@ -174,7 +175,7 @@ def test_a_blueprint_names_its_buckets(tmp_path) -> None:
     view = made.machine.view(spec)
     view.arrays["buckets_digest"] = view.arrays["buckets_digest"][::-1].copy()
     made.save(tmp_path / "other")
-    with pytest.raises(ArtefactError, match="makes other buckets now"):
+    with pytest.raises(ArtefactError, match="now makes other buckets"):
         load_blueprint(tmp_path / "other")
 
 
@@ -185,7 +186,7 @@ def test_what_is_no_abstraction_is_refused(tmp_path) -> None:
     with pytest.raises(SpecError, match="4 numbers, and the game has 2 rounds"):
         machine.view("percentile([1, 2, 3, 4])")
     random_buckets(rules("leduc"), 2, 1)[0].save(tmp_path / "own")
-    with pytest.raises(GameError, match="no name that makes them again"):
+    with pytest.raises(GameError, match="cannot be rebuilt from their name"):
         machine.view(str(tmp_path / "own"))
     with pytest.raises(SpecError, match=r"unknown abstraction"):  # a file may not name a path
         machine.view(str(tmp_path / "own"), {})
@@ -224,8 +225,8 @@ def test_a_profile_within_buckets_is_seated(name: str) -> None:
 
 def test_a_profile_of_other_buckets_or_cards_is_refused() -> None:
     form, machine = bucket_form("leduc", "percentile(2)"), rules("leduc").machine()
-    with pytest.raises(GameError, match=r"the profile is of .*leduc.*, not of"):
+    with pytest.raises(GameError, match=r"the profile is for .*leduc.*, not for"):
         form.infosets.as_table(rules("rhode_island").machine(), form.uniform())
     other = BucketForm(rules("leduc"), form.abstraction, "0" * 64, form.parents, form.weights)
-    with pytest.raises(GameError, match="within other buckets than percentile"):
+    with pytest.raises(GameError, match="with other buckets than percentile"):
         other.infosets.as_table(machine, other.uniform())

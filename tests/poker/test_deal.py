@@ -1,4 +1,4 @@
-"""The cards of the poker form, held against every deal written out."""
+"""The cards of the poker form, compared with an enumeration of all deals."""
 
 from __future__ import annotations
 
@@ -297,9 +297,9 @@ def test_hands_of_three_are_refused():
 
 
 def test_boards_that_take_too_long_are_refused():
-    """Few classes may come of many boards: what counts is how many have to be gone through."""
+    """Few classes may come of many boards: what counts is how many have to be enumerated."""
     many = Definition(True, 2, 2, None, (1, 1), (1, 1), (0, 0), (0, 0), 4, 13, 1, (0, 6))
     began = time.process_time()
-    with pytest.raises(GameError, match="boards would have to be gone through"):
+    with pytest.raises(GameError, match="boards would have to be enumerated"):
         deal(many)
     assert time.process_time() - began < 20.0

@@ -189,7 +189,7 @@ def test_a_safe_solution_gives_no_hand_more():
 def test_what_is_refused():
     rules = rules_of(LEDUC)
     tree = rules.betting
-    with pytest.raises(GameError, match="begins where a round does"):
+    with pytest.raises(GameError, match="at the beginning of a round"):
         Endgame(rules, tree.text.index("cr"), [])
     node = tree.text.index("cc/")
     with pytest.raises(GameError, match="has 1 of the deck"):
@@ -197,11 +197,11 @@ def test_what_is_refused():
     endgame = Endgame(rules, node, [rules.definition.deck[0]])
     with pytest.raises(GameError, match="a weight, 0 or more"):
         Endgame(rules, node, [rules.definition.deck[0]], -np.ones((2, 5)))
-    with pytest.raises(SolverError, match="when to stop"):
+    with pytest.raises(SolverError, match="stopping condition"):
         solved(endgame)
     with pytest.raises(SolverError, match="no NashConv"):
         solved(endgame, gap=0.1, safe=Safe(0, np.zeros(5)))
-    with pytest.raises(GameError, match="does not go on"):
+    with pytest.raises(GameError, match="does not continue"):
         endgame.class_of([rules.definition.deck[1]], [rules.definition.deck[2]])
     with pytest.raises(SolverError, match="rounds 2 to 2"):
         refined(LEDUC, kibitz.solve(LEDUC, "cfr", iterations=1), 3)

@@ -1,4 +1,4 @@
-"""Games of fewer bets: the definition, the sizes, and the spec that saved strategies carry."""
+"""Action abstraction: the definition, the sizes, and the spec that saved strategies carry."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def test_a_definition_keeps_its_bets_in_its_text() -> None:
     ("bets", "why"),
     [
         ("[1, 0.5]", "go up, each once"), ("[1, 1]", "go up"), ("[allin, 1]", "allin last"), ("[0]", "0.01 to 1,000"),
-        ("[2000]", "0.01 to 1,000"), ("[half]", "'half' is no size"), ("[-1]", "no size"), ("[true]", "no size"),
-        ("[[1]]", "no size"), ("[0.1234567]", "no size"), ("pot", "should be a list"),
+        ("[2000]", "0.01 to 1,000"), ("[half]", "'half' is not a bet size"), ("[-1]", "not a bet size"),
+        ("[true]", "not a bet size"),
+        ("[[1]]", "not a bet size"), ("[0.1234567]", "not a bet size"), ("pot", "should be a list"),
         (str([round(0.1 * k, 1) for k in range(1, 30)]), "at most 20"),
     ],
 )  # fmt: skip
@@ -55,7 +56,7 @@ def test_bets_are_for_games_without_limit() -> None:
         make_game("poker(file=leduc, raises=256)")
     with pytest.raises(GameError, match="line 3: betSizes names no size"):
         acpc.parse("GAMEDEF\nnolimit\nbetSizes =\nEND GAMEDEF")
-    with pytest.raises(GameError, match="line 2: betSizes: 'x' is no size"):
+    with pytest.raises(GameError, match="line 2: betSizes: 'x' is not a bet size"):
         acpc.parse("GAMEDEF\nbetSizes = x\nEND GAMEDEF")
     with pytest.raises(GameError, match="or an action abstraction, as poker"):
         _ = make_game("holdem.nolimit.2p").betting

@@ -108,7 +108,7 @@ def test_a_range_of_ones_own():
     assert run("poker", "pushfold", "--stacks", "10,10", "--compare", "XX").exit_code == 2
     assert run("poker", "pushfold", "--stacks", "10,10", "--compare", "AA", "--decision", "CO").exit_code == 2
     assert run("poker", "pushfold", "--stacks", "10,10", "--decision", "SB, first to jam").exit_code == 2
-    with pytest.raises(GameError, match="choose of"):
+    with pytest.raises(GameError, match="choose one of"):
         from kibitz.poker.tournaments.single import compared
 
         compared(pushfold([10, 10]), "AA", "nobody")

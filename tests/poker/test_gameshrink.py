@@ -1,4 +1,5 @@
-"""GameShrink: published counts, twins with real matchings, and whether equilibria within classes are equilibria."""
+"""GameShrink: published counts, twins with real matchings, and whether equilibria of the abstract game are
+equilibria."""
 
 from __future__ import annotations
 

@@ -73,6 +73,6 @@ def test_everything_on_a_small_deck(tmp_path):
     exploit = first.figures["exploitability"]
     assert set(exploit) == set(NAMES) and all(each["exploitability"] > 0 for each in exploit.values())
     assert len(first.figures["matches"]) == 10
-    again = holdem.EXPERIMENT.recompute(plan)  # strategies lie in the folder, all else is done anew
+    again = holdem.EXPERIMENT.recompute(plan)  # strategies are in the folder, everything else is computed again
     assert again.figures["exploitability"][BASE]["best"] == exploit[BASE]["best"]
     assert again.figures["matches"] == first.figures["matches"]

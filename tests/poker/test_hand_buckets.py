@@ -144,7 +144,7 @@ ONE_ROUND = [definition(4, 2, (1,), 1), definition(2, 4, (2,), 1), definition(3,
 @pytest.mark.parametrize("known", [*ONE_ROUND, *map(some_game, range(16))], ids=cards)
 @pytest.mark.some(8)
 def test_a_lossless_budget_has_the_value_of_the_game(known: Definition) -> None:
-    """With a bucket for each class an equilibrium within buckets is one of the game, found without them."""
+    """With a bucket for each class an equilibrium of the abstract game is one of the game, as found without buckets."""
     rules = Poker(known)
     whole = kibitz.solve(rules, "lp")
     budgets = [500] * known.rounds
@@ -265,14 +265,14 @@ def test_a_killed_build_goes_on_where_it_was(tmp_path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("percentile(0)", "whole numbers from 1"),
+        ("percentile(0)", "whole numbers, 1 or more"),
         ("percentile([2, 2])", "the game has 3 rounds"),
         ("percentile(2, metric=best)", "use ehs or ehs2"),
         ("percentile", "needs a value for 'buckets'"),
         ("potential([2, 8, 8], metric=l3)", "use l2 or l1 or emd"),
         ("potential([2, 8, 8], inner=1)", "from 2 to"),
         ("expectation(3)", "the game has 3 rounds"),
-        ("expectation([3, 2, 9])", "raise the budget"),
+        ("expectation([3, 2, 9])", "use more buckets in this round"),
         ("percentil(2)", "did you mean"),
     ],
 )

@@ -62,5 +62,5 @@ def test_ranges_are_what_hands_do():
 
 
 def test_what_it_does_not_answer():
-    with pytest.raises(GameError, match="saved strategies of poker"):
+    with pytest.raises(GameError, match="a saved strategy for the whole poker game"):
         LocalResponse(agent("uniform", machine_of("kuhn")))

@@ -148,7 +148,7 @@ def test_trembling_gives_beliefs_where_phase_one_never_goes():
     first = phase_one(game, TWO, 2, until=0.01)
     sure, shaken = (phase_two(game, first, 3, tremble=t, until=0.01) for t in (0.0, 0.02))
     assert form.measure(shaken.probabilities).nash_conv < form.measure(sure.probabilities).nash_conv
-    with pytest.raises(SolverError, match="is a probability"):
+    with pytest.raises(SolverError, match="must be a probability"):
         phase_two(game, first, 3, tremble=1.0)
 
 
@@ -182,15 +182,15 @@ def test_mistakes_are_sentences():
     game = rules("leduc")
     profile = phase_one(game, TWO, 1, iterations=2)
     for rounds in (0, 2):
-        with pytest.raises(SolverError, match="phase I has from 1 to 1 of the 2 rounds"):
+        with pytest.raises(SolverError, match="phase I must have from 1 to 1 of the 2 rounds"):
             phase_one(game, TWO, rounds)
-    with pytest.raises(SolverError, match="take rollout, or a profile"):
+    with pytest.raises(SolverError, match="use rollout, or a profile"):
         phase_one(game, TWO, 1, leaves="luck")
-    with pytest.raises(GameError, match="within the same buckets"):
+    with pytest.raises(GameError, match="in the same buckets"):
         phase_one(game, "percentile(3)", 1, leaves=profile)
-    with pytest.raises(SolverError, match="phase II begins in one of the rounds 2 to 2"):
+    with pytest.raises(SolverError, match="phase II must start in one of the rounds 2 to 2"):
         phase_two(game, profile, 1)
-    with pytest.raises(GameError, match="is bet 'xyz'"):
+    with pytest.raises(GameError, match="no betting sequence 'xyz'"):
         beliefs(game, profile, "xyz", [])
     with pytest.raises(GameError, match="0 different cards"):
         beliefs(game, profile, "r", [50])

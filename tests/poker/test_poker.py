@@ -153,7 +153,7 @@ def test_what_is_held():
     leduc = game("poker(file=leduc)")
     assert leduc.hand("Ac:cr") == ("Ac", "", "cr") and leduc.hand("Ac Kd:cc/r") == ("Ac", "Kd", "cc/r")
     for rules in (holdem, game("rhode_island")):
-        with pytest.raises(GameError, match="are for one card of each, as in leduc"):
+        with pytest.raises(GameError, match="need one card of each, as in leduc"):
             rules.hand("Ah Kd:cc/")
 
 

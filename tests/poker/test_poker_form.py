@@ -1,4 +1,4 @@
-"""The poker form held against its slow twin, the tree of the same rules: values, labels, sizes and refusals."""
+"""The poker form compared with its slow twin, the tree of the same rules: values, labels, sizes and refusals."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_lanes_are_segments_of_one_shape():
 
 
 def test_tables_of_all_games_have_one_type():
-    """Kernels are compiled for types: a table in another order of memory would have them compiled again."""
+    """Kernels are compiled for types: a table in another layout of memory would have them compiled again."""
     kinds = {}
     for name, definition in {**GAMES, **MANY}.items():
         plain = PokerForm(Poker(definition))
@@ -126,7 +126,7 @@ def test_a_state_in_another_order_is_refused(tmp_path):
     assert space.state["lanes"].tolist() == [1, 7, 49]
     space.restore()
     space.state["lanes"][1] = 6
-    with pytest.raises(ArtefactError, match="another order"):
+    with pytest.raises(ArtefactError, match="another layout"):
         space.restore()
     # A run is resumed by the form it was begun with.
     game = Poker(GAMES["leduc"])

@@ -170,7 +170,7 @@ def canonical(infoset, suits, view):
 )  # fmt: skip
 @pytest.mark.some(9)
 def test_keys_are_those_of_infosets(name, view):
-    """Deals with many names of suits and orders of cards: one key for each infoset, up to what the view merges."""
+    """Deals with many suit permutations and orders of cards: one key for each infoset, up to what the view merges."""
     machine, rng = machine_of(name), random.Random(3)
     d, there, back, texts = machine.definition, {}, {}, {}
     for seed in range(12):
@@ -216,7 +216,7 @@ def test_a_text_that_is_no_infoset_is_refused(seat, infoset):
     """Leduc has the suits c and d and the ranks Q, K and A."""
     machine = machine_of("leduc")
     assert len(machine.keys_of(machine.view(), 0, ["Ac:", "Ac Ad:cc/"], [2, 2])) == 2
-    with pytest.raises(GameError, match="is no infoset of"):
+    with pytest.raises(GameError, match="is not an infoset of"):
         machine.keys_of(machine.view(), seat, [infoset], [2])
 
 

@@ -181,6 +181,6 @@ def test_forms_are_chosen():
     assert not isinstance(form_for("leduc"), PokerForm)
     form = PokerForm(game)
     assert form_for(form) is form
-    with pytest.raises(SolverError, match="walks a tree"):
+    with pytest.raises(SolverError, match="needs a game tree"):
         solve(form, "mccfr", iterations=2)
     assert solve(form, "cfr+", iterations=5).meta["nash_conv"] < 4

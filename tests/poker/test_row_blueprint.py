@@ -278,7 +278,7 @@ def test_bytes_are_near(tmp_path):
     made.played().save(tmp_path / "p")
     held = load_blueprint(tmp_path / "p", game=machine())
     assert held.sha256 == made.played().sha256
-    with pytest.raises(SolverError, match="not trained"):
+    with pytest.raises(SolverError, match="cannot be trained"):
         held.train(iterations=10_000)
 
 
@@ -302,14 +302,14 @@ def test_damaged_files_are_refused(tmp_path, harm):
     else:
         arrays["counts"] = arrays["counts"][:2]
     store.save(tmp_path / "c", "blueprint", arrays, meta)
-    with pytest.raises(ArtefactError, match="not a whole blueprint"):
+    with pytest.raises(ArtefactError, match="not a complete blueprint"):
         load_blueprint(tmp_path / "c", game=machine())
 
 
 def test_what_cannot_be(monkeypatch):
     with pytest.raises(GameError, match="by rounds"):
         placed_blueprint(machine_of("poker(file=leduc)"), RowPlan((COARSE,)))
-    with pytest.raises(GameError, match="is no limit poker"):
+    with pytest.raises(GameError, match="is not limit poker"):
         placed_blueprint(machine_of("kuhn"), RowPlan((COARSE,)))
     with pytest.raises(SolverError, match="infosets take"), monkeypatch.context() as patch:
         patch.setattr("kibitz.poker.blueprints.placed_rows.free_memory", lambda: 10)

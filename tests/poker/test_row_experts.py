@@ -1,4 +1,4 @@
-"""Experts of limit poker for three: sizes, folders, and the commands that train, stitch, match and measure them."""
+"""Experts of three-player limit poker: sizes, folders, and the commands that train, stitch, match and measure them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ END GAMEDEF
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    """A folder with a small game for three."""
+    """A folder with a small three-player game."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.game").write_text(TINY)
     return "tiny.game"
@@ -89,7 +89,7 @@ def test_the_finest_buckets_within_a_limit():
         for level in (1, 2, 3):
             more = [n + (k == level) for k, n in enumerate(budgets)]
             assert infosets_of(decisions, more, forget=1) > limit
-    with pytest.raises(SolverError, match="already"):
+    with pytest.raises(SolverError, match="even one bucket"):
         finest_after(decisions, 1000, 169)
     assert percentile_spec([169, 2, 2, 2], forget=1) == "percentile([169, 2, 2, 2], forget=1)"
 
@@ -111,7 +111,7 @@ def test_computations_have_at_most_the_limit(tiny):
             assert len({each.buckets for each in found if each.name == part}) == 1
     with pytest.raises(SolverError, match="elsewhere already"):
         row_experts(base, ("f",), "each", MaxInfosets(layout_of(base).size // 2))
-    with pytest.raises(SolverError, match="experts need buckets"):
+    with pytest.raises(SolverError, match="give the buckets of the experts"):
         row_experts(base, ("f",), "all")
 
 
@@ -131,7 +131,7 @@ def test_experts_go_on_in_their_folder(tiny, tmp_path):
                   threads=1)  # fmt: skip
     assert layout_of(made).rows.parts == ("f",) and layout_of(made).size > layout_of(base).size
     other = row_experts(base, ("f",), "all", MaxInfosets(900))[0]
-    with pytest.raises(SolverError, match="other rows"):
+    with pytest.raises(SolverError, match="another abstraction"):
         trained_expert(base, other, Solving(keep=tmp_path / "e", iterations=300))
 
 
@@ -167,24 +167,24 @@ def test_commands(tiny):
     ("words", "sentence"),
     [
         (["train", "tiny.game", "--max-infosets", "600", "--abstraction", "percentile(2)"], "not both"),
-        (["train", "kuhn", "--max-infosets", "600"], "is no poker"),
+        (["train", "kuhn", "--max-infosets", "600"], "is not poker"),
         (["train", "kuhn", "--prune", "600"], "limit poker with buckets"),
         (["train", "tiny.game", "--max-infosets", "600", "--sampling", "outcome"], "choose external or chance"),
-        (["train", "tiny.game", "--max-infosets", "6"], "already"),
+        (["train", "tiny.game", "--max-infosets", "6"], "even one bucket"),
         (["train", "tiny.game", "--max-infosets", "many"], "should be a number"),
         (["train", "tiny.game", "--dynamic", "f"], "give --max-infosets"),
-        (["train", "tiny.game", "--dynamic", "x", "--max-infosets", "2k"], "in the first round"),
-        (["train", "tiny.game", "--base", "b", "--part", "x", "--max-infosets", "2k"], "in the first round"),
+        (["train", "tiny.game", "--dynamic", "x", "--max-infosets", "2k"], "of the first round"),
+        (["train", "tiny.game", "--base", "b", "--part", "x", "--max-infosets", "2k"], "of the first round"),
         (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "7", "--max-infosets", "2k"], "no seat 7"),
         (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "x", "--max-infosets", "2k"], "give numbers"),
         (["train", "tiny.game", "--seats", "0", "--max-infosets", "2k"], "--base and --part"),
-        (["train", "tiny.game", "--base", "b", "--part", "f", "--abstraction", "null"], "through buckets"),
-        (["train", "--resume", "e"], "onto its own base"),
+        (["train", "tiny.game", "--base", "b", "--part", "f", "--abstraction", "null"], "uses buckets of hands"),
+        (["train", "--resume", "e"], "give its base too"),
         (["train", "--resume", "b", "--max-infosets", "1k"], "leave --max-infosets out"),
         (["train", "--resume", "b", "--memory", "1MB"], "leave --memory out"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--max-infosets", "2k"],
-         "follow some betting"),
-        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "experts need buckets"),
+         "given by betting"),
+        (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)"], "give the buckets of the experts"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "prefix(f)", "--until", "1"], "NashConv is unknown"),
         (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--max-infosets", "2k"],
          "that is a blueprint"),

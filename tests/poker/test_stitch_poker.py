@@ -1,4 +1,4 @@
-"""Stitching and crosstables of poker games without a tree, held against the tree of the same game."""
+"""Stitching and crosstables of poker games without a tree, compared with the tree of the same game."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile(both, seed, zeros=0.2, tree=False):
 
 
 def masks(both, seed):
-    """Some rows of the form that may move, and the same of the tree."""
+    """Some trainable rows of the form, and the same of the tree."""
     moves = np.random.default_rng(seed).random(both.form.points) < 0.5
     return moves, moves[both.of]
 
@@ -289,7 +289,7 @@ def test_crosstables_that_need_a_tree_say_so(monkeypatch):
     game, other = kibitz.game("rhode_island(ranks=2, suits=3)"), pair("leduc")
     base = solve(game, "cfr+", iterations=2)
     monkeypatch.setenv("KIBITZ_MOST_HISTORIES", "1000")
-    with pytest.raises(GameError, match=r"some profiles .* tree is needed: .*1,000 fit .* solve the game again"):
+    with pytest.raises(GameError, match=r"tree is needed to compare them: .*1,000 fit .* solve the game again"):
         crosstable(game, {"a": base, "b": profile(other, 1, tree=True)})
     assert crosstable(game, {"a": base}).names == ("a",)
 

@@ -48,7 +48,7 @@ def base_of(name, iterations=300):
 
 @pytest.mark.slow
 def test_a_static_expert_solves_its_part():
-    """S=N with all hands told apart: where the base is frozen, what is left for best responses is small."""
+    """S=N with all hands distinguished: where the base is frozen, what is left for best responses is small."""
     base = base_of(LEDUC)
     found = static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=3000)
     rules = game(LEDUC)
@@ -172,7 +172,7 @@ def test_the_finest_buckets_within_a_limit(recall):
     assert finest(decisions, 24_000_000) == [8, 8, 8, 8]
     assert percentile_spec([8, 8]) == "percentile(8)"
     assert percentile_spec([9, 8], False) == "percentile([9, 8], recall=false)"
-    with pytest.raises(SolverError, match="one bucket a round"):
+    with pytest.raises(SolverError, match="one bucket per round"):
         finest(decisions, 6377)
 
 
@@ -210,6 +210,6 @@ def test_two_runs_in_one_folder_refuse_each_other(tmp_path):
         assert mine
         assert folder.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is None
         refused = CliRunner().invoke(app, words)
-        assert refused.exit_code and "another run is at work" in f"{refused.output}{refused.exception}"
+        assert refused.exit_code and "another run is using" in f"{refused.output}{refused.exception}"
     assert folder.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is not None
     assert CliRunner().invoke(app, words).exit_code == 0

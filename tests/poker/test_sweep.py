@@ -118,9 +118,9 @@ def test_evaluate_whole(tmp_path, monkeypatch):
     ("words", "sentence"),
     [
         (["always-call"], "name one"),
-        (["always-call", "--game", "leduc"], "is none"),
+        (["always-call", "--game", "leduc"], "is not one"),
         (["always-call", "--game", "poker(file=holdem.limit.3p)"], "a sweep is for two"),
-        (["plain.profile"], "this one was made without them"),
+        (["plain.profile"], "this profile is unabstracted"),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, monkeypatch, words, sentence):

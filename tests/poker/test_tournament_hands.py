@@ -124,7 +124,8 @@ def test_icm_is_the_mean_over_all_orders(stacks, prizes):
 
 def test_icm_says_what_is_wrong():
     for stacks, prizes, match in (
-        ([1, 0], [1], "above zero"), ([1, 2], [1, 2], "go up"), ([1], [-1], "zero or more"), ([], [1], "each player"),
+        ([1, 0], [1], "above zero"), ([1, 2], [1, 2], "increase"), ([1], [-1], "zero or more"),
+        ([], [1], "each player"),
         ([1.0] * 21, [1], "at most 20"), ([1, float("nan")], [1], "above zero"), ([1, 2], [0.0], "above zero"),
     ):  # fmt: skip
         with pytest.raises(GameError, match=match):
@@ -356,7 +357,7 @@ def test_ranges_as_people_write_them():
     [
         ({"stacks": [1]}, "2 to 6"), ({"stacks": [1, 0]}, "above zero"), ({"stacks": ["x", 2]}, "should be a number"),
         ({"stacks": [1, 2], "blinds": (2, 1)}, "small/big"), ({"stacks": [1, 2], "blinds": (-1, 1)}, "zero or more"),
-        ({"stacks": [1, 2], "prizes": [1, 2]}, "go up"), ({"stacks": [1, 2], "ante": -1}, "zero or more"),
+        ({"stacks": [1, 2], "prizes": [1, 2]}, "not increase"), ({"stacks": [1, 2], "ante": -1}, "zero or more"),
         ({"stacks": [1, 2, 3], "deals": 10}, "too few"), ({"stacks": [1, 2, 3, 4], "exact": True}, "two and three"),
     ],
 )  # fmt: skip

@@ -1,5 +1,5 @@
-"""A strategy of fewer bets at a table of all bets: the mapping, a slow twin by the readable rules, and never an illegal
-action, whatever others bet."""
+"""A strategy of an action abstraction in the unabstracted game: the mapping, a slow twin by the readable rules, and
+never an illegal action, whatever others bet."""
 
 from __future__ import annotations
 

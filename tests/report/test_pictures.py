@@ -1,4 +1,4 @@
-"""Pictures: no text covers another, short axes have ticks, exact solvers are told in words."""
+"""Pictures: no text covers another, short axes have ticks, exact solvers are named in the text."""
 
 from __future__ import annotations
 

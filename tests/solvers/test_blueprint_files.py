@@ -93,7 +93,7 @@ META = [
 def test_meta_that_no_training_has(saved, tmp_path, meta, name):
     changed(saved, tmp_path / "b", name, meta)
     for compact in (False, True):
-        with pytest.raises(ArtefactError, match=r"not a whole blueprint|which game"):
+        with pytest.raises(ArtefactError, match=r"not a complete blueprint|which game"):
             load_blueprint(tmp_path / "b", compact)
 
 
@@ -128,11 +128,11 @@ def spoilt(held):
 def test_arrays_that_no_training_has(saved, tmp_path):
     for number, (name, array) in enumerate(spoilt(store.load(saved / "sparse", KIND).arrays)):
         changed(saved, tmp_path / str(number), arrays={name: array})
-        with pytest.raises(ArtefactError, match="not a whole blueprint"):
+        with pytest.raises(ArtefactError, match="not a complete blueprint"):
             load_blueprint(tmp_path / str(number))
     for name in ("key", "value", "place", "counts", "bucket"):
         changed(saved, tmp_path / name, without=(name,))
-        with pytest.raises(ArtefactError, match="not a whole blueprint"):
+        with pytest.raises(ArtefactError, match="not a complete blueprint"):
             load_blueprint(tmp_path / name)
 
 

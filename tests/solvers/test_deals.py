@@ -161,7 +161,7 @@ def test_the_same_bytes_however_iterations_are_divided_and_compiled_or_not():
 
 
 def test_what_is_refused():
-    with pytest.raises(SolverError, match="two players"):
+    with pytest.raises(SolverError, match="two-player"):
         DealCfr(tree_of(kibitz.game("kuhn(players=3)")))
-    with pytest.raises(SolverError, match="depends on what the seats do"):
+    with pytest.raises(SolverError, match="depend on the players' actions"):
         DealCfr(frozen_game(LEDUC, 0.5, 1)[2].tree)  # the moves of a base, taken for chance

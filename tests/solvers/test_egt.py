@@ -66,7 +66,7 @@ def test_the_excessive_gap_condition_holds_after_every_step(spec):
 @pytest.mark.parametrize("spec", EGT[:2])
 def test_it_holds_on_leduc(spec):
     solver = make(spec, Task(None, form_for("leduc")))
-    for count in (0, 1, 99, 170):  # past the first balancing, and past worths worked out anew
+    for count in (0, 1, 99, 170):  # past the first balancing, and past recomputed values
         solver.step(count)
         assert excess(solver) <= 1e-12 * solver.task.form.scale
         assert solver.excess() == pytest.approx(excess(solver), rel=0, abs=1e-10)
@@ -155,7 +155,7 @@ def test_games_without_choices_and_without_stakes():
             assert found.meta["nash_conv"] <= 1e-2, (payoffs, spec)
 
 
-# The linear programme
+# The linear program
 
 
 def test_all_methods_of_the_programme_agree():

@@ -117,7 +117,7 @@ def test_damaged_rows_are_refused(harm: str, tmp_path: Path, monkeypatch: pytest
     else:
         key, value = key[:-1], value[:-1]
     store.save(tmp_path / "b", module.KIND, {**arrays, "key": key, "value": value}, made.meta)
-    with pytest.raises(ArtefactError, match="train it anew"):
+    with pytest.raises(ArtefactError, match="train it again"):
         load_blueprint(tmp_path / "b")
 
 

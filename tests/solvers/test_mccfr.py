@@ -23,10 +23,10 @@ from kibitz.solvers.run import solve, solve_through
 SAMPLINGS = ("external", "outcome", "chance")
 GAMES = {
     "kuhn": lambda: kibitz.game("kuhn"),
-    "kuhn for three": lambda: kibitz.game("kuhn(players=3)"),
+    "three-player kuhn": lambda: kibitz.game("kuhn(players=3)"),
     "two": lambda: RandomGame(21, 2, depth=5, most=60, chance=0.35),
     "three": lambda: RandomGame(22, 3, depth=5, payoffs="general", most=60, chance=0.35),
-    "two that forget": lambda: RandomGame(23, 2, depth=5, recall="past", payoffs="general", most=60),
+    "two players, imperfect recall": lambda: RandomGame(23, 2, depth=5, recall="past", payoffs="general", most=60),
     "absent-minded": lambda: RandomGame(24, 2, depth=5, recall="nothing", payoffs="general", most=60),
     "chance that never happens": lambda: edge_cases()["chance that never happens"],
 }

@@ -43,14 +43,14 @@ VARIANTS = [
 ]  # fmt: skip
 GAMES = {
     "kuhn": lambda: kibitz.game("kuhn"),
-    "kuhn for three": lambda: kibitz.game("kuhn(players=3)"),
+    "three-player kuhn": lambda: kibitz.game("kuhn(players=3)"),
     "two, zero-sum": lambda: RandomGame(11, 2, depth=5, most=120),
     "two, general": lambda: RandomGame(12, 2, depth=5, payoffs="general", most=120),
     "three, general": lambda: RandomGame(13, 3, depth=5, payoffs="general", most=120),
     "four": lambda: RandomGame(14, 4, depth=5, payoffs="general", most=120),
     "one": lambda: RandomGame(15, 1, depth=4, payoffs="general", most=80),
-    "two that forget": lambda: RandomGame(16, 2, depth=5, recall="past", payoffs="general", most=120),
-    "three that forget": lambda: RandomGame(18, 3, depth=5, recall="past", payoffs="general", most=120),
+    "two players, imperfect recall": lambda: RandomGame(16, 2, depth=5, recall="past", payoffs="general", most=120),
+    "three players, imperfect recall": lambda: RandomGame(18, 3, depth=5, recall="past", payoffs="general", most=120),
     "absent-minded": lambda: RandomGame(17, 2, depth=6, recall="nothing", payoffs="general", most=120),
 }
 
@@ -95,7 +95,7 @@ def compare(spec, game, form=None, tree=None, tolerance=1e-9, stops=(1, 2, 7, 30
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "kuhn for three" else name for name in GAMES]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "three-player kuhn" else name for name in GAMES]
 )
 @pytest.mark.some(4)
 def test_the_cfr_family_is_its_definition(name):
@@ -121,7 +121,7 @@ def test_the_cfr_family_on_many_random_games():
 def test_the_cfr_family_on_forms_of_small_chunks(monkeypatch, work):
     monkeypatch.setattr(sequence, "CHUNK_WORK", work)
     monkeypatch.setattr(bundles, "CHUNK_WORK", work)
-    for name in ("kuhn for three", "two, zero-sum", "four", "three that forget", "absent-minded"):
+    for name in ("three-player kuhn", "two, zero-sum", "four", "three players, imperfect recall", "absent-minded"):
         for spec in ("cfr+", "dcfr(updates=simultaneous)"):
             compare(spec, GAMES[name](), stops=(1, 7))
 
@@ -340,9 +340,9 @@ def test_lp_is_exact_however_far_payoffs_are_apart(span, solver):
 
 def test_an_answer_of_lp_that_is_not_exact_is_not_given():
     _, (game, _) = far_apart(1e60)
-    with pytest.raises(SolverError, match=r"best answer has a gap of 2 where 1 is at stake, .* from 1 to 1e\+60"):
+    with pytest.raises(SolverError, match=r"has a NashConv of 2, for payoffs of about 1, .* from 1 to 1e\+60"):
         kibitz.solve(game, "lp")
-    with pytest.warns(UserWarning, match=r"dcfr\+ was taken in place of lp: the linear programme's best answer"):
+    with pytest.warns(UserWarning, match=r"dcfr\+ is used instead of lp: the solution of the linear program"):
         profile = kibitz.solve(game, "auto", iterations=10)
     assert profile.meta["solver"] == "dcfr+"
 

@@ -75,7 +75,7 @@ def test_names_at_the_table():
     assert kibitz.agent(made, "leduc").name == "blueprint"
     with pytest.raises(kibitz.KibitzError, match="has 2 seats"):
         kibitz.match("leduc", made)
-    with pytest.raises(kibitz.KibitzError, match="no rule of thumb"):
+    with pytest.raises(kibitz.KibitzError, match="no rule-based player"):
         kibitz.match("leduc", made, "rule")
     search = kibitz.play.agents.agent(made, "leduc")
     from kibitz.play.search import Search

@@ -105,7 +105,7 @@ def test_machines_of_one_game_agree():
 
 @pytest.mark.slow
 def test_compiled_rules_in_a_file_are_kept_and_follow_the_file(tmp_path):
-    """A second process loads what the first compiled; a change of the file is compiled anew."""
+    """A second process loads what the first compiled; a changed file is compiled again."""
     shutil.copy(ROOT / "examples" / "tricks.py", tmp_path / "tricks.py")
     code = """
 from kibitz.solvers.blueprint import Blueprint

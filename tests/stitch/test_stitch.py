@@ -53,7 +53,7 @@ def test_a_part_that_holds_everything_is_the_plain_solve():
 
 
 def everywhere(seat, infoset):
-    """A bucket that forgets the betting: it reaches from one part into the others."""
+    """A bucket without the betting: it reaches from one part into the others."""
     cards, _, done = infoset.partition(":")
     last = done.replace("/", "")[-2:]
     return cards[:1], "/" in done, last
@@ -141,7 +141,7 @@ def test_seats_as_numpy_numbers(tmp_path):
 def test_a_seat_without_a_decision_there():
     base = kibitz.solve(KUHN3, "cfr+", iterations=1, abstraction="null")
     for seats in ([0], [[0, 1]]):
-        with pytest.raises(GameError, match="seat 0 decides nothing in part 'b': no expert can be built for it"):
+        with pytest.raises(GameError, match="seat 0 has no decisions in part 'b', so it cannot have an expert there"):
             static(KUHN3, base, "prefix(b)", seats, iterations=1)
     # Of several seats to keep some may decide nothing there: there is nothing to keep for them.
     assert [(e.seats, e.keeps) for e in experts(KUHN3, base, "prefix(b)", [0, 2])] == [((0, 2), (2,))]
@@ -149,14 +149,14 @@ def test_a_seat_without_a_decision_there():
     assert [(e.seats, e.keeps) for e in hybrid] == [((1, 2), (1,)), ((2, 0), (2,))]
     mixed = experts(KUHN3, base, "prefix(b, pb)", [[0, 1], [1, 2], [2, 0]])
     assert [(e.part, e.keeps) for e in mixed] == [(1, (1,)), (1, (2,)), (2, (0,)), (2, (2,))]
-    with pytest.raises(GameError, match="seat 0 decides nothing in part 'b'"):
+    with pytest.raises(GameError, match="seat 0 has no decisions in part 'b'"):
         experts(KUHN3, base, "prefix(pb, b)", [0])
     # S may hold a seat that decides nothing there [Gibson & Szafron 2011, Fig. 2b]: it is frozen throughout.
     assert [e.keeps for e in experts(KUHN3, base, "prefix(b)", [[1, 0], [2, 0]])] == [(1,), (2,)]
     assert [e.keeps for e in experts(KUHN3, base, "prefix(b)", "each")] == [(1,), (2,)]
     assert [e.keeps for e in experts(KUHN3, base, "prefix(b)", "all")] == [(1, 2)]
     parts = partition(KUHN3, "prefix(b)")
-    with pytest.raises(GameError, match="seat 0 decides nothing in part 'b'"):
+    with pytest.raises(GameError, match="seat 0 has no decisions in part 'b'"):
         join(base, parts, {(0, 1): base})
     with pytest.raises(GameError, match=r"there is no part 2: parts are 0 to 1 \(base, b\)"):
         join(base, parts, {(0, 2): base})

@@ -37,7 +37,7 @@ def check_values(game, profile):
 
 
 @pytest.mark.parametrize("number", range(4))
-@pytest.mark.parametrize("game", [KUHN, KUHN3], ids=["kuhn", "kuhn for three"])
+@pytest.mark.parametrize("game", [KUHN, KUHN3], ids=["kuhn", "three-player kuhn"])
 @pytest.mark.some(3)
 def test_static_experts_of_kuhn_by_the_definition(game, number):
     given, groups = GROUPS[game.players][number]
@@ -71,7 +71,7 @@ def test_static_experts_of_random_games_by_the_definition():
         explicit = not isinstance(given, str)
         kept = {seat for _, keep in groups for seat in keep}
         if explicit and any(kept.isdisjoint(found.seats_in(j)) for j in range(1, found.parts + 1)):
-            with pytest.raises(GameError, match="decides nothing in part"):
+            with pytest.raises(GameError, match="has no decisions in part"):
                 static(game, base, found, given, *ours, iterations=9)
             continue
         built = static(game, base, found, given, *ours, iterations=9)
@@ -119,7 +119,7 @@ def test_a_base_that_never_goes_there_is_given_back_to_the_last_bit():
     shy = base.replaced(normalise(np.where(raises, 0.0, base.probabilities + 0.01), base.infosets))
     for inside in ("null", "JQ.K", "J.Q.K"):
         assert same(static(PLAIN, shy, PREFIXES, "all", inside, iterations=5, start="random"), shy)
-    # Dropped actions are not played: what is left of the base's play is spread anew.
+    # Dropped actions are not played: the rest of the base's play is renormalised.
     small = static(PLAIN, shy, PREFIXES, "all", "JQ.K(without=[raise])", iterations=5)
     sums = np.bincount(base.infosets.row_of_column, small.probabilities)
     np.testing.assert_allclose(sums, 1.0, rtol=0, atol=1e-12)

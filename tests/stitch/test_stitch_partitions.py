@@ -163,7 +163,7 @@ def test_condition_three_names_where_it_breaks():
     with pytest.raises(GameError, match=r"after infoset 'two' in part '1' .* 'four' in part '2' \(condition 3"):
         partition(long_game(), lambda seat, infoset: parts[infoset])
     partition(long_game(), lambda seat, infoset: {"one": 0, "two": 1, "three": 0, "four": 1}[infoset])
-    with pytest.raises(GameError, match="after infoset 'J:' in part '1' play comes to 'J:pb' in part '2'"):
+    with pytest.raises(GameError, match="after infoset 'J:' in part '1' play reaches 'J:pb' in part '2'"):
         partition(KUHN, lambda seat, infoset: 1 + ("b" in infoset) if infoset[0] == "J" else 0)
 
 
@@ -174,7 +174,7 @@ def hidden_game():
 
 
 def test_condition_two_names_the_infoset_that_is_cut():
-    with pytest.raises(GameError, match=r"infoset 'blind' is cut by 'prefix\(a\)'.*condition 2"):
+    with pytest.raises(GameError, match=r"infoset 'blind' is divided by 'prefix\(a\)'.*condition 2"):
         partition(hidden_game(), "prefix(a)")
     goofspiel = kibitz.game("goofspiel(num_cards=3, imp_info=true, points_order=descending)")
     assert -1 in stitch_naive.prefix_parts(goofspiel, [["1", "2"]]).values()
@@ -204,7 +204,7 @@ def test_condition_two_names_the_infoset_that_is_cut():
         (LEDUC, "prefix(f)", "there is no decision after 'f'"),
         (LEDUC, "prefix(r, rrrr)", "overlap"),
         (LEDUC, "prefix(rrr)", "there is no decision after 'rrr'"),
-        (LEDUC, "private(A)", "no seat ever holds 'A'; they hold J, K, Q"),
+        (LEDUC, "private(A)", "no player can hold 'A'; possible are J, K, Q"),
         (LEDUC, "private(J, J)", "a name is given twice"),
         (LEDUC, "private(J, round=x)", "the only option is round=NUMBER"),
         (LEDUC, "private(J, turn=2)", "the only option is round=NUMBER"),

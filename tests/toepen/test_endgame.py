@@ -361,7 +361,7 @@ def test_what_is_refused():
         ToepenEndgame(2**32 - 1, 4, 0)
     with pytest.raises(GameError, match="does not have"):
         ToepenEndgame(0b111111, 2, 0, rules=Toepen(2, 3, 2))
-    with pytest.raises(SolverError, match="when to stop"):
+    with pytest.raises(SolverError, match="stopping condition"):
         ToepenEndgame(0b1111, 1, 0).solve([1] * 4, [1] * 4, seconds=None)
 
 

@@ -1,4 +1,4 @@
-"""Buckets of hands by strength: cuts of a line are the best there are, and names of suits do not count."""
+"""Buckets of hands by strength: cuts of a line are the best there are, up to suit isomorphism."""
 
 from __future__ import annotations
 

@@ -345,7 +345,7 @@ def test_names_of_suits_stay_once_they_are_told_apart(hand):
 
 
 def test_read_refuses_symmetric_games():
-    with pytest.raises(GameError, match="cannot be read back"):
+    with pytest.raises(GameError, match="cannot be read from them"):
         Toepen(2, 2, 2, symmetric=True).read(0, "9w Tw |")
 
 

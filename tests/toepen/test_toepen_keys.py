@@ -158,7 +158,7 @@ def test_lossless_rows():
     value = kibitz.value(rules, kibitz.solve(rules, "lp"))[0]
     renamed = kibitz.solve(rules, "lp", abstraction="isomorphic")  # recall stays perfect
     assert renamed.meta["abstract_value"][0] == pytest.approx(value, abs=1e-9)
-    # Rows of the maximal abstraction do not recall which of two tied cards was played: no linear programme, but CFR.
+    # Rows of the maximal abstraction do not recall which of two tied cards was played: no linear program, but CFR.
     with pytest.raises(SolverError, match="perfect recall"):
         kibitz.solve(rules, "lp", abstraction="maximal")
     for name in ("isomorphic", "maximal"):
@@ -212,7 +212,7 @@ def test_what_does_not_unfold():
         unfold(kibitz.game("kuhn"), exact)
     with pytest.raises(GameError, match="no infoset"):
         unfold(Toepen(2, 3, 2), exact)
-    with pytest.raises(GameError, match="cannot be read back"):
+    with pytest.raises(GameError, match="cannot be read from them"):
         unfold(Toepen(2, 2, 2, symmetric=True), exact)
     with pytest.raises(GameError, match="has 3 seats, the game 2"):
         unfold(rules, kibitz.solve("kuhn(players=3)", "cfr+", iterations=1))

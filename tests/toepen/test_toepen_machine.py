@@ -318,7 +318,8 @@ def test_keys_of_all_infosets(game, name):
 @pytest.mark.parametrize("name", SHARED)
 @pytest.mark.some(4)
 def test_keys_in_the_real_game(name):
-    """Random deals, each played with several names of suits, so that keys which ignore them have something to merge."""
+    """Random deals, each played under several suit permutations, so that keys which ignore them have something to
+    merge."""
     rng = random.Random(7)
     for game in (Toepen(), Toepen(3, 4, 3, follow_suit=False), Toepen(4, 3, 4, betting=False)):
         machine, states, words = Machine(game), [], []
@@ -334,7 +335,7 @@ def test_keys_in_the_real_game(name):
         count = assert_same_partition(name, [game] * len(states), states, words)
         assert name == "naive" or count > 20
         if name == "maximal":
-            assert count < len({game.infoset(state) for state in states}) / 2, "names of suits are merged"
+            assert count < len({game.infoset(state) for state in states}) / 2, "suit isomorphism merges infosets"
 
 
 def test_all_names_but_those_by_strength_have_a_readable_twin_or_none_was_promised():

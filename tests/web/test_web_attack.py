@@ -303,4 +303,4 @@ def test_without_a_browser(monkeypatch):
     said = []
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     serve._open("http://127.0.0.1/", said.append)
-    assert said == ["No browser was found here: open the address in one."]
+    assert said == ["No browser was found. Open the address yourself."]

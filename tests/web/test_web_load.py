@@ -1,4 +1,4 @@
-"""The server as a process: how it starts, says no, and bears several people at once."""
+"""The server as a process: start, refused arguments, and several people at once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import kibitz
 from kibitz.bench.bench_serve import load, serve_markdown
 from kibitz.bench.screens import served
+from kibitz.core.errors import SpecError
 
 
 def test_several_tables_at_once(tmp_path: Path) -> None:
@@ -28,6 +32,9 @@ def serve(*words: str) -> subprocess.CompletedProcess[str]:
 def test_what_is_refused(tmp_path: Path) -> None:
     assert "this machine alone" in serve(str(tmp_path), "--host", "0.0.0.0").stderr
     assert "is not a directory" in serve(str(tmp_path / "nothing")).stderr
+    for host in ("0.0.0.0", "", "192.168.0.1", "example.org"):  # from Python too
+        with pytest.raises(SpecError, match="for this machine only"):
+            kibitz.serve(tmp_path, host=host, show=False)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

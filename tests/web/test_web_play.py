@@ -306,5 +306,5 @@ def test_search_from_a_saved_strategy(tmp_path):
     with client(tmp_path) as made:
         entry = next(each for each in made.get("/api/library").data["strategies"] if each["name"] == "kuhn")
         answer = made.post("/api/tables", {"opponents": [f"search:{entry['id']}"], "seconds": 0.05})
-        assert answer.status == 200 and answer.data["names"][1].startswith("search from")
+        assert answer.status == 200 and answer.data["names"][1].endswith("with search")
         one_hand(made, answer.data["id"], lambda actions: actions[0], search=False)

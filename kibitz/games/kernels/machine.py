@@ -69,7 +69,7 @@ def part(game, state):
 
 @optional
 def advise(game, state):
-    """The action that a rule of thumb takes, by its number; a game without one leaves it out."""
+    """The number of the action that the rule-based player takes; optional."""
     return U64(0)
 
 

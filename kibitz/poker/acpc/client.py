@@ -1,4 +1,4 @@
-"""One who plays in a match elsewhere, by the ACPC protocol: an agent of kibitz at the end of a connection.
+"""A client of the ACPC protocol: an agent of kibitz plays in a match on another dealer.
 
 The agent is asked with the same View as in kibitz's own matches, and its random choice is drawn with the same numbers,
 which depend on the seed, the deal and the number of the decision alone. With the seed of a dealer of ours a match over
@@ -31,7 +31,7 @@ MOST_COMMENTS = 100_000  # of a dealer, in a match
 
 @dataclass
 class ClientTally:
-    """How a match went for one player."""
+    """The results of one player in a match."""
 
     hands: int = 0
     total: float = 0.0  # chips, of the hands whose end is known
@@ -41,9 +41,9 @@ class ClientTally:
 
 
 class Client:
-    """An agent in a match elsewhere.
+    """An agent that plays a match on a dealer elsewhere.
 
-    seed       of the numbers that choices are drawn with; None: one that no opponent can guess
+    seed       random seed for action sampling; None: a random one
     duplicate  the dealer plays each deal in all seatings, one after another (for the number of the deal)
     """
 
@@ -72,7 +72,7 @@ class Client:
                 if not line or line[0] in "#;":
                     comments += 1
                     if comments > MOST_COMMENTS:
-                        raise ProtocolError(f"the dealer sent more than {MOST_COMMENTS:,} comments: it plays no match")
+                        raise ProtocolError(f"the dealer sent more than {MOST_COMMENTS:,} comments and no match state")
                 else:
                     played = self.tally.hands
                     answer = self.answer(line)
@@ -82,8 +82,8 @@ class Client:
                         on_hand(self.tally)
             except Late:
                 raise ProtocolError(
-                    f"the dealer has said nothing for {wait:g} seconds, after {self.tally.hands:,} hands; --wait is "
-                    "how long it may"
+                    f"the dealer has sent nothing for {wait:g} seconds, after {self.tally.hands:,} hands; --wait sets "
+                    "a longer limit"
                 ) from None
             except Closed:
                 break
@@ -96,7 +96,7 @@ class Client:
             message = parse(self.rules, line)
         except ProtocolError as error:
             spec = getattr(self.rules, "spec", "") or "this game"
-            raise ProtocolError(f"the dealer plays no {spec}: {error}; name its game by --game") from None
+            raise ProtocolError(f"the dealer does not play {spec}: {error}; give its game with --game") from None
         rules, seat, state = self.rules, message.position, state_of(self.rules, message)
         if (message.hand, seat) != self._hand:
             self._hand, self._over, self._numbers = (message.hand, seat), False, []

@@ -44,7 +44,7 @@ SEATS = (2, 3)
 
 @dataclass(frozen=True)
 class DealerOutcome:
-    """What a match came to."""
+    """The outcome of a match."""
 
     players: tuple[str, ...]
     totals: tuple[float, ...]  # chips, by player
@@ -71,9 +71,9 @@ class DealerOutcome:
 class Dealer:
     """A match that is to be played.
 
-    game     a poker game for two or three: its name, or its machine
+    game     a poker game for two or three players: its name, or its machine
     agents   name -> agent in this process, as kibitz.play.agent takes it; the others come over the wire
-    seed     None: one that nobody can guess, or that of the log to go on with
+    seed     None: a random one, or that of the log to resume
     log      a file, which must be new unless `resume` continues it
     timeout  seconds for an answer, all of it, and for a handshake; wait: seconds until all must be there
     late     answers of a player that may be late, in a match
@@ -98,14 +98,14 @@ class Dealer:
         count = int(self.rules.players)
         spec = getattr(self.rules, "spec", "") or "this game"
         if count not in SEATS:
-            raise ProtocolError(f"{spec} has {count} seats: the dealer has room for two or three")
+            raise ProtocolError(f"{spec} has {count} players: the dealer supports two or three")
         named = self.players if self.players is not None else [f"player{k + 1}" for k in range(count)]
         names = parse_names(named if isinstance(named, str) else ",".join(named), count, ",")
         for name in self.agents:
             if name not in names:
                 raise ProtocolError(f"there is no player {name:.80}: the players are {', '.join(names)}")
         if self.resume and self.log is None:
-            raise ProtocolError("to continue a match its log is needed: --resume LOG")
+            raise ProtocolError("to resume a match, give its log: --resume LOG")
         seed = self.seed
         if seed is None:
             seed = seed_of(self.log) if self.resume and self.log is not None else secrets.randbits(63)
@@ -184,11 +184,12 @@ class Dealer:
         """By player: an agent, a connection, or a seat that is given up."""
         awaited = self.awaited
         if awaited and not self._doors:
-            raise ProtocolError(f"nobody can come: open() the ports of {', '.join(awaited)} first")
+            raise ProtocolError(f"no player can connect: call open() first, to open the ports of {', '.join(awaited)}")
         doors, self._doors = self._doors, []
         connections = welcome(doors, self.wait, self.timeout, self.note)
         if awaited and not connections:
-            raise ProtocolError(f"none of {', '.join(awaited)} came within {self.wait:g} seconds: nothing was played")
+            raise ProtocolError(f"none of {', '.join(awaited)} connected within {self.wait:g} seconds: no hand was "
+                                "played")
         if not self.resume:
             self._log = begun(self.log, self.plan)
         table: list[Local | Remote] = []
@@ -244,7 +245,8 @@ class Dealer:
             self.note(f"{name} plays fold and check from hand {self._number} on: {why}")
 
     def _again(self, played: LoggedHand) -> None:
-        """A hand of the log: dealt and played again it must be the same. Agents hear of how it began and ended."""
+        """A hand of the log, dealt and played again: it must be the same. Agents are notified of its beginning and
+        end."""
         rules, (deal, seating) = self.rules, self.plan.place(played.hand)
         hand = self.machine.hand(self.plan.seed, deal)
         state = hand.start()

@@ -1,4 +1,4 @@
-"""The log of a match, in the competition's format, and its way back: a match that was killed goes on from its log.
+"""The log of a match, in the competition's format, and how it is read: a match that was killed is resumed from its log.
 
     # kibitz acpc serve 1                          comments first: what the match is, and the rules of forfeits
     # game poker(file=leduc)
@@ -59,7 +59,7 @@ class MatchPlan:
             raise ProtocolError(f"the seed {self.seed} must be a whole number from 0")
         if self.duplicate and self.hands % seatings:
             raise ProtocolError(
-                f"{self.hands} hands are no whole number of duplicate deals, of which each has {seatings}: "
+                f"{self.hands} hands are not a whole number of duplicate deals, which have {seatings} hands each: "
                 f"choose {self.hands + -self.hands % seatings}"
             )
 
@@ -128,7 +128,7 @@ class Log:
 
 def check_new(path: Path | None) -> None:
     if path is not None and os.path.lexists(path):
-        raise ProtocolError(f"{path} exists already: continue it by --resume {path}, or choose another --log")
+        raise ProtocolError(f"{path} exists already: resume it with --resume {path}, or choose another --log")
 
 
 def begun(path: Path | None, plan: MatchPlan) -> Log:
@@ -155,7 +155,7 @@ def seed_of(path: Path) -> int:
             key, _, said = (_line(file, path, 0) or "").partition(" ")[2].partition(" ")
             if key == "seed" and said.isdecimal() and len(said) < 20:
                 return int(said)
-    raise ProtocolError(f"{path} is no log of a match by kibitz: it names no seed")
+    raise ProtocolError(f"{path} is not the log of a match by kibitz: it has no seed")
 
 
 def resumed(path: Path, plan: MatchPlan, rules: Poker, heard: Callable[[LoggedHand], None]) -> tuple[Log, Record]:
@@ -181,8 +181,8 @@ def _record(
         heading = _line(file, path, number) or ""
         if heading != wanted:
             raise ProtocolError(
-                f"{path}, line {number}, is of another match: there it reads {heading[:80]!a}, for this one "
-                f"it would be {wanted[:80]!r}; repeat the options that it was begun with"
+                f"{path}, line {number}, is of another match: there it reads {heading[:80]!a}, for this one it would "
+                f"be {wanted[:80]!r}; use the same options as for the first run"
             )
     end = file.tell()
     faults: list[list[str]] = []
@@ -210,7 +210,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise ProtocolError(
-            f"{path} is written by another dealer, which still runs: wait until it has ended, or choose another --log"
+            f"{path} is in use by another dealer that is still running: wait for it to end, or choose another --log"
         ) from None
     except OSError:
         pass
@@ -223,7 +223,7 @@ def _again(played: LoggedHand, plan: MatchPlan, record: Record, heard: Callable[
     _, seating = plan.place(record.hands)
     names = tuple(plan.players[player] for player in seating)
     if played.hand != record.hands or played.names != names:
-        raise ProtocolError(f"hand {record.hands} of {'|'.join(names)} should come here")
+        raise ProtocolError(f"hand {record.hands} of {'|'.join(names)} is expected here")
     heard(played)
     for player, value in zip(seating, played.values, strict=True):
         record.totals[player] += value
@@ -247,7 +247,7 @@ def _ended(text: str, plan: MatchPlan, record: Record) -> None:
 
 def _opened(path: Path, mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
     if not path.is_file():
-        raise ProtocolError(f"{path} is no log: leave out --resume to begin a match")
+        raise ProtocolError(f"{path} is not a log: leave out --resume to start a new match")
     return open(path, mode)
 
 

@@ -1,4 +1,4 @@
-"""Who sits at a dealer's table: agents in this process, and players at the other end of a connection.
+"""The players of a dealer: agents in this process, and clients over a connection.
 
 Forfeits, the same for all (`RULES`): what a player should have said and did not is said for it, and nobody's match ends
 because another one is gone.
@@ -47,14 +47,14 @@ def poker_game(source: Any) -> Poker:
             rules = make_game(f"poker(file={name})")
     if not hasattr(rules, "definition"):
         raise ProtocolError(
-            f"{text:.200} is not played by the ACPC protocol, which is for poker by a definition: name leduc, kuhn, "
+            f"{text:.200} cannot be played with the ACPC protocol, which is for poker games: choose leduc, kuhn, "
             "rhode_island, holdem.limit.2p or a FILE.game"
         )
     return cast(Poker, rules)
 
 
 class Once:
-    """Says the first of many sentences of a kind."""
+    """Prints only the first of many messages of a kind."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say: Callable[[str], None] | None = say
@@ -71,7 +71,7 @@ def choose(agent: Agent, view: View, draw: float, note: Callable[[str], None]) -
         return view.actions[chosen(checked(agent, view), draw)]
     except (KibitzError, LookupError, ArithmeticError) as error:
         why = " ".join(str(error).split())[:300] or type(error).__name__
-        note(f"{agent.name} has no answer and calls, here and wherever that happens again: {why}")
+        note(f"{agent.name} could not choose an action, so it calls, now and whenever this happens again: {why}")
         return call_of(view.actions)
 
 
@@ -87,7 +87,7 @@ class Local:
 
 @dataclass
 class Remote:
-    """A player at the other end of a connection; without one, a seat that was given up."""
+    """A player over a connection; without a connection, a seat that was given up."""
 
     name: str
     connection: Connection | None
@@ -142,10 +142,10 @@ class Remote:
             if self.strays > MOST_STRAYS_IN_ALL:
                 raise Closed(f"more than {MOST_STRAYS_IN_ALL:,} lines that nobody asked for")
             if line and not line.startswith(("MATCHSTATE:", "#", ";")):
-                raise ProtocolError(f"{line[:60]!a} is no answer: repeat the state and add :action")
+                raise ProtocolError(f"{line[:60]!a} is not a valid reply: repeat the state and add :action")
             if time.monotonic() > deadline:
                 raise Late("lines came, but no answer")
-        raise ProtocolError(f"more than {MOST_STRAYS} lines that are no answer to the question")
+        raise ProtocolError(f"more than {MOST_STRAYS} lines that are not replies to the state")
 
     def forfeit(self, why: str) -> None:
         if not self.gone:
@@ -164,7 +164,7 @@ class Remote:
 
 @dataclass
 class Door:
-    """A port, and the players who may come in by it, in the order in which they get their names."""
+    """A port, and the players that may connect to it, in the order of their names."""
 
     listener: socket.socket
     names: list[str]
@@ -235,7 +235,7 @@ def _let_in(door: Door, until: float) -> None:
 
 
 def _shaken(each: Connection, ready: bool, until: float) -> str | None:
-    """Of a handshake: "" if it is done, why it failed, or None while it goes on."""
+    """Of a handshake: "" if it is done, why it failed, or None while it continues."""
     try:
         if ready:
             each.receive()

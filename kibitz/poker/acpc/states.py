@@ -39,7 +39,7 @@ Cards: TypeAlias = tuple[int, ...]  # rank * 4 + suit, in the order of the line
 
 
 class ProtocolError(KibitzError):
-    """A message that breaks the ACPC protocol, or a match that cannot go on because of one."""
+    """A message that breaks the ACPC protocol, or a match that cannot continue because of one."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def parse(rules: Poker, line: str) -> MatchState:
     hole, board = _cards(rules, betting, cards)
     state = _played(rules, betting, hole, board)
     if not hole[seat]:
-        raise ProtocolError(f"the cards of seat {seat}, to which the line is sent, are missing in {_shown(cards)}")
+        raise ProtocolError(f"the cards of seat {seat}, the receiver of the line, are missing in {_shown(cards)}")
     if rules.turn(state) != TERMINAL and sum(map(bool, hole)) > 1:
         raise ProtocolError(f"cards of others are shown in {_shown(cards)} before the hand is over")
     return MatchState(seat, number, _by_round(betting), hole, board)
@@ -85,7 +85,7 @@ def parse(rules: Poker, line: str) -> MatchState:
 def parse_action(rules: Poker, state: Any, said: str, seat: int) -> str:
     """The action that a client's letters mean for a seat, if it may do that."""
     if rules.turn(state) != seat:
-        raise ProtocolError(f"seat {seat} is not to act there")
+        raise ProtocolError(f"seat {seat} is not to act at this point")
     if len(said) > 11 or not ACTION.fullmatch(said):
         raise ProtocolError(f"an action is f, c, r or r with a number, not {_shown(said)}")
     return _legal(rules, state, said)
@@ -100,7 +100,7 @@ def parse_played(rules: Poker, line: str) -> LoggedHand:
     if rules.turn(state) != TERMINAL:
         raise ProtocolError(f"the hand is not over after {_shown(betting)}")
     if not all(hole):
-        raise ProtocolError(f"a log has the cards of all seats, which {_shown(cards)} has not")
+        raise ProtocolError(f"a log must have the cards of all seats; {_shown(cards)} does not")
     paid = tuple(float(each) for each in rules.payoff(state))
     if values != _values(paid):
         raise ProtocolError(f"the values should be {_values(paid)}, not {_shown(values)}")
@@ -112,7 +112,7 @@ def parse_score(line: str, players: int) -> tuple[tuple[str, ...], tuple[str, ..
     values, names = _fields(line, "a score", "SCORE:values:names")
     totals = tuple(values.split("|"))
     if len(totals) != players or not all(re.fullmatch(r"-?[0-9]{1,20}(\.[0-9]{1,6})?", each) for each in totals):
-        raise ProtocolError(f"a score has {players} numbers, which {_shown(values)} are not")
+        raise ProtocolError(f"a score has {players} numbers, unlike {_shown(values)}")
     return totals, parse_names(names, players)
 
 
@@ -121,9 +121,9 @@ def parse_names(text: str, players: int, apart: str = "|") -> tuple[str, ...]:
     names = tuple(text.split(apart, players))
     for name in names:
         if not NAME.fullmatch(name):
-            raise ProtocolError(f"a name has 1 to {MOST_NAME} letters, digits and _.+@-, which {_shown(name)} has not")
+            raise ProtocolError(f"a name has 1 to {MOST_NAME} letters, digits and _.+@-, unlike {_shown(name)}")
     if len(names) != players or len(set(names)) != players:
-        raise ProtocolError(f"{players} names are needed, each another one, not {_shown(text)}")
+        raise ProtocolError(f"{players} different names are needed, not {_shown(text)}")
     return names
 
 
@@ -133,7 +133,7 @@ def line_of(data: bytes) -> str:
         raise ProtocolError(f"a line has more than {MOST_LINE:,} bytes")
     body = data.removesuffix(b"\n").removesuffix(b"\r")
     if not body.isascii() or any(byte < 32 or byte == 127 for byte in body):
-        raise ProtocolError(f"a line has bytes that are no text: {_shown(body.decode('latin-1'))}")
+        raise ProtocolError(f"a line contains bytes that are not text: {_shown(body.decode('latin-1'))}")
     return body.decode("ascii")
 
 
@@ -253,7 +253,7 @@ def _played(rules: Poker, betting: str, hole: Sequence[Cards], board: Sequence[C
                 raise ProtocolError(f"nobody is to act at {_shown(letters)} in {_shown(betting)}")
             state = rules.after(state, _legal(rules, state, letters))
     if state.done != betting or rules.turn(state) == CHANCE:
-        raise ProtocolError(f"a round ends elsewhere than {_shown(betting)} says, where each / is the end of one")
+        raise ProtocolError(f"the rounds in {_shown(betting)} do not end where each / says")
     return state
 
 

@@ -1,4 +1,4 @@
-"""Lines over a socket, with limits: on what is kept, and on how long is waited, by a clock that never goes back.
+"""Lines over a socket, with limits on their length and on waiting times.
 
 A deadline is for a whole line: whoever drips its bytes gets no more time than who says nothing. What the other side
 does not read is kept for it up to a limit, so nobody who does not read holds up the others.
@@ -145,6 +145,6 @@ def listening(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=16)
     except (OSError, UnicodeError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ProtocolError(f"{host:.200}, port {port}, cannot be listened at: {why}; choose others") from None
+        raise ProtocolError(f"{host:.200}, port {port}: cannot listen: {why}; choose others") from None
     listener.setblocking(False)
     return listener

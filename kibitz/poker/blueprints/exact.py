@@ -1,7 +1,7 @@
 """What a blueprint of poker plays at every infoset of a poker form, or bucket by bucket at a node of the betting.
 
-Hands are merged in a poker form only if names of suits are all that differs: a blueprint may play others apart. A game
-too large for a form is measured board by board (`kibitz.poker.whole`), by the same `BettingRows`.
+A poker form merges hands only if they differ by a suit permutation; a blueprint may distinguish such hands. A game
+too large for a form is evaluated board by board (`kibitz.poker.whole`), by the same `BettingRows`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def by_suits(rules: Any) -> PokerForm:
 
 
 class Voice(NamedTuple):
-    """A blueprint that plays at some nodes of the betting, and the buckets that it sees hands through there."""
+    """A blueprint that plays at some betting nodes, and its buckets there."""
 
     blueprint: Blueprint
     buckets: HandBuckets | None  # None: hands are known by what is seen of the cards
@@ -72,7 +72,7 @@ class BettingRows:
         blueprint.check_whole()
         machine: Any = blueprint.machine
         if acpc.write(machine.definition) != acpc.write(betting.definition):
-            raise GameError(f"the blueprint is of {machine.spec}, another game than this one")
+            raise GameError(f"the blueprint is of {machine.spec}, which is another game")
         self.betting, self.machine = betting, machine
         self.deciding = np.flatnonzero(betting.turn >= 0)
         self.of_node = np.zeros(len(betting), np.int64)  # [betting nodes]  which voice plays there
@@ -163,7 +163,7 @@ def _seen(machine: Any, voice: Voice, level: int, cards: Any) -> Ints | Words:
     by_class[cards.hand_class] = every
     if (by_class[cards.hand_class] != every).any():
         raise GameError(
-            f"the blueprint tells hands apart ({voice.blueprint.abstraction}) that the poker form of "
-            f"{machine.spec} holds as one, so it is not measured exactly: `kibitz evaluate` samples it"
+            f"the blueprint distinguishes hands ({voice.blueprint.abstraction}) that the poker form of "
+            f"{machine.spec} merges, so it cannot be evaluated exactly; `kibitz evaluate` uses samples"
         )
     return by_class

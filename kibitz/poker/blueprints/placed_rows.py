@@ -140,7 +140,7 @@ def placed_blueprint(
         if not same_game(base.machine.spec, machine.spec):
             raise SolverError(f"the base is a blueprint of {base.machine.spec}, not of {machine.spec}")
         if len(rows.parts) != 1:
-            raise SolverError("a static expert is for one part; name it")
+            raise SolverError("a static expert belongs to one part: give that part")
         blueprint.base, blueprint.part, blueprint.seats = base.played(), 1, mask
     return blueprint
 
@@ -152,7 +152,7 @@ def read_blueprint(artefact: Any, machine: Machine, compact: bool) -> Blueprint:
     layout, view = _viewed(machine, plan, _digests(plan, arrays["buckets_digest"]))
     sampling, prune = str(meta["sampling"]), float(meta["prune"])
     if sampling not in SAMPLINGS or not -1e30 < prune <= 0:
-        raise ValueError("no training has its numbers")
+        raise ValueError("its numbers are impossible")
     numbers = training_numbers(meta, arrays)
     if "share" in arrays:
         share = arrays["share"]
@@ -174,7 +174,7 @@ def read_blueprint(artefact: Any, machine: Machine, compact: bool) -> Blueprint:
 
 def _viewed(machine: Machine, rows: RowPlan, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
     if not hasattr(machine, "row_view"):
-        raise GameError(f"{machine.spec} is no limit poker: its rows are hashed")
+        raise GameError(f"{machine.spec} is not limit poker: its rows are hashed")
     view: tuple[RowLayout, RowKeys] = machine.row_view(rows, digests)
     return view
 
@@ -183,7 +183,7 @@ def _averaged(layout: RowLayout, seats: int) -> tuple[int, int]:
     """The columns whose average a static expert keeps: those of the seats of S, from the first to the last."""
     chosen = [seat for seat in range(len(layout.columns_by_seat)) if seats >> seat & 1]
     if not chosen:
-        raise SolverError("a static expert needs at least one seat that the base plays outside of its part")
+        raise SolverError("a static expert needs at least one player who uses the base outside the part")
     return int(layout.seat_start[chosen[0]]), int(layout.seat_start[chosen[-1] + 1])
 
 
@@ -247,10 +247,10 @@ def stitched(base: Blueprint, experts: Mapping[str, Mapping[int, Blueprint]]) ->
         plans = [layout_of(expert).rows for expert in by_seat.values()]
         buckets = {plan.buckets[1 + plan.parts.index(part)] for plan in plans}
         if len(buckets) != 1:
-            raise SolverError(f"part {part}: the experts of all seats should see through the same buckets")
+            raise SolverError(f"part {part}: the experts of all players must use the same buckets")
         names.append(buckets.pop())
     if outside.rows.parts:
-        raise SolverError("a base with parts of its own cannot be stitched onto: begin with one that sees all alike")
+        raise SolverError("a base that has parts itself cannot be used for stitching: use one without parts")
     layout, view = _viewed(machine, RowPlan((outside.rows.buckets[0], *names), parts))
     shares = np.zeros(layout.columns, np.uint8)
     _copy(base, range(machine.players), layout, shares, layout.part == 0)

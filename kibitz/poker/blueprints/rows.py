@@ -1,4 +1,4 @@
-"""Strategies for limit poker of three and more players: which rows a base, an expert or dynamic experts have, and how
+"""Strategies for limit poker with three or more players: which rows a base, an expert or dynamic experts have, and how
 fine they can be within a limit on infosets [Gibson & Szafron 2011, Sec. 6].
 
     machine = machine_of("holdem.limit.3p")
@@ -121,11 +121,12 @@ def row_blueprint(machine: Machine, wanted: BlueprintRequest, base: Blueprint | 
     elif not machine.by_rounds or not is_bucket_name(name):
         return None
     if is_placed(base) and wanted.max_infosets is None and not is_bucket_name(name):
-        raise SolverError("the base sees hands through buckets, so an expert does: --abstraction 'percentile(8)'")
+        raise SolverError("the base uses buckets of hands, so an expert needs them too: --abstraction "
+                          "'percentile(8)'")
     if wanted.max_infosets is not None and wanted.abstraction is not None:
         raise SolverError("give buckets by --abstraction, or a limit on infosets that chooses them, not both")
     if base is not None and not is_placed(base):
-        raise SolverError("the base has hashed rows; an expert here asks for a base with buckets")
+        raise SolverError("the base has hashed rows; such an expert needs a base with buckets")
     how: dict[str, Any] = {"sampling": wanted.sampling, "prune": wanted.prune}
     if wanted.dynamic:
         if base is not None or wanted.max_infosets is None:

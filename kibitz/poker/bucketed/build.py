@@ -26,8 +26,8 @@ def layout_of(game: Poker, buckets: HandBuckets) -> BucketLayout:
     """The layout of a game in buckets."""
     if not buckets.perfect_recall:
         raise SolverError(
-            f"{buckets.name} has imperfect recall; a bucket form needs perfect-recall buckets: take "
-            "recall=true, or sample the game (kibitz train)"
+            f"{buckets.name} has imperfect recall; a bucket form needs perfect-recall buckets: use recall=true, or "
+            "sample the game (kibitz train)"
         )
     return BucketLayout(game, buckets.name, buckets.digest, [of.parent for of in buckets.rounds])
 
@@ -89,5 +89,5 @@ def infosets_of(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], columns: 
     except GameError as error:
         raise ValueError(str(error)) from None
     if layout.columns != columns:
-        raise ValueError(f"its buckets have {layout.columns:,} columns, and it holds {columns:,}")
+        raise ValueError(f"its buckets need {layout.columns:,} columns, and the file has {columns:,}")
     return BucketInfosets(layout)

@@ -1,4 +1,4 @@
-"""Where CFR keeps its numbers on a bucket form: regrets, strategies and averages by sequence, in single precision.
+"""The state of CFR on a bucket form: regrets, strategies and averages by sequence, in single precision.
 
 A gradient in single precision is off by some 1e-6 of the largest payoff (`tests/poker/test_bucket_form.py` measures
 it), far below the NashConv that runs end at; NashConv itself is measured in double precision.

@@ -114,7 +114,7 @@ def _cupy() -> Any:
         ) from None
     try:
         if cupy.cuda.runtime.getDeviceCount() < 1:
-            raise SolverError("CuPy finds no GPU here: leave out --device")
+            raise SolverError("CuPy finds no GPU on this machine: leave out --device")
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise SolverError(f"the GPU cannot be used ({error}): check the driver, or leave out --device") from None
     return cupy

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 class BucketForm(BucketOperator):
-    """A two-player poker game in buckets: see `kibitz.forms.protocol` for what solvers ask."""
+    """A two-player poker game in buckets: see `kibitz.forms.protocol` for the interface."""
 
     # Why there is a form for buckets beside PokerForm with shared rows: milliseconds of processor time for an iteration
     # of dcfr+ on Rhode Island hold'em, one thread of an x86_64 Xeon at 2.5 GHz, shared rows / joint weights:
@@ -32,13 +32,14 @@ class BucketForm(BucketOperator):
 
     @property
     def programme_size(self) -> tuple[int, int]:
-        """Rows of the linear programme within the buckets, twice: the game's own are not counted here."""
+        """Rows of the linear program of the abstract game, twice: those of the unabstracted game are not counted
+        here."""
         rows = 2 + sum((s + i) * int(n) for s, i, n in zip(*self.per_hand, self.rows, strict=True))
         return rows, rows
 
     @property
     def per_hand(self) -> tuple[list[int], list[int]]:
-        """By round, for each bucket: sequences of one seat and infosets of the other, as linear programmes count."""
+        """By round, for each bucket: sequences of one seat and infosets of the other, as linear programs count."""
         rounds = range(self.definition.rounds)
         sequences = [sum(g.width[1] * g.lanes for g in self.groups if g.level == r) for r in rounds]
         return sequences, [
@@ -53,7 +54,7 @@ class BucketForm(BucketOperator):
     def cfr_state(self, rows: Any, start: Floats | None) -> BucketCfrState:
         """Where CFR keeps its numbers."""
         if rows is not None and not isinstance(rows, BucketRows):
-            raise SolverError("a bucket form has no row maps: freeze its rows, or take other buckets")
+            raise SolverError("a bucket form does not support row maps: freeze its rows, or use other buckets")
         return BucketCfrState(self, start, rows=rows)
 
     def payoff_matrix(self) -> Any:

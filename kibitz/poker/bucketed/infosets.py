@@ -28,11 +28,11 @@ class BucketInfosets(PokerInfosets):
         return True
 
     def of_game(self, game: Game | None) -> bool:
-        """Buckets merge what the game tells apart."""
+        """Buckets merge hands that the game distinguishes."""
         return False
 
     def places(self, of_tree: Any) -> tuple[Ints, Ints, Ints]:
-        raise GameError("infosets of buckets are not those of the game's tree")
+        raise GameError("infosets of an abstract game are not those of the game's tree")
 
     def as_table(
         self, machine: Any, probabilities: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""BucketLayout: what lies where in a two-player poker game in buckets: betting tree times buckets, no cards.
+"""BucketLayout: the memory layout of a two-player poker game in buckets: betting tree times buckets, no cards.
 
 The betting of a round after one way of coming to it is a *segment*; segments with the same shape of betting are the
 *lanes* of a group (`kibitz.poker.exact.table`). What is known of a seat in a group is [actions, lanes, buckets].
@@ -51,7 +51,7 @@ class BettingEnd:
 
 @dataclass(frozen=True)
 class Link:
-    """Lanes side by side that go on to lanes side by side in the next round."""
+    """Adjacent lanes that continue as adjacent lanes in the next round."""
 
     before: tuple[int, int]
     lanes: slice
@@ -81,7 +81,7 @@ class BucketLayout(FactoredForm):
         """name, digest: of the buckets; parents: by round, the bucket before each, those of a parent together."""
         if game.definition.players != 2:
             raise GameError(
-                f"{game.spec or 'this game'} has {game.definition.players} players; a bucket form is for two"
+                f"{game.spec or 'this game'} has {game.definition.players} players; a bucket form is for two players"
             )
         self.game, self.definition, self.spec = game, game.definition, game.spec
         self.abstraction, self.buckets_digest = name, digest
@@ -107,14 +107,14 @@ class BucketLayout(FactoredForm):
 
     def _check_parents(self) -> None:
         if len(self.parents) != self.definition.rounds:
-            raise GameError(f"buckets are given for each of the {self.definition.rounds} rounds")
+            raise GameError(f"give buckets for each of the {self.definition.rounds} rounds")
         for level, parent in enumerate(self.parents):
             before = len(self.parents[level - 1]) if level else 1
             steps = np.diff(parent)
             if not len(parent) or parent[0] != 0 or parent[-1] != before - 1 or ((steps != 0) & (steps != 1)).any():
                 raise GameError(
-                    f"the buckets of round {level} do not have perfect recall: each bucket of the round before needs "
-                    "buckets of its own, that follow one another"
+                    f"the buckets of round {level} do not have perfect recall: each bucket of the previous round "
+                    "needs its own, consecutively numbered buckets"
                 )
 
     def _groups(self, table: dict[str, Any]) -> tuple[Group, ...]:

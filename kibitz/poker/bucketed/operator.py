@@ -60,7 +60,7 @@ class BucketOperator(BucketLayout):
 
     @property
     def entries(self) -> int:
-        """Entries of the payoff matrix, were it written out: what the linear programme's time goes by."""
+        """Entries of the payoff matrix, if it were written out: it determines the time of the linear program."""
         return self.products
 
     # Sequences and infoset columns.
@@ -158,7 +158,7 @@ class BucketOperator(BucketLayout):
         plan[:] = self.device.to_host(here)
 
     def infoset_values(self, probabilities: Floats) -> InfosetValues:
-        """How likely play comes to each infoset, and what each action is worth there."""
+        """How likely play reaches each infoset, and what each action is worth there."""
         passes = self.passes
         strategy, plan, worth = self._there(self.to_strategy(probabilities)), passes.zeros(), passes.zeros()
         roots = [passes.plan(seat, strategy, plan) for seat in (0, 1)]

@@ -1,4 +1,4 @@
-"""The matrices of the linear programme of a bucket form, for small ones: the Kronecker products written out."""
+"""The matrices of the linear program of a bucket form, for small ones: the Kronecker products written out."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def payoff_matrix(form: BucketOperator) -> Any:
     entries = payoff_entries(form)
     if entries > MOST_ENTRIES:
         raise SolverError(
-            f"the payoff matrix of {form.spec} within {form.abstraction} has {entries:,} entries, and "
-            f"{MOST_ENTRIES:,} are the most: use dcfr+, which never writes it"
+            f"the payoff matrix of {form.spec} within {form.abstraction} has {entries:,} entries; the limit is "
+            f"{MOST_ENTRIES:,}. Use dcfr+, which does not need the matrix"
         )
     lasts = last_sequences(form, 0), last_sequences(form, 1)
     shape = int(form.seat_sequence[1]), int(form.seat_sequence[2] - form.seat_sequence[1])

@@ -47,8 +47,8 @@ def joint_weights(buckets: HandBuckets, tell: Tell | None = None, device: str = 
     """The weights of buckets with perfect recall; looked up, or counted now. A GPU counts them and keeps them there."""
     if not buckets.perfect_recall:
         raise SolverError(
-            f"{buckets.name} forgets buckets of earlier rounds, and joint weights are those of buckets that name "
-            "their path: take recall=true, or sample the game (kibitz train)"
+            f"{buckets.name} has imperfect recall, and joint weights need perfect-recall buckets: use recall=true, "
+            "or sample the game (kibitz train)"
         )
     recipe = recipe_of(buckets)
     if device == "gpu":

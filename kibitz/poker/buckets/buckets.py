@@ -72,7 +72,8 @@ def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None =
         saved = source if isinstance(source, HandBuckets) else HandBuckets.load(source)
         if game != (saved.boards.ranks, saved.boards.suits, saved.boards.board, saved.hole):
             raise GameError(
-                f"the buckets {saved.name} were made for {_cards(saved)}, and this game has other cards: make them anew"
+                f"the buckets {saved.name} were made for {_cards(saved)}, and this game has other cards: build them "
+                "again"
             )
         return saved
     spec = parse(source)
@@ -155,7 +156,7 @@ def _cache(key: tuple[Any, ...]) -> Path:
 
 
 def _from_cache(path: Path, name: str) -> HandBuckets | None:
-    """Buckets that were made before; damaged ones are made anew."""
+    """Buckets from the cache; damaged ones are built again."""
     try:
         buckets = HandBuckets.load(path)
     except ArtefactError:
@@ -169,7 +170,7 @@ def _from_cache(path: Path, name: str) -> HandBuckets | None:
 def _percentile(buckets: Any, metric: str = "ehs2", recall: bool = True, forget: int = 0) -> Callable[..., Made]:
     _check_metric("percentile", metric, METRICS)
     if forget and not recall:
-        raise SpecError("percentile: recall=false forgets every round; leave forget out")
+        raise SpecError("percentile: recall=false already ignores all earlier rounds; leave forget out")
 
     def make(hands: HandStrengths, stages: Stages, tell: Tell | None) -> Made:
         each = budgets("percentile", buckets, hands.last + 1, repeat=True)
@@ -198,7 +199,7 @@ def _potential(
 ) -> Callable[..., Made]:
     _check_metric("potential", metric, DISTANCES)
     if not (inner == 0 or 2 <= inner <= MOST_INNER):
-        raise SpecError(f"potential: inner={inner} should be from 2 to {MOST_INNER}, or 0 for as many as is usual")
+        raise SpecError(f"potential: inner={inner} should be from 2 to {MOST_INNER}, or 0 for the default")
 
     def make(hands: HandStrengths, stages: Stages, tell: Tell | None) -> Made:
         each = budgets("potential", buckets, hands.last + 1)
@@ -240,7 +241,8 @@ def budgets(name: str, buckets: Any, rounds: int, repeat: bool = False) -> list[
     """Whole numbers of buckets, one for each round; with `repeat` one number stands for all."""
     each = buckets if isinstance(buckets, list | tuple) else [buckets] * rounds if repeat else [buckets]
     if not all(isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= 1 << 31 for n in each):
-        raise SpecError(f"{name}: buckets={specs.brief(buckets)} should be whole numbers from 1 on, one for each round")
+        raise SpecError(f"{name}: buckets={specs.brief(buckets)} should be whole numbers, 1 or more, one for each "
+                        "round")
     if len(each) != rounds:
         raise SpecError(
             f"{name}: buckets={specs.brief(buckets)} has {len(each)} numbers, and the game has {rounds} rounds: give "

@@ -50,7 +50,7 @@ def tabled(hands: HandStrengths, level: int) -> bool:
 
 
 def points_in_table(hands: HandStrengths, level: int, metric: Table, parent: Table, parents: int) -> Points:
-    """The points of a round whose hands are gone through one by one."""
+    """The points of a round whose hands are enumerated."""
     from kibitz.cards.kernels.hands import count_parents, merge_keys, pack_keys
 
     counts = np.zeros(parents, np.int64)
@@ -79,7 +79,7 @@ def points_in_histogram(histogram: Ints) -> Points:
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Buckets by what they ask for at least: C buckets."""
+    """Buckets by their lower thresholds: C buckets."""
 
     parent: Ints  # [C]  ascending
     least: NDArray[np.uint64]  # [C]  0 in the first of a parent

@@ -65,8 +65,8 @@ def clustered_round(
 def check_budget(name: str, level: int, budget: int, parents: int) -> None:
     if budget < parents:
         raise SpecError(
-            f"{name}: round {level} may have {budget:,} buckets, and the round before has {parents:,}; each of those "
-            "needs at least one of its own: raise the budget, or lower the one before"
+            f"{name}: round {level} may have {budget:,} buckets, and the round before has {parents:,}, and each of "
+            "those needs at least one: use more buckets in this round, or fewer in the round before"
         )
 
 
@@ -114,7 +114,7 @@ def allocate(errors: list[Floats], budget: int) -> Ints:
     if budget >= most.sum():
         return np.array([int(np.argmin(of_parent)) + 1 for of_parent in errors], np.int64)
     if len(errors) * (budget + 1) > MOST_CHOICES:
-        raise SpecError(f"{budget:,} buckets for {len(errors):,} parents are too many to share out: take fewer")
+        raise SpecError(f"{budget:,} buckets for {len(errors):,} parents are too many to distribute: use fewer")
     table = np.full((len(errors), int(most.max())), np.inf)
     for p, of_parent in enumerate(errors):
         table[p, : len(of_parent)] = of_parent

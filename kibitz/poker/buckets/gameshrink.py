@@ -7,7 +7,7 @@
     small.of(2, [[50, 3, 20]])                                          # the class of a hand on the last round
 
 It works on the signal tree (`kibitz.poker.buckets.signals`), which knows nothing of suits or ranks: symmetries are
-found, not told. A *kind* is a number that isomorphic nodes share. A *class* is what a player may still tell apart:
+found, not given. A *kind* is a number that isomorphic nodes share. A *class* is what a player can still distinguish:
 the kind together with the class of the node before. So classes of a round refine those of the round before it, and a
 player who sees classes only has perfect recall.
 
@@ -17,14 +17,14 @@ nodes of the last round are of one kind; there are two readings.
 
 **"win-count"**: if they win, tie and lose against equally many hands of the opponent. That is the recursion of the
 paper on a tree in which the opponent's cards are the *last* signal. On Rhode Island hold'em it gives 13, 205 and
-1,774 classes, and so a linear programme of 1,237,238 rows, the published number. Whether the theorem of the paper
+1,774 classes, and so a linear program with 1,237,238 rows, the published number. Whether the theorem of the paper
 covers such a tree is not judged here. **It is not lossless.** The opponent's cards
 are dealt before the board and bet on before it. Two boards that as many hands win on may differ in which hands those
 are, and hands are told apart by how they were bet: a matching of the opponent's hands must not depend on the board.
 Leduc hold'em shows it. A king on a board queen and a king on a board jack both win 2, tie 1 and lose 1; but on the
 one it is the queen that has paired, on the other the jack. Within these classes (3 and 7) the value of Leduc is
--0.0687 and not -0.0856, so that no equilibrium within them is one of the game; and a seat that sees classes only can
-not secure more than -0.1260 as the first, 0.0427 as the second, against an opponent who sees cards.
+-0.0687 and not -0.0856, so no equilibrium of this abstract game is one of the game; and a player who sees only classes
+cannot guarantee more than -0.1260 as the first, 0.0427 as the second, against an opponent who sees cards.
 
 **"strict"**: if for every class of the opponent they win, tie and lose against equally many of its hands. Classes of
 the opponent are classes by this same definition, so it is a fixed point, and the coarsest is meant: start with one
@@ -40,9 +40,9 @@ opponent comes there, depends on o through the chances of (D, who wins), as bets
 D: by (2) it is a function of C(o) and the betting. Before that, a decision is worth an average over the next round's
 signals by the chances of (1), and what folding brings, which depends on the chances of D: again a function of C(o)
 and the betting, and so is a best choice. Hence a best response in the whole game is found among strategies that see
-classes only, and an equilibrium within classes is one of the whole game. What is paid depends on the betting and on the
-order of the hands alone. With more players the classes of all
-opponents stand for D. Who wins must not be settled before the last round, except by folding.
+classes only, and an equilibrium of the abstract game is one of the whole game. What is paid depends on the betting and
+on the order of the hands alone. With more players the classes of all opponents stand for D. Who wins must not be
+settled before the last round, except by folding.
 
 Renaming suits fulfils (1) and (2), so strict classes are never finer than hands up to suit isomorphism. They can be
 coarser: 7,969 and not 9,997 on the last round of Rhode Island hold'em, because on a board of two suits no flush is
@@ -55,7 +55,7 @@ all one-to-one matchings of children. Merged is what a chain of pairs within the
 depend on thresholds, so larger ones merge more; 0 merges what is isomorphic.
 
 Departs from the paper: the signals of a round are one step, not a level for each card; and where the paper tests
-pairs of siblings, nodes are numbered here, which comes to the same (see `_kinds`).
+pairs of siblings, nodes are numbered here, which is equivalent (see `_kinds`).
 """
 
 from __future__ import annotations
@@ -104,16 +104,16 @@ class Shrunk:
         return self.number[round][self.signals.nodes(round, seen)]
 
     def lp_size(self, sequences: Sequence[int], infosets: Sequence[int]) -> int:
-        """`lp_size` of the game within these classes."""
+        """`lp_size` of the abstract game with these classes."""
         return lp_size(self.classes, sequences, infosets)
 
 
 def lp_size(hands: Sequence[int], sequences: Sequence[int], infosets: Sequence[int]) -> int:
-    """Rows of the sequence-form linear programme of a two-player game, and as many columns if seats bet alike.
+    """Rows of the sequence-form linear program of a two-player game, and as many columns if seats bet alike.
 
-    By round: how many hands (or classes) a seat tells apart, and for each hand how many sequences one seat has and how
-    many infosets the other has in that round's betting, over all ways of coming to it. Each seat's empty sequence is
-    one more: the programme has a variable for each sequence of a seat and a price for each infoset of the other.
+    By round: how many hands (or classes) a seat distinguishes, and for each hand how many sequences one seat has and
+    how many infosets the other has in that round's betting, over all ways of coming to it. Each seat's empty sequence
+    is one more: the programme has a variable for each sequence of a seat and a price for each infoset of the other.
     """
     if not len(hands) == len(sequences) == len(infosets):
         raise GameError(
@@ -161,8 +161,8 @@ def _thresholds(threshold: int | Sequence[int], rounds: int) -> tuple[int, ...]:
     whole = plain and all(t == t // 1 and 0 <= t <= MOST_THRESHOLD for t in each)
     if len(each) != rounds or not whole:
         raise SpecError(
-            f"threshold={threshold!r} should be a whole number from 0 (how many deals a matching may get wrong), or "
-            f"{rounds} of them, one for each round"
+            f"threshold={threshold!r} should be a whole number from 0 (the number of deals that a matching may get "
+            f"wrong), or {rounds} of them, one for each round"
         )
     return tuple(int(t) for t in each)
 
@@ -191,7 +191,7 @@ def _leaves(tree: SignalTree, classes: Ints) -> _Distributions:
     """The nodes of the last round by the chances of (the opponents' classes, outcome)."""
     count = int(classes.max()) + 1
     if count ** tree.other.shape[1] * 128 >= 2**63:
-        raise GameError(f"{count:,} classes for each of {tree.other.shape[1]} opponents are too many to number")
+        raise GameError(f"{count:,} classes for each of {tree.other.shape[1]} opponents are too many to index")
     code = tree.outcome.astype(np.int64)
     for seat in range(tree.other.shape[1]):
         code += 128 * count**seat * classes[tree.other[:, seat]]
@@ -258,7 +258,7 @@ def _penalties(
     from kibitz.poker.buckets.kernels.gameshrink import differences
 
     if len(tree.weight) or any(len(set(weights.tolist())) > 1 for weights in tree.weights):
-        raise GameError("lossy shrinking counts deals: it is for games whose signals are all equally likely")
+        raise GameError("lossy shrinking counts deals, so it needs a game in which all signals are equally likely")
     wins = np.zeros((len(kinds[-1]), int(tree.outcome.max()) + 1), np.int64)  # [N, outcomes]  deals by outcome
     np.add.at(wins, (np.repeat(np.arange(len(wins)), np.diff(tree.first)), tree.outcome), 1)
     penalties: list[NDArray[np.int32]] = []
@@ -267,8 +267,8 @@ def _penalties(
         _, example = np.unique(kinds[round], return_index=True)
         if len(example) > MOST_KINDS:
             raise GameError(
-                f"round {round} has {len(example):,} kinds of nodes; lossy shrinking compares each two and takes "
-                f"{MOST_KINDS:,} at most"
+                f"round {round} has {len(example):,} kinds of nodes; lossy shrinking compares all pairs, so the "
+                f"limit is {MOST_KINDS:,}"
             )
         penalty = np.full((len(example), len(example)), most, np.int32)
         if round == tree.rounds - 1:

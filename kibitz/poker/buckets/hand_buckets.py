@@ -1,7 +1,8 @@
-"""HandBuckets: which bucket a hand on a board is in, round by round. Who makes them is in `kibitz.forms.abstraction`.
+"""HandBuckets: which bucket a hand on a board is in, round by round. They are built in `kibitz.poker.buckets.buckets`.
 
 A bucket of a round is a number from 0 on. With *perfect recall* a bucket says the bucket before it (`parent`), and
-buckets of a parent follow one another; so a bucket of the last round names its whole path. Otherwise the seat forgets.
+buckets of a parent follow one another; so a bucket of the last round determines its whole path. Otherwise the buckets
+have imperfect recall.
 
 In most rounds a table says the bucket of each hand on each board of `Boards`. On the river of Texas hold'em it would
 have 2.8 billion entries; hands are cut by strength: `ahead` is twice the hands that a hand beats on the board plus
@@ -32,7 +33,8 @@ KIND = "hand-buckets"
 
 @dataclass(frozen=True, eq=False)
 class RoundBuckets:
-    """The buckets of one round: C buckets, B boards, H hands on a board, P buckets before (1 if forgotten)."""
+    """The buckets of one round: C buckets, B boards, H hands on a board, P buckets in the round before (1 with
+    imperfect recall)."""
 
     count: int
     parent: Ints  # [C]  bucket of the round before; in the first round 0; -1 where they are forgotten
@@ -41,7 +43,7 @@ class RoundBuckets:
 
     @cached_property
     def first(self) -> Ints:
-        """[P + 1]  the first bucket of each parent; of one parent alone where they are forgotten."""
+        """[P + 1]  the first bucket of each parent; with imperfect recall, of a single parent."""
         if (self.parent < 0).any():
             return np.array([0, self.count], np.int64)
         return np.searchsorted(self.parent, np.arange(int(self.parent[-1]) + 2)).astype(np.int64)
@@ -59,7 +61,7 @@ class HandBuckets:
 
     def __post_init__(self) -> None:
         if len(self.rounds) != len(self.boards.rounds):
-            raise GameError(f"buckets are given for each of the {len(self.boards.rounds)} rounds")
+            raise GameError(f"give buckets for each of the {len(self.boards.rounds)} rounds")
         for level, of in enumerate(self.rounds):
             shape = len(self.boards.rounds[level].cards), self.boards.hands(level, self.hole)
             if of.count < 1 or of.parent.shape != (of.count,):
@@ -76,12 +78,12 @@ class HandBuckets:
 
     @property
     def perfect_recall(self) -> bool:
-        """Whether a bucket tells the one before it."""
+        """Whether a bucket determines the bucket of the round before."""
         return all((of.parent >= 0).all() for of in self.rounds[1:])
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of what is in which bucket."""
+        """A digest of the assignment of hands to buckets."""
         content = hashlib.sha256(f"hand buckets 1 {self.boards.ranks} {self.boards.suits} {self.boards.board} "
                                  f"{self.hole}\0".encode())  # fmt: skip
         for of in self.rounds:
@@ -162,7 +164,7 @@ class HandBuckets:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> HandBuckets:
-        """Read them; tables are mapped, not copied. Whatever is wrong is an ArtefactError."""
+        """Read them; tables are memory-mapped. Raises ArtefactError if they are damaged."""
         artefact = store.load(path, KIND, mmap=True)
         try:
             return _read(artefact.arrays, artefact.meta)
@@ -187,7 +189,7 @@ def form_buckets(deal: Any, of: Callable[[int, NDArray[np.integer]], Ints]) -> l
         bucket = np.empty(cards.classes, np.int64)
         bucket[cards.hand_class] = every
         if (bucket[cards.hand_class] != every).any():
-            raise SolverError(f"in round {level} hands that the form holds as one are in different buckets")
+            raise SolverError(f"in round {level} hands that the form merges are in different buckets")
         rounds.append(np.unique(bucket, return_inverse=True)[1].astype(np.int64))
     return rounds
 
@@ -223,7 +225,7 @@ def _read(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> HandBuckets:
             raise ValueError(f"round {level} has parents that are not those of the round before")
         of = RoundBuckets(len(parent), parent, table, least)
         if table is not None and (table.dtype.kind != "u" or int(table.max(initial=0)) >= len(parent)):
-            raise ValueError(f"round {level} names buckets that it does not have")
+            raise ValueError(f"round {level} contains buckets that do not exist")
         if table is None and least is not None:
             cut = np.diff(least) > 0
             cut[of.first[1:-1] - 1] = True

@@ -2,8 +2,8 @@
 
     percentile(8)                                   # each bucket has 8 children in the next round
     percentile([8, 8, 8, 8], metric=ehs)
-    percentile([169, 8, 8, 8], recall=false)        # so many in each round; the bucket before is forgotten
-    percentile([169, 8, 8, 8], forget=1)            # buckets of the first round are forgotten, later ones remembered
+    percentile([169, 8, 8, 8], recall=false)        # so many in each round; imperfect recall
+    percentile([169, 8, 8, 8], forget=1)            # the buckets of the first round are not remembered, later ones are
 
 It is what Gibson & Szafron 2011 use. With n buckets and hands of weight M, the top M / n are one bucket, the next M / n
 another. Hands of the same value are never parted: they go where the middle of their weight falls. So a bucket may be
@@ -33,7 +33,7 @@ def percentile_rounds(
 ) -> tuple[list[RoundBuckets], list[dict[str, Any]]]:
     """The buckets of all rounds, and for each the mean squared distance from the mean of its bucket.
 
-    recall: whether a bucket tells the one before it; forget: the first of these rounds that does not.
+    recall: whether a bucket determines the one before it; forget: the number of first rounds that are not remembered.
     """
     rounds: list[RoundBuckets] = []
     facts: list[dict[str, Any]] = []
@@ -78,7 +78,7 @@ def decisions_of(betting: Any, wanted: NDArray[np.bool_] | None = None) -> list[
 def infosets_of(decisions: Sequence[int], budgets: Sequence[int], recall: bool = True, forget: int = 0) -> int:
     """How many infosets percentile buckets have: n in each round, or n children of each bucket.
 
-    forget: the first of these rounds whose buckets say nothing of those before.
+    forget: the number of first rounds that later buckets do not remember.
     """
     total, buckets = 0, 1
     for level, (count, n) in enumerate(zip(decisions, budgets, strict=True)):
@@ -105,12 +105,12 @@ def finest(decisions: Sequence[int], limit: int, recall: bool = True) -> list[in
 
 def _check_limit(least: int, limit: int) -> None:
     if least > limit:
-        raise SolverError(f"one bucket a round has {least:,} infosets already, more than the limit of {limit:,}")
+        raise SolverError(f"even one bucket per round gives {least:,} infosets, more than the limit of {limit:,}")
 
 
 def finest_after(decisions: Sequence[int], limit: int, first: int) -> list[int]:
-    """The most buckets after a first round whose `first` buckets are forgotten: each round in turn has one more child
-    of each bucket, as long as that fits [Gibson & Szafron 2011, for three players]."""
+    """The most buckets after a first round whose `first` buckets are not remembered: each round in turn has one more
+    child of each bucket, as long as that fits [Gibson & Szafron 2011, for three players]."""
     budgets = [first] + [1] * (len(decisions) - 1)
     _check_limit(infosets_of(decisions, budgets, forget=1), limit)
     grows = len(budgets) > 1

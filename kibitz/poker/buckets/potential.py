@@ -1,4 +1,5 @@
-"""Potential-aware buckets, as of GS3 [Gilpin, Sandholm & Sørensen 2007]: hands are alike if they turn into alike hands.
+"""Potential-aware buckets, as of GS3 [Gilpin, Sandholm & Sørensen 2007]: hands are similar if they lead to similar
+hands.
 
     potential([20, 800, 4800, 28800])                       # buckets of each round, in all
     potential([13, 100, 500], metric=emd, inner=64, seed=1)
@@ -59,9 +60,9 @@ FEWEST, MOST = 8, 128  # clusters of bottom-up passes
 
 
 class Stages:
-    """Stages of a long computation, kept on disk as artefacts: a killed run goes on from the last one that was done.
+    """Stages of a long computation, stored on disk as artefacts: a killed run resumes from the last finished one.
 
-    Each is a named result in a folder of their own; without a folder nothing is kept.
+    Each is a named result in one folder; without a folder nothing is stored.
     """
 
     def __init__(self, folder: Path | None = None, name: str = "") -> None:
@@ -93,7 +94,7 @@ class Stages:
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """What a potential-aware abstraction is asked for."""
+    """The parameters of a potential-aware abstraction."""
 
     metric: str
     inner: int  # clusters of a parent in bottom-up passes; 0: by rule
@@ -111,7 +112,7 @@ class Clustering:
 
 @dataclass(frozen=True, eq=False)
 class Futures:
-    """What the hands of a round turn into, context by context. P contexts, m buckets in the next round."""
+    """The buckets that the hands of a round lead to, context by context. P contexts, m buckets in the next round."""
 
     counts: Table  # [B, H, m]  how many cards that can come lead to each
     context: Table  # [B, H]

@@ -113,10 +113,12 @@ def deals(game: OrderedGame) -> Iterator[tuple[Seen, Fraction]]:
             continue
         follow = list(game.signals(seen))
         if not follow:
-            raise GameError(f"after the signals {seen!r} no other can come, but {count} are to be revealed")
+            raise GameError(f"after the signals {seen!r} no other signal is possible, but {count} more must be "
+                            "revealed")
         for signal, times in follow:
             if times != int(times) or times < 1:
-                raise GameError(f"signal {signal!r} after {seen!r} has weight {times}: weights are whole and above 0")
+                raise GameError(f"signal {signal!r} after {seen!r} has weight {times}: weights must be whole numbers "
+                                "above 0")
         total = sum(int(times) for _, times in follow)
         for signal, times in reversed(follow):
             stack.append(((*seen, signal), weight * Fraction(int(times), total)))
@@ -185,7 +187,7 @@ class Walked:
                 rows.append((nodes[seat], nodes[seat + 1 :] + nodes[:seat], outcome, weight))
         rows.sort(key=lambda row: row[0])
         if len(orders) > 127:
-            raise GameError(f"this game has {len(orders)} orders of hands at the showdown; 127 are the most")
+            raise GameError(f"this game has {len(orders)} orders of hands at the showdown; the limit is 127")
         weights = np.array([row[3] for row in rows], np.int64)
         tree = SignalTree(
             tuple(parents), players, np.searchsorted([row[0] for row in rows], np.arange(len(numbers[-1]) + 1)),
@@ -201,7 +203,7 @@ class Walked:
         numbers = self._laid[1][round]
         for seat, view in seen:
             if (seat, tuple(view)) not in numbers:
-                raise GameError(f"seat {seat} can not have seen {tuple(view)!r} by round {round} of this game")
+                raise GameError(f"seat {seat} cannot have seen {tuple(view)!r} by round {round} of this game")
         return np.array([numbers[seat, tuple(view)] for seat, view in seen], np.int64)
 
 
@@ -273,8 +275,8 @@ class Cards:
         slots = math.prod(math.comb(n, size) for size in sizes)
         if max(nodes * ways, slots) > MOST_ROWS:
             raise GameError(
-                f"{nodes:,} hands on the last round with {ways:,} against each are too many to lay out (at most "
-                f"{MOST_ROWS:,} pairs): take a smaller deck, or fewer rounds"
+                f"{nodes:,} hands on the last round with {ways:,} against each are too many (at most {MOST_ROWS:,} "
+                "pairs): take a smaller deck, or fewer rounds"
             )
         hands, parents, tables = np.empty((1, 0), np.uint8), [], []
         place = np.zeros(1, np.int64)

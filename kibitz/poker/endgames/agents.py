@@ -1,4 +1,4 @@
-"""Search in two-player poker: a strategy, and from a round on endgames that are solved when they come up.
+"""Search in two-player poker: play a strategy, and from some round on solve endgames when they are reached.
 
     search(PATH)                          the last round, for a second each
     search(PATH, from=3, seconds=2)       from the third round on
@@ -68,13 +68,13 @@ class PokerSubgames:
     def __init__(self, base: Compiled, from_round: int, seconds: float, iterations: int, safe: bool) -> None:
         rules = base.machine.rules
         if not isinstance(rules, Poker) or rules.players != 2 or rules.definition.hole > 2:
-            raise SpecError("search solves endgames of two-player poker, with hands of one card or two")
+            raise SpecError("search supports two-player poker with hands of one or two cards")
         last = rules.definition.rounds
         begin = from_round or last
         if not 2 <= begin <= last:
             raise SpecError(f"search: from is a round, 2 to {last}, not {from_round}")
         if not isinstance(safe, bool):
-            raise SpecError("search: safe is true or false")
+            raise SpecError("search: safe must be true or false")
         self.rules, self.base, self.hand_rows, self.level = rules, base, HandRows(base), begin - 1
         self.limit: dict[str, Any] = {"iterations": iterations} if iterations else {"seconds": seconds}
         self.safe = safe
@@ -92,8 +92,8 @@ class PokerSubgames:
             most += boards * comb(left, d.hole) * int(below.widths[below.round == level - self.level].sum())
         if most > MOST_SEQUENCES:
             raise SpecError(
-                f"search: from={self.level + 1} has endgames of about {most:,} sequences, and {MOST_SEQUENCES:,} are "
-                "the most that is solved at a table: begin in a later round"
+                f"search: from={self.level + 1} has endgames of about {most:,} sequences; the limit during play is "
+                f"{MOST_SEQUENCES:,}. Start in a later round"
             )
 
     def root(self, public: Sequence[str]) -> tuple[str, ...] | None:
@@ -203,7 +203,7 @@ class PokerSolution:
 
 @dataclass(frozen=True)
 class PokerSearchGain:
-    """What search wins from the strategy that it stands on, in chips a hand."""
+    """What search wins against its own blueprint, in chips per hand."""
 
     score: Score
     endgames: int  # that hands came to

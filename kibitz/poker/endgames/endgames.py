@@ -39,7 +39,7 @@ SMALL = 100_000  # sequences below which a second thread costs more than it brin
 
 @dataclass(frozen=True)
 class Safe:
-    """The seat that a solution is for, and what each hand of the other wins if it leaves: [H], as of `response`."""
+    """The seat that a solution is for, and the opt-out value of each hand of the other: [H], as of `response`."""
 
     seat: int
     values: Floats
@@ -47,7 +47,7 @@ class Safe:
 
 @dataclass(frozen=True)
 class EndgameStrategy:
-    """What is played from an endgame on. In safe solutions only the rows of one seat are for playing."""
+    """The strategy of an endgame. In safe solutions only the rows of one seat are for playing."""
 
     endgame: Endgame
     strategy: NDArray[np.float32]  # by sequence
@@ -71,9 +71,9 @@ def solved(
     from kibitz.forms.kernels.cfr import Rule
 
     if iterations is None and seconds is None and gap is None:
-        raise SolverError("say when to stop: iterations, seconds, or NashConv as a share of the pot (gap)")
+        raise SolverError("give a stopping condition: iterations, seconds, or NashConv as a share of the pot (gap)")
     if gap is not None and safe is not None:
-        raise SolverError("a safe solution has no NashConv of its own: say iterations or seconds")
+        raise SolverError("a safe solution has no NashConv: give iterations or seconds")
     threads = (cores() if endgame.sequences > SMALL else 1) if threads is None else threads
     began, last = time.perf_counter(), MOST if iterations is None else iterations
     rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)
@@ -107,7 +107,8 @@ def solved(
 
 
 class Gadget:
-    """The choice before a safe endgame: with each hand the opponent stays, or leaves at a value (regret matching+)."""
+    """The choice before a safe endgame: with each hand the opponent enters, or takes its opt-out value (regret
+    matching+)."""
 
     def __init__(self, endgame: Endgame, safe: Safe, cfr: PokerCfrState) -> None:
         self.other, self.leave = 1 - safe.seat, safe.values

@@ -22,7 +22,7 @@ class HandRows:
     def __init__(self, target: Any) -> None:
         table = target.table
         if not isinstance(target.machine, PokerMachine) or table is None or table.base is not None:
-            raise GameError("ranges are those of saved strategies of poker games that play all of the game")
+            raise GameError("ranges need a saved strategy for the whole poker game")
         self.table, self.machine = table, target.machine
 
     def rows(self, seat: int, done: str, boards: Bytes, hands: Bytes) -> Floats:

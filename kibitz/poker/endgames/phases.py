@@ -52,7 +52,7 @@ def first_rounds(game: Poker, rounds: int) -> Poker:
     """The betting of the first rounds alone. Who wins at its end is not for its own cards to say."""
     whole = game.definition
     if not 1 <= rounds < whole.rounds:
-        raise SolverError(f"phase I has from 1 to {whole.rounds - 1} of the {whole.rounds} rounds, not {rounds}")
+        raise SolverError(f"phase I must have from 1 to {whole.rounds - 1} of the {whole.rounds} rounds, not {rounds}")
     by_round = {name: getattr(whole, name)[:rounds] for name in ("raise_size", "first_player", "max_raises", "board")}
     return Poker(replace(whole, rounds=rounds, name="", **by_round), spec=f"{game.spec}, rounds 1 to {rounds}")
 
@@ -126,7 +126,7 @@ def phase_one(
         answer = solve_through(small, solver, **options)
         probabilities, kind = lifted(layout, small, answer.probabilities, calling(layout)), ROLLOUT
     else:
-        raise SolverError(f"leaves={leaves}: take rollout, or a profile whose play gives the statistics")
+        raise SolverError(f"leaves={leaves}: use rollout, or a profile from which statistics are computed")
     return _profile(rules, layout, probabilities, answer, {"phase": 1, "rounds": rounds, "leaves": kind})
 
 
@@ -142,11 +142,11 @@ def phase_two(
     rules = poker_of(game)
     base = base_of(rules, first)
     if len(base.buckets) != 1:
-        raise SolverError("phase I is a profile of one set of buckets: that of phase_one")
+        raise SolverError("phase I must be a profile in one set of buckets, as phase_one returns it")
     if not 2 <= begin <= rules.definition.rounds:
-        raise SolverError(f"phase II begins in one of the rounds 2 to {rules.definition.rounds}, not {begin}")
+        raise SolverError(f"phase II must start in one of the rounds 2 to {rules.definition.rounds}, not {begin}")
     if not 0.0 <= tremble < 1.0:
-        raise SolverError(f"tremble={tremble:g} is a probability, below 1")
+        raise SolverError(f"tremble={tremble:g} must be a probability below 1")
     form = bucket_form(rules, base.buckets[0], device)
     later = _later(form, begin - 1)
     shaken = (1.0 - tremble) * first.probabilities + tremble * form.uniform()
@@ -163,7 +163,7 @@ def lifted(layout: BucketLayout, small: BucketLayout, first: Floats, later: Floa
     # Betting is in preorder, and what goes is whole branches; a round that would begin is an end there.
     kept = np.flatnonzero((betting.round < rounds) | ((betting.turn == CHANCE) & (betting.round == rounds)))
     if len(kept) != len(small.betting):
-        raise GameError("the first rounds were made of another game")
+        raise GameError("the strategy of the first rounds is for another game")
     probabilities = later.copy()
     for node, mine in enumerate(kept.tolist()):
         if small.betting.turn[node] >= 0:
@@ -174,7 +174,7 @@ def lifted(layout: BucketLayout, small: BucketLayout, first: Floats, later: Floa
 def _later(layout: BucketLayout, rounds: int) -> NDArray[np.bool_]:
     """[I]  infosets that lie behind the first rounds."""
     if not 1 <= rounds < layout.definition.rounds:
-        raise SolverError(f"phase I has from 1 to {layout.definition.rounds - 1} rounds, not {rounds}")
+        raise SolverError(f"phase I must have from 1 to {layout.definition.rounds - 1} rounds, not {rounds}")
     views = views_of(layout)
     return np.repeat(layout.betting.round[views.order] >= rounds, views.rows[views.order])
 
@@ -184,8 +184,8 @@ def _within(game: Poker, profile: Profile, buckets: HandBuckets) -> Floats:
     layout = None if compact is None else viewed(compact.form)
     if layout is None or [view.digest for view in layout.views] != [buckets.digest]:
         raise GameError(
-            f"statistics come from a profile within the same buckets, {buckets.name}: one of phases, or of solve where "
-            "a game is too large to be known by its cards"
+            f"statistics need a profile in the same buckets, {buckets.name}: the result of phases, or of solve for a "
+            "game with a bucket form"
         )
     base_of(game, profile)  # of the same game
     return np.asarray(profile.probabilities, np.float64)
@@ -219,12 +219,12 @@ def beliefs(game: Any, profile: Profile, betting: str, board: Sequence[int]) -> 
     base = base_of(rules, profile)
     views, tree = base.layout, rules.betting
     if betting not in tree.text:
-        raise GameError(f"no hand of {rules.spec} is bet {betting!r}")
+        raise GameError(f"{rules.spec} has no betting sequence {betting!r}")
     node = tree.text.index(betting)
     shown = int(sum(rules.definition.board[: int(tree.round[node]) + 1]))
     cards = np.asarray(board, np.int64)
     if len(cards) != shown or len(set(cards.tolist()) & set(rules.definition.deck)) != shown:
-        raise GameError(f"after {betting!r} {shown} different cards of the deck are on the board")
+        raise GameError(f"after {betting!r} the board must have {shown} different cards of the deck")
     left = np.setdiff1d(np.array(rules.definition.deck), cards)
     hands = left[pairs(len(left), rules.definition.hole)]
     reach = np.ones((2, len(hands)))

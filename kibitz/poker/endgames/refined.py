@@ -47,9 +47,9 @@ def refined(
     rules = poker_of(game)
     form = compact_form(rules)
     if not isinstance(form, PokerForm) or profile.probabilities.shape != (form.columns,):
-        raise GameError("the profile must be one of the game as it is, without buckets: lift it first")
+        raise GameError("the profile must be for the unabstracted game: lift it first")
     if not 2 <= begin <= rules.definition.rounds:
-        raise SolverError(f"endgames begin in one of the rounds 2 to {rules.definition.rounds}, not {begin}")
+        raise SolverError(f"endgames must start in one of the rounds 2 to {rules.definition.rounds}, not {begin}")
     work = Refinement(rules, form, form.to_strategy(profile.probabilities), begin - 1, tremble)
     strategy, places = work.strategy.copy(), list(work.places())
     for number, (segment, board) in enumerate(places):
@@ -142,7 +142,7 @@ class Refinement:
                 strategy[mine] = rows / rows.sum(axis=0)  # single precision adds up to 1 to seven digits only
 
     def _reps(self, endgame: Endgame, board: int) -> list[tuple[Ints, Ints]]:
-        """By round: (classes of the whole game on boards that go on from this one, their classes in the endgame)."""
+        """By round: (classes of the whole game on boards that extend this one, their classes in the endgame)."""
         rounds, boards = [], np.array([board])
         for level in range(self.level, self.form.definition.rounds):
             here = self.form.cards.rounds[level]

@@ -1,4 +1,4 @@
-"""Endgame: what is left of a two-player poker game when a round begins on a board that lies there.
+"""Endgame: the rest of a two-player poker game from the start of a round, on a given board.
 
 It is a poker form of its own: the betting below one node, all hands that the board leaves, suits with their names. How
 likely each seat comes there with a hand is its *range* (`PokerLayout.ranges`): it weighs what the other meets, and
@@ -29,7 +29,7 @@ NO_LIMIT_ON_BYTES = 1 << 62  # an endgame is small beside the game that it is of
 
 @dataclass(frozen=True)
 class Left:
-    """The rules of what is left, as a layout asks for them."""
+    """The rules of the rest of the game, for a layout."""
 
     definition: Definition  # of the rounds that are left; the first has all of the board so far
     betting: BettingTree
@@ -63,14 +63,15 @@ def rounds_left(definition: Definition, level: int) -> Definition:
 
 
 class Endgame(PokerForm):
-    """What is left of a game from a betting node on, where a round begins. H hands."""
+    """The rest of a game from a betting node at the start of a round. H hands."""
 
     def __init__(self, game: Poker, node: int, board: Sequence[int], ranges: Floats | None = None) -> None:
         """board: all its cards so far, in the order in which they came. ranges: [2, H] in the order of `hands`."""
         tree = game.betting
         if tree.turn[node] < 0 or (tree.parent[node] >= 0 and tree.round[tree.parent[node]] == tree.round[node]
                                    and tree.turn[tree.parent[node]] >= 0):  # fmt: skip
-            raise GameError(f"{tree.text[node]!r}: an endgame begins where a round does, with someone to act")
+            raise GameError(f"{tree.text[node]!r}: an endgame must start at the beginning of a round, with a player "
+                            "to act")
         level = int(tree.round[node])
         left = rounds_left(game.definition, level)
         if len(board) != left.board[0] or len({*board} & {*left.deck}) != len(board):
@@ -80,7 +81,7 @@ class Endgame(PokerForm):
         super().__init__(rules, cards=deal_on(left, board), most_bytes=NO_LIMIT_ON_BYTES)  # type: ignore[arg-type]
         if ranges is not None:
             if ranges.shape != self.ranges.shape or not (ranges >= 0).all():
-                raise GameError(f"a range has a weight, 0 or more, for each of {len(self.hands)} hands")
+                raise GameError(f"a range needs a weight, 0 or more, for each of {len(self.hands)} hands")
             self.ranges = np.asarray(ranges, np.float64)
 
     @cached_property
@@ -135,7 +136,7 @@ class Endgame(PokerForm):
                 if self.betting.turn[node] >= 0]  # fmt: skip
 
     def class_of(self, board: Sequence[int], hand: Sequence[int]) -> int:
-        """The class of a hand on a board that goes on from that of the endgame."""
+        """The class of a hand on a board that extends the board of the endgame."""
         level = next((k for k, r in enumerate(self.cards.rounds) if r.boards.shape[1] == len(board)), -1)
         here = self.cards.rounds[level]
         first, at = here.boards[0][: self.cards.rounds[0].boards.shape[1]], np.zeros(0, np.int64)
@@ -143,9 +144,9 @@ class Endgame(PokerForm):
             later = np.sort(np.array(board[len(first) :], np.uint8))  # one card a round, or all of a round's at once
             at = np.flatnonzero((np.sort(here.boards[:, len(first) :], axis=1) == later).all(axis=1))
         if len(at) == 0:
-            raise GameError("the board does not go on from that of the endgame")
+            raise GameError("the board does not continue the board of the endgame")
         low, high = int(here.board_hand[at[0]]), int(here.board_hand[at[0] + 1])
         same = np.flatnonzero((here.hands[low:high] == np.sort(np.array(hand, np.uint8))).all(axis=1))
         if len(same) != 1:
-            raise GameError("the hand meets the board")
+            raise GameError("the hand shares a card with the board")
         return int(here.hand_class[low + int(same[0])])

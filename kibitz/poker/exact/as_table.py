@@ -31,7 +31,7 @@ def hand_rows(machine: PokerMachine, infosets: Any, probabilities: Floats) -> tu
 
     form = infosets.form
     if form.buckets is not None:
-        raise GameError("a profile of buckets cannot be seated: lift it to the game first")
+        raise GameError("a profile of an abstract game cannot be turned into a table: lift it to the game first")
     _check_game(machine, form)
     node, of_class = infosets.order()
     level = form.betting.round[node]
@@ -61,7 +61,7 @@ def bucket_rows(machine: PokerMachine, infosets: Any, probabilities: Floats) -> 
         form.buckets_digest
     ):
         raise GameError(
-            f"the profile was solved within other buckets than {form.abstraction} makes now: solve it again"
+            f"the profile was solved with other buckets than {form.abstraction} makes now: solve it again"
         )
     node, bucket = (each.astype(np.uint64) for each in infosets.order())
     keys = np.empty(len(node), np.uint64)
@@ -72,7 +72,7 @@ def bucket_rows(machine: PokerMachine, infosets: Any, probabilities: Floats) -> 
 
 def _check_game(machine: PokerMachine, form: Any) -> None:
     if acpc.write(form.definition) != acpc.write(machine.definition):  # whatever each is called
-        raise GameError(f"the profile is of {form.spec or 'another game'}, not of {machine.spec}")
+        raise GameError(f"the profile is for {form.spec or 'another game'}, not for {machine.spec}")
 
 
 def _values(infosets: Any, rows: Ints, probabilities: Floats, actions: int) -> NDArray[np.float32]:

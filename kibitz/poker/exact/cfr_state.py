@@ -1,4 +1,4 @@
-"""Where CFR keeps its numbers on a poker form: regrets, strategies and averages by sequence, in single precision."""
+"""The state of CFR on a poker form: regrets, strategies and averages by sequence, in single precision."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class PokerCfrState:
     def restore(self) -> None:
         """Nothing follows from the state; it must be in the order of this form's lanes."""
         if (self._lanes != np.diff(self.form.table.group_lane)).any():
-            raise ArtefactError("the state of the run is in another order than this version keeps; start the run anew")
+            raise ArtefactError("the saved state of the run has another layout than this version uses; start a new "
+                                "run")
 
     def iterate(self, rule: Rule, done: int, count: int, threads: int) -> None:
         """`count` iterations after `done`. Threads share each; the bytes do not depend on how many there are."""

@@ -107,7 +107,7 @@ class Deal:
                 lo, hi = here.board_hand[boards[0]], here.board_hand[boards[0] + 1]
                 hand = np.sort(names[groups[0]])
                 return int(here.hand_class[lo + np.flatnonzero((here.hands[lo:hi] == hand).all(axis=1))[0]])
-        raise AssertionError("every board is a renaming of one that is kept")
+        raise AssertionError("every board is isomorphic to one that is stored")
 
 
 def deck_of(definition: Definition) -> NDArray[np.uint8]:
@@ -136,7 +136,7 @@ def deal(definition: Definition, alike: bool = True) -> Deal:
     alike: whether hands that are alike in the last round are one class too (`_alike`).
     """
     if definition.hole not in (1, 2):
-        raise GameError(f"hands of {definition.hole} cards are not handled here: only of 1 or 2")
+        raise GameError(f"hands of {definition.hole} cards are not supported: only 1 or 2")
     deck = deck_of(definition)
     rename = renamings(definition.suits)
     rounds: list[DealRound] = []
@@ -197,14 +197,14 @@ def _chances(definition: Definition, left: int, first: int) -> Floats:
 
 
 def _check_work(definition: Definition, number: int, boards: int) -> None:
-    """Refuse a round whose boards are too many to go through one by one."""
+    """Refuse a round with too many boards to enumerate."""
     left = definition.ranks * definition.suits - sum(definition.board[:number])
     ways = boards * math.comb(left, definition.board[number])
     hands = ways * math.comb(left - definition.board[number], definition.hole) // math.factorial(definition.suits)
     if ways > MOST_BOARDS or hands > MOST_HANDS:
         raise GameError(
-            f"before round {number} {ways:,} boards would have to be gone through, with at least {hands:,} hands "
-            f"on those that differ; {MOST_BOARDS:,} and {MOST_HANDS:,} are the most: take fewer board cards or a "
+            f"before round {number} {ways:,} boards would have to be enumerated, with at least {hands:,} hands on "
+            f"those that differ; {MOST_BOARDS:,} and {MOST_HANDS:,} are the limits. Use fewer board cards or a "
             "smaller deck"
         )
 

@@ -62,7 +62,7 @@ class FactoredForm:
         return treeplex_of_points(self.points_of(seat), *self.seat_sequence[seat : seat + 2].tolist())
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
-        """E and e of a seat in the linear programme."""
+        """E and e of a seat in the linear program."""
         return constraints_of(self.points_of(seat), *self.seat_sequence[seat : seat + 2].tolist())
 
     def parts_by_actions(self, lists: list[list[set[str]]]) -> Ints:
@@ -85,8 +85,9 @@ class FactoredForm:
                     column = int(self.by_column(at.astype(np.float64)).argmax())
                     label = self.infosets.labels[int(np.searchsorted(self.infosets.first, column, side="right")) - 1]
                     raise GameError(
-                        f"{name} is not a grafting partition: seat {seat} comes from part {names[before[wrong[0]]]!r} "
-                        f"into part {names[mine[wrong[0]]]!r} at {label!r} (condition 3: stay, or go to the base)"
+                        f"{name} is not a grafting partition: seat {seat} comes from part "
+                        f"{names[before[wrong[0]]]!r} into part {names[mine[wrong[0]]]!r} at {label!r} (condition 3: "
+                        "play must stay in a part or go to the base)"
                     )
                 entered[after] = np.where(mine > 0, mine, before)
 

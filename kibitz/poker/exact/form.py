@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 class PokerForm(PokerOperator):
-    """A two-player poker game for solvers: see `kibitz.forms.protocol` for what they ask."""
+    """A two-player poker game for solvers: see `kibitz.forms.protocol` for the interface."""
 
     rehearsal = "poker(file=kuhn)"
     abstraction = ""
@@ -58,7 +58,7 @@ class PokerForm(PokerOperator):
         return lifted
 
     def infoset_values(self, probabilities: Floats) -> InfosetValues:
-        """How likely play comes to each infoset, and what each action is worth there."""
+        """How likely play reaches each infoset, and what each action is worth there."""
         return values.infoset_values(self, self.infosets.first, probabilities)
 
     # What solvers are made of.
@@ -66,7 +66,7 @@ class PokerForm(PokerOperator):
     def cfr_state(self, rows: Any, start: Floats | None) -> PokerCfrState:
         """Where CFR keeps its numbers."""
         if rows is not None and not isinstance(rows, PokerRows):
-            raise SolverError("a poker form has no row maps: give it buckets, or solve the game's tree")
+            raise SolverError("a poker form does not support row maps: give it buckets, or solve the game's tree")
         return PokerCfrState(self, start, rows=rows)
 
     def treeplex(self, seat: int) -> Treeplex:
@@ -135,7 +135,7 @@ class PokerForm(PokerOperator):
             ("hands on boards", f"{rounds(data['classes'])} by round, up to suit isomorphism"),
             ("infosets", f"{sum(data['infosets']):,} up to suit isomorphism"),
             ("sequences", f"{sum(data['sequences']):,} up to suit isomorphism"),
-            ("linear programme", f"{whole:,} rows for the whole game, {within:,} up to suit isomorphism"),
+            ("linear program", f"{whole:,} rows for the whole game, {within:,} up to suit isomorphism"),
             ("payoffs", f"up to {data['payoff']:g} chips"),
         ]  # fmt: skip
 
@@ -146,7 +146,8 @@ def poker_form(game: Any, columns: int | None = None) -> PokerForm:
     columns: of the file that it is made for, if there is one; a game with more is refused before it is built.
     """
     if needs_tree(game):
-        raise GameError(f"{getattr(game, 'spec', '') or 'this game'} has no poker form: it is not poker for two")
+        raise GameError(f"{getattr(game, 'spec', '') or 'this game'} has no poker form: it is not a two-player poker "
+                        "game")
     if columns is not None:
         _check_columns(game, columns)
     form: PokerForm | None = game.__dict__.get("_poker_form")
@@ -169,4 +170,4 @@ def _check_columns(game: Poker, columns: int) -> None:
     actions = np.bincount(tree.round[deciding], tree.widths[deciding], minlength=game.definition.rounds)
     least = sum(int(a) * c for a, c in zip(actions, least_classes(game.definition), strict=True))
     if least > columns:
-        raise GameError(f"the game has at least {least:,} infoset columns, and the file holds {columns:,}")
+        raise GameError(f"the game has at least {least:,} infoset columns, and the file has {columns:,}")

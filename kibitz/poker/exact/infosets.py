@@ -73,11 +73,11 @@ class PokerInfosets(Infosets):
         return self is other or (isinstance(other, PokerInfosets) and digest == other._form.tree_digest)
 
     def same_shape(self, other: ProfileInfosets) -> bool:
-        """Do probabilities of the one fit the other? The digest says all of a shape but how many there are."""
+        """Whether probabilities for one fit the other. The digest says all of a shape but how many there are."""
         return self.columns == other.columns
 
     def of_game(self, game: Game | None) -> bool:
-        """Are these the infosets of a game, with nothing merged that the game tells apart?"""
+        """Are these the infosets of a game, with nothing merged that the game distinguishes?"""
         definition = getattr(game, "definition", None)
         return self.plain and isinstance(definition, acpc.Definition) and acpc.write(definition) == self.definition
 
@@ -139,7 +139,7 @@ class PokerInfosets(Infosets):
 
     @cached_property
     def number(self) -> list[dict[str, int]]:
-        raise GameError("infosets of a poker form are found by find(seat, label)")
+        raise GameError("use find(seat, label) to look up infosets of a poker form")
 
     def label(self, infoset: int) -> str:
         """What the seat knows: its hand and the board, one of their renamings of suits, and the betting."""
@@ -173,8 +173,8 @@ class PokerInfosets(Infosets):
         segment = next((k for k, nodes in enumerate(self._nodes[seat]) if node in nodes), -1)
         if segment < 0:
             raise GameError(
-                f"seat {seat} has no infoset {label!r}: it is not its turn after {betting!r}; a label reads "
-                f"{self.labels[int(self.seat_start[seat])]!r}"
+                f"seat {seat} has no infoset {label!r}: it is not that player's turn after {betting!r}; a label "
+                f"reads {self.labels[int(self.seat_start[seat])]!r}"
             )
         level, nodes = int(form.levels[segment]), self._nodes[seat][segment]
         start = int(self._start[seat * len(form.segments.node) + segment])
@@ -202,7 +202,7 @@ class PokerInfosets(Infosets):
         """
         form = self._form
         if form.in_buckets:
-            raise GameError("infosets of buckets are not those of the game's tree: lift the profile first")
+            raise GameError("infosets of an abstract game are not those of the game's tree: lift the profile first")
         at: dict[tuple[int, str], tuple[int, int, int]] = {}  # (seat, betting) -> node, segment, place among its nodes
         for seat in (0, 1):
             for segment, nodes in enumerate(self._nodes[seat]):

@@ -1,4 +1,4 @@
-"""PokerLayout: what lies where in a two-player poker game, without tree and payoff matrix.
+"""PokerLayout: the memory layout of a two-player poker game, without tree and payoff matrix.
 
 It is the sequence form of the game up to suit isomorphism, factored: betting tree times cards.
 """
@@ -102,7 +102,7 @@ class PokerLayout(FactoredForm):
     def _checked(self, buckets: Sequence[ArrayLike]) -> list[Ints]:
         """Buckets of a seat as arrays, if they are that."""
         if len(buckets) != len(self.cards.rounds):
-            raise SolverError(f"buckets are given for each of the {len(self.cards.rounds)} rounds")
+            raise SolverError(f"give buckets for each of the {len(self.cards.rounds)} rounds")
         arrays = [np.asarray(of) for of in buckets]
         for number, (round_, of) in enumerate(zip(self.cards.rounds, arrays, strict=True)):
             whole = of.dtype.kind in "iu" and of.shape == (round_.classes,)
@@ -125,7 +125,7 @@ class PokerLayout(FactoredForm):
 
     @cached_property
     def perfect_recall(self) -> bool:
-        """Without buckets always; with them where a bucket tells the one before."""
+        """Always without buckets; with buckets, if a bucket determines the one before."""
         return self.buckets is None or self._row_up is not None
 
     @cached_property
@@ -153,7 +153,7 @@ class PokerLayout(FactoredForm):
 
     @cached_property
     def per_hand(self) -> tuple[list[int], list[int]]:
-        """By round, for each hand: sequences of one seat and infosets of the other, as linear programmes count them."""
+        """By round, for each hand: sequences of one seat and infosets of the other, as linear programs count them."""
         turn, level = self.betting.turn, self.betting.round
         rounds = range(self.definition.rounds)
         sequences = [int(self.betting.widths[(level == r) & (turn == 1)].sum()) for r in rounds]
@@ -161,7 +161,7 @@ class PokerLayout(FactoredForm):
 
     @cached_property
     def programme_size(self) -> tuple[int, int]:
-        """Rows (and as many columns) of the linear programme: of the game as it is, and within the form's classes.
+        """Rows (and as many columns) of the linear program: of the unabstracted game, and of the form.
 
         One for the empty sequence and one for each sequence and infoset of the other seat, for both seats together
         (rows: infosets of one seat and sequences of the other) [Gilpin & Sandholm 2007].

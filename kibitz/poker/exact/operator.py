@@ -164,7 +164,8 @@ class PokerOperator(PokerLayout):
         from kibitz.poker.exact.kernels.best_response import look
 
         if self.buckets is not None:
-            raise SolverError("hands of a bucket share rows: what each wins by itself is asked of the game as it is")
+            raise SolverError("hands of a bucket share rows: ask the unabstracted game for the value of a single "
+                              "hand")
         roots, values = self.vectors()
         self._share(look, seat, weights, mean, roots[1 - seat], values[seat])
         best: Floats = values[seat]

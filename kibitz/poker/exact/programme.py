@@ -1,4 +1,4 @@
-"""The matrices of the linear programme of a poker form, written out from the definitions of fold and showdown.
+"""The matrices of the linear program of a poker form, written out from the definitions of fold and showdown.
 
 Nothing here uses the compiled operator, so the two can be compared.
 """
@@ -93,8 +93,8 @@ def payoff_matrix(form: PokerLayout) -> Any:
                     total += len(i)
             if total > MOST_ENTRIES:
                 raise SolverError(
-                    f"the payoff matrix of {form.spec or 'this game'} has more than {MOST_ENTRIES:,} entries: use cfr+ "
-                    "or pcfr+, which never write it"
+                    f"the payoff matrix of {form.spec or 'this game'} has more than {MOST_ENTRIES:,} entries: use "
+                    "cfr+ or pcfr+, which do not need the matrix"
                 )
             if sum(map(len, entries)) > 20_000_000:
                 matrix, rows, columns, entries = _add(matrix, rows, columns, entries, shape), [], [], []

@@ -57,7 +57,8 @@ class PokerRows(MaskedRows):
 
     def __init__(self, form: PokerOperator, moves: Bools, base: Floats) -> None:
         if form.buckets is not None:
-            raise SolverError("rows of buckets are not frozen one by one: freeze those of the game itself")
+            raise SolverError("rows of an abstract game cannot be frozen one by one: freeze those of the "
+                              "unabstracted game")
         super().__init__(form, moves, base)
 
     def hold(self, regret: NDArray[Any], strategy: NDArray[Any]) -> None:

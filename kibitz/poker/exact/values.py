@@ -1,4 +1,4 @@
-"""The probability that play comes to each infoset of a poker form, and the value of each action there."""
+"""The probability that play reaches each infoset of a poker form, and the value of each action there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-13
 
 def infoset_values(form: PokerOperator, first: Ints, probabilities: Floats) -> InfosetValues:
     if form.buckets is not None:
-        raise GameError("infoset values are those of the real game: lift the profile from its buckets first")
+        raise GameError("infoset values are computed in the unabstracted game: lift the profile first")
     strategy = form.to_strategy(probabilities)
     plan = form.plan(strategy)
     paying = _paying_one(form)

@@ -1,4 +1,4 @@
-"""A strategy of a game with an action abstraction, at a table where every bet may be made.
+"""A strategy of an action abstraction, played in the game with all bets.
 
 What all have done is read as a history of the abstract game, action by action; the strategy is asked there, and its
 answer is turned into an action that is legal at the table.
@@ -56,7 +56,7 @@ class AbstractGameAgent(Protocol):
 
 
 class Meaning(NamedTuple):
-    """What has happened, as a history of the strategy's game."""
+    """The hand so far, as a history of the strategy's game."""
 
     weight: float
     bets: Bets | None  # None: no history of that game goes with it any more
@@ -73,7 +73,7 @@ class Translated:
         self.asked = self.unanswered = 0  # decisions, and those where it fell back with all its weight
         self._known: dict[tuple[int, str], list[float] | None] = {}
         if self.few.limit != self.all.limit or self.few.players != self.all.players:
-            raise GameError(f"{self.name} is a strategy of another game than {machine.spec}")
+            raise GameError(f"{self.name} is a strategy for another game than {machine.spec}")
 
     def begin(self, seat: int) -> None:
         self._known.clear()

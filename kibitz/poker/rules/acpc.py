@@ -232,7 +232,7 @@ def sizes_of(words: Sequence[object]) -> tuple[float, ...]:
         elif not isinstance(word, bool) and re.fullmatch(r"[0-9]{1,4}(\.[0-9]{0,6})?|\.[0-9]{1,6}", text):
             sizes.append(float(text))
         else:
-            raise ValueError(f"{text[:40]!r} is no size of a bet, which is a number of pots, as 0.5, or {ALL_IN}")
+            raise ValueError(f"{text[:40]!r} is not a bet size: give a multiple of the pot, such as 0.5, or {ALL_IN}")
     return tuple(sizes)
 
 

@@ -37,7 +37,7 @@ MOST_SIZES = 1_000_000  # of a raise without limit: a file may name stacks of tw
 
 
 class Bets(NamedTuple):
-    """Where the betting stands."""
+    """The state of the betting."""
 
     turn: int  # a seat; CHANCE: cards of the board come before the round; TERMINAL
     round: int
@@ -74,7 +74,7 @@ def actions(game: Definition, bets: Bets) -> tuple[str, ...]:
     if not game.bets and high - low >= MOST_SIZES:
         raise GameError(
             f"a raise in {game.name or 'this poker game'} has {high + 1 - low:,} sizes, more than the {MOST_SIZES:,} "
-            "that are listed: divide stacks and blinds of the definition by a common unit"
+            "that can be listed: divide the stacks and blinds of the definition by a common unit"
         )
     return (*may, *[f"r{total}" for total in totals(game, bets)])
 

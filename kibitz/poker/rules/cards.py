@@ -1,4 +1,4 @@
-"""Cards that come together, as infosets write them."""
+"""Cards that are dealt together, as infosets write them."""
 
 from __future__ import annotations
 

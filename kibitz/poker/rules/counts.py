@@ -1,4 +1,4 @@
-"""How large a poker game is, counted by its betting and its cards: nothing is laid out, so any size has an answer."""
+"""The size of a poker game, counted from its betting and its cards without building a tree."""
 
 from __future__ import annotations
 

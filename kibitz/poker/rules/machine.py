@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 WORDS = 7  # of a state
 LOWER = (1 << HALF) - 1
 ABOUT = {
-    "isomorphic": "names of suits; nothing is lost, as betting names no suit",
+    "isomorphic": "suits, up to isomorphism; lossless",
     "ranks": "suits",
     "null": "nothing is merged",
 }
@@ -74,7 +74,7 @@ class PokerMachine(Machine):
         if not named:
             self._check_again(buckets)
         if arrays is not None and bytes(arrays.get(DIGEST, b"")).hex() != buckets.digest:
-            raise GameError(f"{buckets.name} makes other buckets now than those that it was trained within")
+            raise GameError(f"{buckets.name} now makes other buckets than those of the training")
         if buckets.digest not in self._views:
             while len(self._views) >= VIEWS_HELD:
                 self._views.pop(next(iter(self._views)))
@@ -87,12 +87,12 @@ class PokerMachine(Machine):
         from kibitz.poker.buckets.buckets import hand_buckets
 
         if not isinstance(self.betting, Rounds):
-            raise GameError(f"{self.spec} has its betting as a tree, and rows by place need it by rounds")
+            raise GameError(f"{self.spec} has a betting tree, but rows by place need betting by rounds")
         every = [hand_buckets(self.definition, name) if name else None for name in rows.buckets]
         now = ["" if buckets is None else buckets.digest for buckets in every]
         if digests is not None and now != list(digests):
             changed = next(name for name, a, b in zip(rows.buckets, now, digests, strict=False) if a != b)
-            raise GameError(f"{changed} makes other buckets now than those that it was trained within")
+            raise GameError(f"{changed} now makes other buckets than those of the training")
         layout = RowLayout(self.betting, rows, [None if buckets is None else buckets.counts for buckets in every])
         present = [buckets for buckets in every if buckets is not None]
         number = np.cumsum([buckets is not None for buckets in every]) - 1
@@ -111,7 +111,7 @@ class PokerMachine(Machine):
         for view, buckets in zip(layout.views, every, strict=True):
             if view.digest != buckets.digest:
                 raise GameError(
-                    f"the profile was solved within other buckets than {view.name} makes now: solve it again"
+                    f"the profile was solved with other buckets than {view.name} makes now: solve it again"
                 )
         return RowKeys(layout.abstraction, mixed_view(every, layout.of_node))
 
@@ -122,9 +122,10 @@ class PokerMachine(Machine):
 
         name = buckets.name
         if name.partition("(")[0].strip() not in BUCKETS:
-            raise GameError(f"the buckets {name!r} have no name that makes them again: choose {', '.join(BUCKETS)}")
+            raise GameError(f"the buckets {name!r} cannot be rebuilt from their name: choose {', '.join(BUCKETS)}")
         if hand_buckets(self.definition, name).digest != buckets.digest:
-            raise GameError(f"the buckets are not what {name} makes now, so a saved strategy could not be read again")
+            raise GameError(f"the buckets differ from those that {name} makes now, so a saved strategy could not be "
+                            "loaded")
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.poker.rules.kernels.machine import keys
@@ -172,7 +173,7 @@ class PokerMachine(Machine):
         cards: Cards = tuple(card for group in groups for card in group)
         if [len(group) for group in groups] != sizes or len({*cards} & {*self.definition.deck}) < sum(sizes):
             names = " and ".join(str(size) for size in sizes)
-            raise GameError(f"{infoset!r} is no infoset of {self.spec}: groups of {names} cards are expected there")
+            raise GameError(f"{infoset!r} is not an infoset of {self.spec}: it should have groups of {names} cards")
         every = np.array(cards, np.uint8)[None]
         return np.asarray(self.states(every[:, self.definition.hole :], every[:, : self.definition.hole], seat)[0])
 
@@ -184,7 +185,8 @@ class PokerMachine(Machine):
             node = -1
         if node < 0 or self.betting.turn[node & LOWER] != seat:
             what = infoset or done
-            raise GameError(f"{what!r} is no infoset of seat {seat} in {self.spec}: it does not act after {done!r}")
+            raise GameError(f"{what!r} is not an infoset of seat {seat} in {self.spec}: that player does not act "
+                            f"after {done!r}")
         return node
 
     @property
@@ -283,7 +285,8 @@ def game_of(betting: BettingTree | Rounds) -> tuple[PokerGame, int]:
     root = 0
     if isinstance(betting, Rounds):
         if len(betting) * len(betting.root) >= 1 << 32:
-            raise GameError(f"the betting of {definition.name or 'this poker game'} has too many ways: fewer raises")
+            raise GameError(f"the betting of {definition.name or 'this poker game'} has too many sequences: allow "
+                            "fewer raises")
         first, child = betting.first, betting.child.astype(np.int64)
         instance = np.stack([betting.root, betting.next], axis=1)
         carried, early = betting.carried, betting.early

@@ -1,9 +1,9 @@
-"""Betting without a tree: what a round's betting looks like is kept once, and how rounds follow one another by numbers.
+"""Betting without a tree: the betting of a round is stored once, with a table of how rounds follow each other.
 
 In limit games without stacks the betting of a round depends on who is still in, and on nothing else that happened. So
 it is a *template*: a small tree whose leaves are ends of the hand or *exits* to the next round. A way of coming to a
-round is an *instance* of a template. The k-th exit of an instance leads to the instance `next` + k; so hold'em for
-three, whose betting tree has 24,142,345 nodes, takes 205,038 instances and 1,238 nodes of templates.
+round is an *instance* of a template. The k-th exit of an instance leads to the instance `next` + k; so three-player
+hold'em, whose betting tree has 24,142,345 nodes, takes 205,038 instances and 1,238 nodes of templates.
 
 A betting node is known by one word: the number of an instance, and in the lower half a node of its template. Nodes of
 the first round come first and have one instance, so *places* tell betting apart as finely as strategies are cut: a
@@ -135,8 +135,8 @@ def rounds_of(definition: Definition) -> Rounds:
     """All betting of a limit game without stacks."""
     if not fits(definition):
         raise GameError(
-            f"the betting of {definition.name or 'this poker game'} depends on stacks or sizes of raises, so it is "
-            "kept as a tree"
+            f"the betting of {definition.name or 'this poker game'} depends on stacks or raise sizes, so it needs a "
+            "betting tree"
         )
     templates, number = [_template(definition, betting.start(definition))], {}
     reached = [templates[0]]
@@ -204,7 +204,8 @@ def _laid_out(
         total = int(each.sum())
         if instances[-1] + total > MOST_INSTANCES:
             raise GameError(
-                f"there are more than {MOST_INSTANCES:,} ways of betting to round {level + 1}: allow fewer raises"
+                f"there are more than {MOST_INSTANCES:,} betting sequences up to round {level + 1}: allow fewer "
+                "raises"
             )
         follow[-1] = instances[-1] + np.cumsum(each) - each
         leads = [[number[template.round + 1, folded] for folded, _ in template.exits] for template in templates]

@@ -40,9 +40,9 @@ class RowPlan:
 
     def __post_init__(self) -> None:
         if len(self.buckets) != 1 + len(self.parts) or not any(self.buckets):
-            raise GameError("name buckets for what is outside of all parts, and for each part")
+            raise GameError("give buckets for the rest of the game, and for each part")
         if len(set(self.parts)) < len(self.parts):
-            raise GameError(f"a part is named twice: {', '.join(self.parts)}")
+            raise GameError(f"a part is given twice: {', '.join(self.parts)}")
 
 
 class RowLayout:
@@ -120,8 +120,8 @@ def _root(rounds: Rounds, text: str) -> int:
     instance, node = word >> HALF, word & ((1 << HALF) - 1)
     if word <= 0 or rounds.turn[node] < 0 or (instance and node != int(rounds.root[instance])):
         raise GameError(
-            f"part {text!r}: name a part by what is done in the first round, such as f, rf or rcf (f fold, c call, r "
-            "raise), or up to the end of a round, and so that the hand goes on"
+            f"part {text!r}: give the betting of the first round, or of several whole rounds, such as f, rf or rcf "
+            "(f fold, c call, r raise); the hand must continue after it"
         )
     return rounds.early + instance - 1 if instance else node
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class PokerHistory(NamedTuple):
-    """Where a hand stands. Cards are rank * 4 + suit, and those that came together lie high to low."""
+    """The state of a hand. Cards are rank * 4 + suit, and those that came together lie high to low."""
 
     turn: int
     hole: tuple[Cards, ...]  # the seats' private cards, as far as dealt
@@ -227,7 +227,7 @@ class Poker:
         if self.definition.hole > 1 or sum(self.definition.board) > 1:
             raise GameError(
                 f"{self.spec or 'this poker game'} has hands of {self.definition.shown} cards: abstractions by "
-                "private and board card are for one card of each, as in leduc"
+                "private and board card need one card of each, as in leduc"
             )
         cards, _, done = infoset.partition(":")
         private, _, board = cards.partition(" ")
@@ -400,6 +400,6 @@ def winnings(paid: Sequence[int], folded: Sequence[bool], values: Sequence[int])
 def leduc_as_poker(leduc: Leduc) -> Poker:
     """Leduc hold'em by the general rules of poker, for the tools of poker; two players."""
     if leduc.players != 2:
-        raise GameError(f"{leduc.spec} has {leduc.players} players, and tools of poker are for two")
+        raise GameError(f"{leduc.spec} has {leduc.players} players, and this poker tool is for two")
     twice = (leduc.ante, leduc.ante), leduc.bets, (0, 0), (leduc.cap, leduc.cap)
     return Poker(Definition(True, 2, 2, None, *twice, leduc.suits, leduc.ranks, 1, (0, 1)), leduc.spec)

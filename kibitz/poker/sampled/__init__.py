@@ -1,1 +1,1 @@
-"""Two-player poker where each decision sees hands through buckets of its own: betting tree times views."""
+"""Two-player poker where each decision uses buckets of hands of its own: betting tree times views."""

@@ -17,8 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BettingBatch:
-    """A betting tree cut into groups of lanes. Nodes side by side see hands through the same view, and all may learn or
-    none."""
+    """A betting tree cut into groups of lanes. Adjacent nodes have the same view, and are all trained or all frozen."""
 
     betting: BettingTree
     view: NDArray[Any] | None = None  # [betting nodes]  None: one for all

@@ -1,7 +1,7 @@
-"""ViewForm: a poker game for public chance sampling, where boards are sampled and all hands on them are gone through.
+"""ViewForm: a poker game for public chance sampling, where boards are sampled and all hands on them are evaluated.
 
 It has no payoff operator: a sum over all boards of hold'em takes hours. Solvers that sample are made for it
-(`kibitz.poker.sampled.pcs`), and what their strategies are worth is measured in the whole game (`kibitz.poker.whole`).
+(`kibitz.poker.sampled.pcs`), and their strategies are evaluated in the whole game (`kibitz.poker.whole`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """Nodes of the betting at which nothing is learnt, and what is played there."""
+    """Frozen betting nodes, and the strategy there."""
 
     node: NDArray[np.bool_]  # [betting nodes]
     played: Callable[[int], NDArray[Any]]  # node -> [buckets of its view, actions]
@@ -35,7 +35,7 @@ class Frozen:
 
 
 class ViewForm(ViewLayout):
-    """A game whose decisions see hands through views; of some nodes the strategy may be frozen."""
+    """A game whose decisions have views; at some nodes the strategy may be frozen."""
 
     entries = 1 << 40  # of a payoff matrix: so many that all cores are used
     look_every = 1
@@ -58,7 +58,8 @@ class ViewForm(ViewLayout):
 
     @cached_property
     def infosets(self) -> BucketInfosets:
-        """One view that names its path is a layout of buckets: such a profile is measured within them too."""
+        """A single view with perfect recall is a bucket layout: such a profile is also evaluated in the abstract
+        game."""
         if not self.perfect_recall:
             return ViewInfosets(self)
         only = self.buckets[0]

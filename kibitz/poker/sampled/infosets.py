@@ -54,10 +54,10 @@ class ViewInfosets(BucketInfosets):
         cards, _, betting = label.partition(":")
         node = self._by_text.get(betting.strip(), -1)
         if node < 0 or form.betting.turn[node] != seat:
-            raise GameError(f"seat {seat} has no infoset {label!r}: it is not its turn after {betting!r}")
+            raise GameError(f"seat {seat} has no infoset {label!r}: it is not that player's turn after {betting!r}")
         number, rows = re.fullmatch(r"bucket (\d{1,9})", cards), int(form.rows[node])
         if number is None or int(number[1]) >= rows:
-            raise GameError(f"{cards!r} is not a bucket there: they are 'bucket 0' to 'bucket {rows - 1}'")
+            raise GameError(f"{cards!r} is not a bucket of this round: they are 'bucket 0' to 'bucket {rows - 1}'")
         return int(self._start[int(np.flatnonzero(form.order == node)[0])]) + int(number[1])
 
     def stored_arrays(self) -> dict[str, NDArray[Any]]:
@@ -87,5 +87,5 @@ def infosets_of(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], columns: 
     except GameError as error:
         raise ValueError(str(error)) from None
     if layout.columns != columns or len(layout.views) != len(views):
-        raise ValueError(f"its views have {layout.columns:,} columns, and it holds {columns:,}")
+        raise ValueError(f"its views need {layout.columns:,} columns, and the file has {columns:,}")
     return ViewInfosets(layout)

@@ -1,8 +1,8 @@
-"""ViewLayout: what lies where in a two-player poker game whose decisions see hands through buckets, node by node.
+"""ViewLayout: the memory layout of a two-player poker game whose decisions depend on buckets, node by node.
 
 A *view* is a list of buckets of hands for each round; every node of the betting has one. So the base of a stitched
-strategy sees its hands through coarse buckets and its experts through fine ones, and buckets may forget. Infosets are
-in the order of a `BucketLayout`, which is the case of one view for all.
+strategy can have coarse buckets and its experts fine ones, and buckets can have imperfect recall. Infosets are in the
+order of a `BucketLayout`, which is the case of one view for all.
 """
 
 from __future__ import annotations
@@ -59,13 +59,14 @@ class ViewLayout:
     def __init__(self, game: Poker, views: Sequence[HandView], of_node: NDArray[Any]) -> None:
         """of_node: [betting nodes] the view through which the seat that decides there sees its hand."""
         if game.definition.players != 2:
-            raise GameError(f"{game.spec or 'this game'} has {game.definition.players} players; views are for two")
+            raise GameError(f"{game.spec or 'this game'} has {game.definition.players} players; views are for two "
+                            "players")
         self.game, self.definition, self.spec, self.betting = game, game.definition, game.spec, game.betting
         rounds = self.definition.rounds
         self.deciding = self.betting.turn >= 0
         named = np.asarray(of_node, np.int64)
         if named.shape != self.deciding.shape or not ((named >= 0) & (named < len(views)))[self.deciding].all():
-            raise GameError("each node of the betting names one of the views")
+            raise GameError("each betting node must have one of the views")
         digests = [view.digest for view in views]
         same = np.array([digests.index(digest) for digest in digests])
         used, number = np.unique(same[named[self.deciding]], return_inverse=True)
@@ -73,7 +74,7 @@ class ViewLayout:
         self.of_node = np.zeros(len(self.deciding), np.int64)
         self.of_node[self.deciding] = number
         if any(len(view.counts) != rounds or min(view.counts) < 1 for view in self.views):
-            raise GameError(f"a view has buckets for each of the {rounds} rounds")
+            raise GameError(f"a view needs buckets for each of the {rounds} rounds")
         self.segments = segments_of(self.betting, rounds)
         self.levels = self.segments.levels
         counts = np.array([view.counts for view in self.views], np.int64)

@@ -1,4 +1,4 @@
-"""Public chance sampling: CFR in which an iteration samples the board and goes through all hands of both seats."""
+"""Public chance sampling: CFR in which an iteration samples the board and visits all hands of both seats."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ DRAWN = 1024  # boards that are drawn at a time
 
 def pcs(weights: str = "linear") -> Callable[[Task, str], Pcs]:
     if weights not in ("linear", "uniform"):
-        raise SpecError(f"weights={weights}: choose linear (iteration t counts t times) or uniform")
+        raise SpecError(f"weights={weights}: choose linear (iteration t has weight t) or uniform")
     return lambda task, spec: Pcs(task, spec, weights == "linear")
 
 
 def _form(task: Task) -> ViewForm:
     if not isinstance(task.form, ViewForm):
         raise SolverError(
-            "pcs samples the boards of two-player poker in buckets of hands: name them, as --abstraction "
-            "'percentile(8)'; for other games there is mccfr"
+            "pcs is for two-player poker with buckets of hands: give them, such as --abstraction 'percentile(8)'; "
+            "for other games use mccfr"
         )
     return task.form
 

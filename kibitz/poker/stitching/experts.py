@@ -1,4 +1,4 @@
-"""Stitching at the size of hold'em: experts see hands through buckets of their own and are solved on sampled boards.
+"""Stitching at the size of hold'em: experts use buckets of hands of their own and are solved on sampled boards.
 
 The same partitions and frozen decisions as on a tree, by node of the betting: a static expert for part j and seats S
 learns in part j, as do seats outside S everywhere; what S decides elsewhere is frozen at the base. Seats outside S see
@@ -49,7 +49,7 @@ def betting_parts(game: Poker, source: str) -> BettingParts:
     part = nodes_by_actions(game.betting, steps_of(words, known, source))
     for j, word in enumerate(words, 1):
         if not ((part == j) & (game.betting.turn >= 0)).any():
-            raise SolverError(f"there is no decision after {word!r}, so its expert would have nothing to do")
+            raise SolverError(f"there is no decision after {word!r}, so its expert would have no decisions")
     return BettingParts(("base", *words), part)
 
 
@@ -57,14 +57,14 @@ def prefixes(source: Any) -> list[str]:
     """r and cr of "prefix(r, cr)"."""
     kind, words = read(source) if isinstance(source, str) else ("", [])
     if kind != "prefix":
-        raise SolverError(f"{source}: where hands are sampled parts follow some betting: write prefix(r, cr)")
+        raise SolverError(f"{source}: with sampled hands, parts must be given by betting: write prefix(r, cr)")
     return words
 
 
 def poker_of(game: Any) -> Poker:
     rules = make_game(game)
     if not isinstance(rules, Poker) or rules.definition.players != 2:
-        raise SolverError("experts with buckets of their own, on sampled boards, are for poker games for two")
+        raise SolverError("experts with their own buckets, on sampled boards, are for two-player poker games")
     return rules
 
 
@@ -101,9 +101,11 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
         return None
     rules = poker_of(game)
     if how.until is not None or how.start is not None:
-        raise SolverError("boards are sampled, so NashConv is unknown, and starts are uniform: give --iterations")
+        raise SolverError("boards are sampled, so NashConv is unknown and the initial strategy is uniform: give "
+                          "--iterations")
     if plan.outside is not None:
-        raise SolverError("on sampled boards free opponents see what the base sees outside a part: leave outside= out")
+        raise SolverError("on sampled boards, free opponents use the buckets of the base outside a part: leave "
+                          "outside= out")
     if plan.opponents not in (None, *OPPONENTS):
         raise SolverError(f"opponents={plan.opponents!r}: on sampled boards choose {' or '.join(OPPONENTS)}")
     parts = betting_parts(rules, plan.partition)
@@ -111,7 +113,7 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
 
 
 def _too_large(game: Any, inside: Any) -> bool:
-    """Whether experts see hands through buckets, in a game that is too large for another form."""
+    """Whether experts use buckets of hands, in a game that is too large for another form."""
     names = inside.values() if isinstance(inside, Mapping) else [inside] if isinstance(inside, str) else inside
     if not isinstance(names, Iterable) or not any(is_bucket_name(name) for name in names) or needs_tree(game):
         return False
@@ -164,7 +166,7 @@ class ViewTarget(Target):
         keep = None if folder is None else Path(folder) / expert.file
         answer = solved(expert.game, keep=keep, seed=self.how.seed + number, **self._solving)
         if answer is None and self.plan.kind == "dynamic":
-            raise SolverError(f"another run is at work on {folder}: wait for it, or choose another folder")
+            raise SolverError(f"another run is using {folder}: wait for it, or choose another folder")
         return answer
 
     def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
@@ -199,5 +201,5 @@ def inside_of(inside: str | Mapping[str, str], part: str) -> str:
     if not isinstance(inside, Mapping):
         return inside
     if part not in inside:
-        raise SolverError(f"no abstraction is given for part {part!r}: give one for each of the parts")
+        raise SolverError(f"there is no abstraction for part {part!r}: give one for each part")
     return inside[part]

@@ -1,8 +1,8 @@
-"""Static experts of limit poker for three and more seats: blueprints that are trained on sampled hands, one by one.
+"""Static experts of limit poker with three or more players: blueprints that are trained on sampled hands, one by one.
 
     finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", MaxInfosets(20_000_000), seconds=300)
 
-With `keep` each expert is saved in a folder: what was stopped goes on, and a longer run from a shorter one.
+With `keep` each expert is saved in a folder: a stopped run is resumed, and a longer run continues a shorter one.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ def row_target(base: Any, plan: Stitching, how: Solving) -> RowTarget | None:
     if not isinstance(base, Blueprint) or not is_placed(base):
         return None
     if plan.outside is not None or plan.opponents is not None:
-        raise SolverError("free opponents see what the base sees: leave --outside and --opponents out")
+        raise SolverError("free opponents use the buckets of the base: leave --outside and --opponents out")
     if how.until is not None or how.start is not None:
-        raise SolverError("hands are sampled, so NashConv is unknown, and starts are uniform: give --seconds alone")
+        raise SolverError("hands are sampled, so NashConv is unknown and the initial strategy is uniform: give only "
+                          "--seconds")
     if plan.inside == "null":
-        raise SolverError("experts need buckets: inside='percentile([169, 9, 9, 9], forget=1)', or --max-infosets 20M")
+        raise SolverError("give the buckets of the experts: inside='percentile([169, 9, 9, 9], forget=1)', or "
+                          "--max-infosets 20M")
     parts = prefixes(plan.partition)
     machine = base.machine
     return RowTarget(plan, how, base, machine.spec, machine.players, ("base", *parts))
@@ -76,7 +78,7 @@ class RowTarget(Target):
 
     def solve(self, expert: Expert, number: int) -> Blueprint:
         if self.how.seconds is None and self.how.iterations is None:
-            raise SolverError("say how long each expert is trained: --seconds 300, or --iterations 1000000")
+            raise SolverError("give the training time of each expert: --seconds 300, or --iterations 1000000")
         return trained_expert(self.base, expert, self.how).played()
 
     def join(self, experts: Sequence[Expert], answers: Sequence[Blueprint]) -> Blueprint:
@@ -92,7 +94,7 @@ def begun(path: Path | None, rows: RowPlan, seats: int, make: Callable[[], Bluep
     saved = path is not None and (path / "manifest.json").exists()
     blueprint = make() if not saved else resumed_with(load_blueprint(str(path), game=game), base)
     if not is_placed(blueprint) or layout_of(blueprint).rows != rows or blueprint.seats != seats:
-        raise SolverError(f"{path} was trained with other rows: choose another folder, or remove it")
+        raise SolverError(f"{path} was trained with another abstraction: choose another folder, or remove it")
     blueprint.warm_up()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +102,7 @@ def begun(path: Path | None, rows: RowPlan, seats: int, make: Callable[[], Bluep
 
 
 def trained_expert(base: Blueprint, of: Expert, how: Solving) -> Blueprint:
-    """An expert that was trained for so long in all, in its folder or anew."""
+    """An expert that is trained for so long in total, resumed from its folder if possible."""
     path = None if how.keep is None else Path(how.keep) / f"{of.file}.blueprint"
     seats = sum(1 << seat for seat in of.seats)
     blueprint, saver = begun(path, of.game, seats, lambda: expert(base, of.name, of.buckets, of.seats, how.seed), base,

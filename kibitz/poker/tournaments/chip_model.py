@@ -31,7 +31,7 @@ def icm(stacks: ArrayLike, prizes: ArrayLike) -> Floats:
     if players > MOST:
         raise GameError(f"{players} players are too many for the Independent Chip Model here: at most {MOST}")
     if not np.isfinite(chips).all() or chips.min() <= 0:
-        raise GameError("stacks are numbers above zero: leave players without chips out")
+        raise GameError("stacks must be numbers above zero: leave out players without chips")
     places = min(players, len(paid))
     worth = np.zeros_like(chips)
     # By set of players who came before: the probability of that, and whose place is next.
@@ -57,10 +57,10 @@ def checked_prizes(prizes: ArrayLike) -> tuple[float, ...]:
     except (TypeError, ValueError):
         raise GameError(f"prizes {prizes!r} should be numbers, such as 50, 30, 20") from None
     if not paid or not all(np.isfinite(paid)) or min(paid) < 0:
-        raise GameError("prizes are numbers, zero or more, that of the first place first: such as 50, 30, 20")
+        raise GameError("prizes must be numbers, zero or more, starting with the first place: such as 50, 30, 20")
     if any(a < b for a, b in pairwise(paid)):
         listed = ", ".join(f"{prize:g}" for prize in paid)
-        raise GameError(f"prizes {listed} should not go up from one place to the next")
+        raise GameError(f"prizes {listed} must not increase from one place to the next")
     if paid[0] <= 0:
         raise GameError("the first prize should be above zero")
     return paid

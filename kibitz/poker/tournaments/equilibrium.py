@@ -55,7 +55,7 @@ class Step:
 
 @dataclass
 class TournamentSolution:
-    """Strategies of all levels that are done, and the one that is under way."""
+    """Strategies of all finished levels, and of the current one."""
 
     rules: Tournament
     algorithm: str
@@ -72,7 +72,8 @@ class TournamentSolution:
 
 
 def engine_of(players: int, deals: int = 0) -> Engine:
-    """How hands of so many are gone through. deals: of a sample, for three players and more; 0: all cards for three."""
+    """How hands with so many players are evaluated. deals: of a sample, for three players and more; 0: all cards for
+    three."""
     if players == 2 or (players == 3 and not deals):
         return ExactHand(players)
     return SampledHand(players, deals or DEALS)
@@ -86,9 +87,9 @@ def solve(
     on_round: Callable[[int, int, int, int], None] | None = None,
     threads: int | None = None,
 ) -> TournamentSolution:  # fmt: skip
-    """Solve all levels, from two players up. deals: to sample, where three players are not to be counted with all
-    cards. start: a solution that is resumed. on_step: a callback after each iteration, when the solution may be saved;
-    on_round: one with players, iteration, round of fictitious play, and states that go on."""
+    """Solve all levels, from two players up. deals: to sample, instead of counting all cards for three players. start:
+    a solution that is resumed. on_step: a callback after each iteration, when the solution may be saved; on_round: one
+    with players, iteration, round of fictitious play, and states that are not finished."""
     if algorithm not in ALGORITHMS:
         raise SolverError(f"there is no algorithm {algorithm!r}: choose {', '.join(ALGORITHMS)}")
     solution = start or TournamentSolution(rules, algorithm, tolerance, deals, worth=rules.icm.copy())
@@ -97,7 +98,7 @@ def solve(
             f"{r} by {a}{f' over {d:,} deals' * bool(d)}"
             for r, a, d in ((solution.rules, solution.algorithm, solution.deals), (rules, algorithm, deals))
         )
-        raise SolverError(f"what was begun is {begun}, not {wanted}")
+        raise SolverError(f"the saved run is {begun}, not {wanted}")
     solution.tolerance = tolerance
     for level in rules.levels[solution.done :]:
         _level(solution, level, on_step, on_round, threads)

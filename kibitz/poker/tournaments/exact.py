@@ -1,4 +1,4 @@
-"""Hands of jam or fold for two and three players, with all cards: no sampling, for many states at once.
+"""Jam-or-fold hands for two and three players, with all cards: no sampling, for many states at once.
 
 Moments with one other hand are products of the tables of two hands. Those with two others are sums over tables of three
 hands (`poker/tournaments/kernels/contract.py`), 13 for all orders, three where only two of the hands are compared.

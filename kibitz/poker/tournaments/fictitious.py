@@ -1,4 +1,4 @@
-"""Fictitious play of hands of jam or fold, in vector form: all hands of all seats at all states at once.
+"""Fictitious play of jam-or-fold hands, in vector form: all hands of all seats at all states at once.
 
 Everybody plays best against what the others did so far on average. A seat acts once in a hand, so a best response is
 found node by node: jam with the hands for which that has the higher value. Later rounds count more than early ones. A
@@ -26,7 +26,7 @@ SELDOM = 0.1  # a decision is seldom reached if the others let it come to that s
 
 
 class Engine(Protocol):
-    """How hands are gone through: with all cards, or with a sample of deals."""
+    """How hands are evaluated: with all cards, or with a sample of deals."""
 
     hand: JamFoldHand
     tables: HandTables
@@ -78,7 +78,7 @@ def first_jams(engine: Engine, forced: NDArray[np.bool_]) -> Floats:
 
 
 class JamFoldPlay:
-    """Strategies of some states that get better round by round."""
+    """Strategies of some states that improve in each round."""
 
     def __init__(
         self, engine: Engine, forced: NDArray[np.bool_], jams: Floats | None = None, threads: int | None = None

@@ -1,4 +1,4 @@
-"""What a player could gain, where deals are sampled: measured on deals that the strategies were not fitted to.
+"""The gain by deviating when deals are sampled: measured on fresh deals.
 
 Strategies that were fitted to a sample are nearly best on that sample, so what could be gained *there* is too small.
 On fresh deals there are two numbers, one on either side of epsilon, what the best responder would gain over all deals:

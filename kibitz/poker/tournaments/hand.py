@@ -1,4 +1,4 @@
-"""A hand of jam or fold: who decides what after whom, how it can end, and who has how many chips then.
+"""A jam-or-fold hand: the decisions, the possible ends, and the chips after each.
 
 Seats are in the order in which they act before the flop; the last two are the small and the big blind, and with two
 players the first is the small blind, who has the button. Each seat decides once, knowing who jammed before: a *node* is
@@ -49,7 +49,7 @@ class JamFoldHand:
 
     def __post_init__(self) -> None:
         if not 2 <= self.players <= MOST:
-            raise GameError(f"{self.players} players: a hand of jam or fold is for 2 to {MOST}")
+            raise GameError(f"{self.players} players: a jam-or-fold hand is for 2 to {MOST}")
 
     @cached_property
     def nodes(self) -> tuple[tuple[int, tuple[int, ...]], ...]:

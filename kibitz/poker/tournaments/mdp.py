@@ -1,4 +1,4 @@
-"""What one player could win in a tournament if the others stay with their strategies: a Markov decision process.
+"""What one player could win in a tournament if the others keep their strategies: a Markov decision process.
 
 The profile is the same for all players, so one process serves: its states are the values of the tournament, a state and
 the seat that the player has in it. It is undiscounted, and a policy under which nobody is ever put out has no unique

@@ -1,4 +1,4 @@
-"""Ranges of hands as people write them: 22+, A2s+, KTo+, and what is played sometimes with its share."""
+"""Ranges of hands in the usual notation: 22+, A2s+, KTo+, with weights."""
 
 from __future__ import annotations
 

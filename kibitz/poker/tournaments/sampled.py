@@ -1,4 +1,4 @@
-"""Hands of jam or fold for up to six players, over a sample of deals.
+"""Jam-or-fold hands for up to six players, over a sample of deals.
 
 Pots of two are worth their mean over all boards, by the table of two hands; larger ones are decided on the board of the
 deal. Every deal counts at every node, by how likely the others let it come to that. Cards that were folded are in

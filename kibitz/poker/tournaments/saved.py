@@ -1,4 +1,4 @@
-"""Solutions of tournaments on disk, and what they say of one state."""
+"""Saved solutions of tournaments, and their strategies at one state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def load(path: AnyPath) -> TournamentSolution:
     except (KeyError, TypeError, ValueError, KibitzError):
         good = False
     if not good:
-        raise ArtefactError(f"{path} is damaged: it does not hold what a tournament needs")
+        raise ArtefactError(f"{path} is damaged: data of the tournament are missing")
     return solution
 
 
@@ -66,7 +66,7 @@ def at_state(solution: TournamentSolution, stacks: Sequence[Any], path: Path | N
         raise GameError(f"{len(chips)} stacks: {rules} is for 2 to {rules.players} players")
     number = len(chips) - 2
     if solution.done <= number:
-        raise GameError(f"{path or 'this solution'} is not done for {len(chips)} players yet: go on with solving it")
+        raise GameError(f"{path or 'this solution'} is not done for {len(chips)} players yet: resume solving it")
     level = rules.levels[number]
     state = int(level.number(chips))
     engine = engine_of(level.players, solution.deals)

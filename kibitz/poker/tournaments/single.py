@@ -1,4 +1,4 @@
-"""One hand in which everybody jams or folds: who jams with what, and the value of every stack.
+"""One jam-or-fold hand: the charts, and the value of every stack.
 
     solved = pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])
     solved.charts[0].range                  # "22+, A2s+, ..."
@@ -41,7 +41,7 @@ CLEAR = 1e-3  # the same: a hand that loses so much by one of its actions plays 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """What a seat does after others have jammed."""
+    """The strategy of a seat after others have jammed."""
 
     seat: int
     jammed: tuple[int, ...]
@@ -97,8 +97,9 @@ def pushfold(
     stacks: Sequence[Any], blinds: Sequence[Any] = ("0.5", 1), prizes: Sequence[Any] | None = None, ante: Any = 0, *,
     deals: int | None = None, exact: bool = False, seed: int = 0, rounds: int = ROUNDS, threads: int | None = None,
 ) -> PushFold:  # fmt: skip
-    """Solve one hand. Two and three players are counted with all cards, unless `deals` asks for a sample; three need
-    the table of three hands, which is made on first use (some minutes, once). More go by a sample."""
+    """Solve one hand. With two and three players all cards are counted, unless `deals` asks for a sample. Three players
+    need a table of three-hand equities, which is built on first use (some minutes, once). With more players deals are
+    sampled."""
     whole, posts, dead = _chips(stacks, blinds, ante)
     hand = JamFoldHand(len(whole))
     paid = None if prizes is None else checked_prizes(prizes)
@@ -128,7 +129,7 @@ def engine_for(players: int, deals: int | None = None, exact: bool = False, seed
     if deals is not None:
         check_deals(deals)
     if exact and (players > 3 or deals is not None):
-        raise GameError("all cards are counted for two and three players, without --deals")
+        raise GameError("for two and three players all cards are counted: leave out --deals")
     if deals is None and players <= 3:
         return ExactHand(players)
     return SampledHand(players, deals or DEALS, seed)
@@ -168,11 +169,11 @@ def _chips(stacks: Sequence[Any], blinds: Sequence[Any], ante: Any) -> tuple[lis
     """Whole numbers that are in the same proportions, and can be shared."""
     amounts = [_amount("a stack", each) for each in stacks]
     if not 2 <= len(amounts) <= MOST:
-        raise GameError(f"{len(amounts)} stacks: a hand of jam or fold is for 2 to {MOST} players")
+        raise GameError(f"{len(amounts)} stacks: a jam-or-fold hand is for 2 to {MOST} players")
     if min(amounts) <= 0:
-        raise GameError("a stack should be above zero: leave players without chips out")
+        raise GameError("a stack must be above zero: leave out players without chips")
     if len(blinds) != 2:
-        raise GameError("blinds are two numbers, small/big, such as 1/2")
+        raise GameError("blinds must be two numbers, small/big, such as 1/2")
     small, big = (_amount("a blind", each) for each in blinds)
     dead = _amount("the ante", ante)
     if small < 0 or big <= 0 or small > big or dead < 0:
@@ -214,10 +215,10 @@ def compared(solved: PushFold, text: str, decision: str | None = None) -> Compar
     possible where the chart itself mixes: by less than epsilon, each time it comes to this."""
     charts = {solved.hand.decision(chart.seat, chart.jammed): chart for chart in solved.charts if not chart.forced}
     if not charts:
-        raise GameError("there is no decision in this hand: every seat is all in by its blind")
+        raise GameError("there is no decision in this hand: every player is all in after the blinds")
     name = decision or next(iter(charts))
     if name not in charts:
-        raise GameError(f"there is no decision {name!r}: choose of {', '.join(charts)}")
+        raise GameError(f"there is no decision {name!r}: choose one of {', '.join(charts)}")
     chart, number = charts[name], class_of().astype(np.int64)
     weight = np.bincount(number, parse_range(text).weights, 169) / np.bincount(number, minlength=169)
     cost = (chart.jams - weight) * chart.gain

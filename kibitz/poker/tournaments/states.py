@@ -101,7 +101,7 @@ class Level:
         """The numbers of states, [..., seats] -> [...]."""
         chips = np.asarray(stacks, np.int64)
         if chips.shape[-1] != self.players or (chips < 1).any() or (chips.sum(axis=-1) != self.rules.units).any():
-            raise GameError(f"stacks {chips.tolist()} are no state of {self.rules} for {self.players} players")
+            raise GameError(f"stacks {chips.tolist()} are not a state of {self.rules} for {self.players} players")
         return np.asarray(self._number[tuple(np.moveaxis(chips[..., :-1], -1, 0))])
 
     @property

@@ -38,7 +38,7 @@ class LocalResponse(Agent):
     def __init__(self, target: Any, boards: int = BOARDS, seed: int = 0) -> None:
         self.hand_rows, machine = HandRows(target), target.machine
         if not machine.definition.limit:
-            raise GameError("local best response is for limit poker: elsewhere raises have many sizes")
+            raise GameError("local best response is only for limit poker: in other games raises have many sizes")
         self.target, self.machine, self.definition, self.boards = target, machine, machine.definition, boards
         deck = self.definition.deck
         self.hands = np.array(list(combinations(deck, self.definition.hole)), np.uint8)  # [N, private cards]

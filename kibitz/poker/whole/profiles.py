@@ -28,12 +28,13 @@ def node_strategy(game: Poker, player: Player) -> NodeStrategy:
         return of_blueprint(game, player)
     if isinstance(player, str):
         if player not in PLAIN:
-            raise GameError(f"{player} is no plain strategy: choose {', '.join(PLAIN)}, or a profile of buckets")
+            raise GameError(f"{player} is not a simple strategy: choose {', '.join(PLAIN)}, or a profile of buckets")
         return always(game.betting, PLAIN[player])
     compact = player.infosets.compact
     layout = None if compact is None else viewed(compact.form)
     if layout is None:
-        raise GameError("a sweep measures profiles of buckets; this one was made without them: kibitz evaluate")
+        raise GameError("a sweep evaluates profiles of abstract games; this profile is unabstracted: use kibitz "
+                        "evaluate")
     if acpc.write(layout.definition) != acpc.write(game.definition):
         raise GameError(f"the profile was made for another game ({player.game or 'without a name'})")
     buckets = [hand_buckets(game.definition, view.name) for view in layout.views]
@@ -46,7 +47,7 @@ def of_blueprint(game: Poker, blueprint: Blueprint) -> NodeStrategy:
     for number, voice in enumerate(rows.voices):
         if voice.buckets is None and (rows.of_node[rows.deciding] == number).any():
             raise GameError(
-                f"the whole game is gone through for strategies of buckets, and this blueprint was trained with "
+                "--whole is for strategies with buckets, and this blueprint was trained with "
                 f"{voice.blueprint.abstraction}: train one with --abstraction 'percentile(8)', or leave --whole out"
             )
     sources = tuple(voice.buckets for voice in rows.voices)

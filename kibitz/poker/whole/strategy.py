@@ -57,7 +57,7 @@ def within_views(
     for view, source in zip(layout.views, sources, strict=True):
         if source is None or source.digest != view.digest:
             raise GameError(
-                f"the profile was solved within other buckets than {view.name} makes now: solve it again, or name the "
+                f"the profile was solved with other buckets than {view.name} makes now: solve it again, or give the "
                 "saved buckets that it was solved with"
             )
     return NodeStrategy(tuple(sources), layout.of_node, lambda node: layout.at(probabilities, node), digest)
@@ -70,7 +70,7 @@ def always(betting: BettingTree, actions: tuple[str, ...]) -> NodeStrategy:
         names = betting.actions[int(betting.actions_of[node])]
         taken = next((name for name in actions if name in names), None)
         if taken is None:
-            raise GameError(f"none of {', '.join(actions)} is offered where {', '.join(names)} are")
+            raise GameError(f"none of {', '.join(actions)} is legal where the actions are {', '.join(names)}")
         return np.array([[float(name == taken) for name in names]])
 
     digest = hashlib.sha256(f"always {actions}".encode()).hexdigest()

@@ -35,13 +35,12 @@ def check(game: Any) -> None:
     """Refuse games that no sweep goes through."""
     if not isinstance(game, Poker):
         raise SolverError(
-            f"a sweep goes through the boards of a poker game for two, and {game.spec or 'this game'} is none: leave "
-            "--whole out"
+            f"a sweep is for two-player poker games, and {game.spec or 'this game'} is not one: leave --whole out"
         )
     if game.definition.players != 2:
-        raise SolverError(f"{game.spec} has {game.definition.players} players; a sweep is for two")
+        raise SolverError(f"{game.spec} has {game.definition.players} players; a sweep is for two players")
     if game.definition.board[0]:
-        raise SolverError(f"{game.spec} has board cards before the first round, which a sweep does not expect")
+        raise SolverError(f"{game.spec} has board cards before the first round: a sweep does not support that")
 
 
 class Sweep:

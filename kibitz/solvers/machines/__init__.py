@@ -1,4 +1,4 @@
-"""Every game as a machine: compiled rules where it brings some, its tree where that fits, its rules in Python else.
+"""Every game as a machine: compiled rules if it has them, its tree if that fits, its Python rules otherwise.
 
 machine_of("toepen")          compiled rules
 machine_of("leduc")           the tree's arrays
@@ -50,7 +50,7 @@ def machine_of(game: Any, how: str = "auto") -> Machine:
     if how == "rounds":
         rounds: Machine | None = rules.machine_by_rounds() if hasattr(rules, "machine_by_rounds") else None
         if rounds is None:
-            raise GameError(f"{name} is no poker: its betting has no rounds")
+            raise GameError(f"{name} is not poker: its betting has no rounds")
         return rounds
     machine: Machine | None = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
     if machine is not None:

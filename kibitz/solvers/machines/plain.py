@@ -99,7 +99,8 @@ class PlainMachine(Machine):
 
     def view(self, abstraction: Any = "null", arrays: Mapping[str, NDArray[Any]] | None = None) -> RowKeys:
         if not isinstance(abstraction, str):
-            raise SolverError("a game without a tree takes abstractions by name: write them as its method `buckets`")
+            raise SolverError("a game without a tree takes abstractions by name only: define them in its method "
+                              "`buckets`")
         name = self.known(abstraction)
         return RowKeys(name, PlainView(self._buckets.get(name)))
 

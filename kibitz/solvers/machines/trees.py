@@ -71,7 +71,7 @@ class TreeMachine(Machine):
         if arrays is not None and "row" in arrays:
             row = np.ascontiguousarray(arrays["row"])
             if row.shape != (len(infosets.labels),) or row.dtype != np.uint64:
-                raise SolverError(f"the rows are of another game than {self.spec}")
+                raise SolverError(f"the rows are for another game than {self.spec}")
             return RowKeys(str(abstraction), TreeView(row), {"row": row})
         seats = np.repeat(np.arange(self.players), np.diff(infosets.seat_start)).tolist()
         if abstraction is None or abstraction == "null":

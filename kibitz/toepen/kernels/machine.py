@@ -108,8 +108,8 @@ def payoff(game, state, seat):
 def level(game, view, state, values):
     """Give cards that differ by the name of their suit alone (`signature`) the mean of their values.
 
-    Rows that do not look at the names of suits are lossless only among strategies that do not either: a seat that
-    leads the clubs of two like suits more often would tell its hand to one who knows clubs from diamonds.
+    Rows up to suit isomorphism are lossless only among strategies that ignore suits as well: a seat that leads the
+    clubs of two equivalent suits more often would reveal its hand to an opponent who distinguishes the suits.
     """
     if view.kind != RAW and phase_of(state) == bits.CARD:
         even_out(state, state.cards, state.width, values)

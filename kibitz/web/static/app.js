@@ -10,7 +10,7 @@ let leave = null;
 let current = "";
 let before = "";
 
-// An address may be anything; what is no text stays as it is, and leads to a sentence.
+// An address may contain anything. Parts that cannot be decoded stay as they are and lead to an error message.
 function decoded(part) { try { return decodeURIComponent(part); } catch { return part; } }
 
 async function show() {
@@ -43,21 +43,21 @@ document.addEventListener("click", (event) => {
 window.addEventListener("popstate", show);
 window.addEventListener("kibitz:go", show);
 
-// Light, dark, or as the system has it.
+// Light, dark, or the system default.
 const THEMES = ["auto", "light", "dark"];
 const button = document.getElementById("theme");
 function paint(theme) {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  button.setAttribute("aria-label", `Colours: ${theme === "auto" ? "as the system has them" : theme}`);
+  button.setAttribute("aria-label", `Colours: ${theme === "auto" ? "system default" : theme}`);
   button.title = button.getAttribute("aria-label");
 }
 let theme = "auto";
-try { theme = localStorage.getItem("kibitz-theme") || "auto"; } catch { /* no storage: as the system */ }
+try { theme = localStorage.getItem("kibitz-theme") || "auto"; } catch { /* no storage: the system default */ }
 paint(theme);
 button.addEventListener("click", () => {
   theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-  try { localStorage.setItem("kibitz-theme", theme); } catch { /* it lasts as long as the page */ }
+  try { localStorage.setItem("kibitz-theme", theme); } catch { /* no storage: kept until the page is closed */ }
   paint(theme);
 });
 

@@ -18,7 +18,7 @@ export function chart(curves, x, label) {
   const all = curves.flatMap((curve) => curve.points.filter((p) => p[at] > 0 && p[2] > 0).map((p) => [Math.log10(p[at]), Math.log10(p[2])]));
   const made = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, class: "chart", role: "img", "aria-label": label });
   if (!all.length) {
-    made.append(svg("text", { x: WIDE / 2, y: TALL / 2, class: "axis", "text-anchor": "middle" }, "NashConv was not measured yet."));
+    made.append(svg("text", { x: WIDE / 2, y: TALL / 2, class: "axis", "text-anchor": "middle" }, "NashConv has not been computed yet."));
     return made;
   }
   const goals = curves.map((curve) => curve.goal).filter((goal) => goal > 0).map(Math.log10);
@@ -30,7 +30,7 @@ export function chart(curves, x, label) {
   const py = (v) => TALL - BELOW - ((v - y0) / (y1 - y0)) * (TALL - TOP - BELOW);
   for (const e of ticks(x0, x1)) made.append(svg("line", { x1: px(e), x2: px(e), y1: TOP, y2: TALL - BELOW, class: "rule" }), svg("text", { x: px(e), y: TALL - BELOW + 18, class: "axis", "text-anchor": "middle" }, power(e)));
   for (const e of ticks(y0, y1)) made.append(svg("line", { x1: LEFT, x2: WIDE - RIGHT, y1: py(e), y2: py(e), class: "rule" }), svg("text", { x: LEFT - 8, y: py(e) + 4, class: "axis", "text-anchor": "end" }, power(e)));
-  for (const goal of new Set(goals)) made.append(svg("line", { x1: LEFT, x2: WIDE - RIGHT, y1: py(goal), y2: py(goal), class: "goal" }), svg("text", { x: WIDE - RIGHT - 4, y: py(goal) - 5, class: "axis", "text-anchor": "end" }, "goal"));
+  for (const goal of new Set(goals)) made.append(svg("line", { x1: LEFT, x2: WIDE - RIGHT, y1: py(goal), y2: py(goal), class: "goal" }), svg("text", { x: WIDE - RIGHT - 4, y: py(goal) - 5, class: "axis", "text-anchor": "end" }, "target"));
   made.append(svg("text", { x: (LEFT + WIDE - RIGHT) / 2, y: TALL - 6, class: "axis name", "text-anchor": "middle" }, x), svg("text", { x: -(TALL - BELOW + TOP) / 2, y: 14, class: "axis name", "text-anchor": "middle", transform: "rotate(-90)" }, curves[0].axes[2]));
   curves.forEach((curve, k) => {
     const points = curve.points.filter((p) => p[at] > 0 && p[2] > 0);

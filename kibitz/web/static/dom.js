@@ -1,4 +1,4 @@
-// What all views share: elements, requests, numbers as text, cards, and the pieces that show probabilities.
+// What all views share: elements, requests, formatted numbers, cards, and charts of probabilities.
 
 export function h(tag, props, ...children) {
   const made = document.createElement(tag);
@@ -29,21 +29,21 @@ export async function api(path, body, method) {
   const options = { method: method || (body === undefined ? "GET" : "POST"), headers: {}, credentials: "same-origin" };
   if (body !== undefined) { options.body = JSON.stringify(body); options.headers["content-type"] = "application/json"; }
   let response;
-  try { response = await fetch(`/api/${path}`, options); } catch { throw new Refused(0, "The server does not answer. Is `kibitz ui` still running?"); }
+  try { response = await fetch(`/api/${path}`, options); } catch { throw new Refused(0, "The server does not respond. Is `kibitz ui` still running?"); }
   let data = null;
-  try { data = await response.json(); } catch { /* a sentence below */ }
-  if (!response.ok) throw new Refused(response.status, (data && data.error) || `The server answered ${response.status}.`);
+  try { data = await response.json(); } catch { /* reported below */ }
+  if (!response.ok) throw new Refused(response.status, (data && data.error) || `The server responded with status ${response.status}.`);
   return data;
 }
 
-// What takes long says so after a moment: the first time much is compiled.
-export const SLOW = "The first time that can take half a minute.";
+// Slow requests show a message after a moment. The first one compiles code.
+export const SLOW = "The first time, this can take half a minute.";
 export async function patiently(answer, tell) {
   const timer = setTimeout(tell, 1500);
   try { return await answer; } finally { clearTimeout(timer); }
 }
 
-// A click is lost if what it began on is drawn anew before it ends: what redraws by itself waits for the button to be up.
+// A click is lost if its element is redrawn before the button is released, so automatic redraws wait for that.
 let held = Promise.resolve();
 let free = () => {};
 document.addEventListener("pointerdown", () => { free(); held = new Promise((done) => { free = done; setTimeout(done, 2000); }); }, true);
@@ -78,11 +78,11 @@ export const small = (x) => {
 };
 export const chips = (x) => `${x < 0 ? "−" : x > 0 ? "+" : ""}${Math.abs(x).toLocaleString("en", { maximumFractionDigits: 2 })}`;
 
-// Games by the names that players use
+// Display names of games
 
 const GAMES = { leduc: "Leduc hold'em", kuhn: "Kuhn poker", rhode_island: "Rhode Island hold'em", toepen: "Toepen", liars_dice: "Liar's Dice",
-  "poker(file=holdem.limit.2p)": "Limit hold'em, 2 seats", "poker(file=holdem.limit.3p)": "Limit hold'em, 3 seats",
-  "poker(file=holdem.nolimit.2p)": "No-limit hold'em, 2 seats", "poker(file=leduc)": "Leduc (definition)", "poker(file=kuhn)": "Kuhn (definition)" };
+  "poker(file=holdem.limit.2p)": "Limit hold'em, 2 players", "poker(file=holdem.limit.3p)": "Limit hold'em, 3 players",
+  "poker(file=holdem.nolimit.2p)": "No-limit hold'em, 2 players", "poker(file=leduc)": "Leduc (ACPC definition)", "poker(file=kuhn)": "Kuhn (ACPC definition)" };
 export const gameName = (spec) => {
   const [, name, more] = /^(\w+)\((.*)\)$/.exec(spec) || [];
   return GAMES[spec] || (GAMES[name] ? `${GAMES[name]} (${more})` : spec);
@@ -145,7 +145,7 @@ export function bars(labels, p, of, options = {}) {
       options.values ? h("span", { class: "num wide" }, options.values[k] === null || options.values[k] === undefined ? "" : signed(options.values[k])) : null)));
 }
 
-// A grid of 169 hands, or a row of holdings. Arrow keys move, hovering or focus tells.
+// A grid of 169 hands, or a row of holdings. Arrow keys move; hovering or focus shows the numbers.
 
 const ORDER = "AKQJT98765432";
 export function place(name) {
@@ -214,7 +214,7 @@ export function heat(cells) {
     button.title = `${cardText(cell.name)}  ${percent(cell.weight)}`;
   };
 }
-// How many hands a cell of the grid stands for before any card is known: for shades that do not favour offsuit hands.
+// The number of combinations in a cell of the grid, so that shades do not favour offsuit hands.
 export const combos = (name) => (/^[2-9TJQKA]{2}[so]?$/.test(name) ? (name.length === 2 ? 6 : name[2] === "s" ? 4 : 12) : 1);
 
 export function problem(error, retry) {

@@ -1,4 +1,4 @@
-// Look: a strategy at one public history, perhaps beside another.
+// Strategies: a strategy at one public history, optionally beside another.
 import { SLOW, api, bars, cardText, cards, colours, combos, gameName, go, grid, h, heat, isCards, percent, problem, say, signed, small, split, wordNode } from "./dom.js";
 
 let shelf = null;
@@ -13,7 +13,7 @@ const address = (id, path, query) => {
 
 export async function look(main, parts, query) {
   const mine = ++asked;
-  const late = () => mine !== asked || document.body.dataset.view !== "look";  // something else was chosen meanwhile
+  const late = () => mine !== asked || document.body.dataset.view !== "look";  // the user has moved on
   if (!shelf || !parts.length) shelf = (await api("library")).strategies;
   if (late()) return;
   if (!parts.length) {
@@ -29,7 +29,7 @@ export async function look(main, parts, query) {
   if (deal !== null) search.set("deal", deal);
   if (query.get("view") === "list") return list(main, id, query, late);
   main.setAttribute("aria-busy", "true");
-  if (!main.firstChild) main.append(frame(id, other, path, query), h("p", { class: "waiting" }, `Reading the strategy… ${SLOW}`));
+  if (!main.firstChild) main.append(frame(id, other, path, query), h("p", { class: "waiting" }, `Loading the strategy… ${SLOW}`));
   let node;
   try { node = await api(`look/${encodeURIComponent(id)}?${search}`); } catch (error) {
     if (late()) return;
@@ -44,7 +44,7 @@ export async function look(main, parts, query) {
   const again = held && main.querySelector(`[data-key="${CSS.escape(held)}"]`);
   if (again) again.focus({ preventScroll: true });
   document.title = `${node.name} · kibitz`;
-  say(`${node.kind === "decision" ? `Seat ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Cards come"}`);
+  say(`${node.kind === "decision" ? `Seat ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Choose the cards"}`);
   if (node.why.startsWith("being")) setTimeout(() => { if (!late()) look(main, parts, query); }, 1500);
 }
 
@@ -80,36 +80,36 @@ function crumbs(node, id, other, deal) {
       h("a", { href: link(k + 1), "data-link": true, "aria-current": last ? "step" : null },
         step.seat >= 0 ? h("span", { class: "who" }, `${step.seat}`) : null, wordNode(step.word))));
   });
-  return h("nav", { class: "crumbs", "aria-label": "What happened" }, h("ol", {}, items));
+  return h("nav", { class: "crumbs", "aria-label": "Actions so far" }, h("ol", {}, items));
 }
 
 function heading(node) {
-  const what = node.kind === "decision" ? `Seat ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Cards come";
+  const what = node.kind === "decision" ? `Seat ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Choose the cards";
   const facts = node.facts.map((fact) => h("div", {}, h("dt", {}, fact.name), h("dd", {}, fact.text)));
-  facts.push(h("div", { title: "How likely the players do what they did, given the cards that all see" }, h("dt", {}, "reach"), h("dd", {}, node.reach === null ? "not computed" : percent(node.reach, node.reach < 0.1 && node.reach > 0 ? 2 : 1))));
-  if (node.kind === "decision") facts.push(h("div", { title: node.why || "What the seat to act expects from here, in chips" }, h("dt", {}, "expected value"), h("dd", {}, node.value === null ? node.why.split(":")[0] : signed(node.value))));
-  if (node.kind === "end" && node.payoffs) facts.push(h("div", {}, h("dt", {}, "seats get"), h("dd", {}, node.payoffs.map((x) => signed(x, 2)).join(" / "))));
+  facts.push(h("div", { title: "Probability that the players act this way, given the public cards" }, h("dt", {}, "reach"), h("dd", {}, node.reach === null ? "not computed" : percent(node.reach, node.reach < 0.1 && node.reach > 0 ? 2 : 1))));
+  if (node.kind === "decision") facts.push(h("div", { title: node.why || "Expected payoff of the seat to act from here, in chips" }, h("dt", {}, "expected value"), h("dd", {}, node.value === null ? node.why.split(":")[0] : signed(node.value))));
+  if (node.kind === "end" && node.payoffs) facts.push(h("div", {}, h("dt", {}, "payoffs"), h("dd", {}, node.payoffs.map((x) => signed(x, 2)).join(" / "))));
   return h("div", { class: "where" }, h("h1", {}, what, node.expert ? h("span", { class: "badge" }, `expert ${node.expert}`) : null),
     node.board.length ? h("div", { class: "cardrow", "aria-label": "The board" }, cards(node.board)) : null, h("dl", { class: "facts" }, facts));
 }
 
 function actions(node, id, other, deal) {
   const of = colours(node.actions.map((a) => a.name));
-  return h("div", { class: "actions", role: "group", "aria-label": "Go on with an action" }, node.actions.map((action, k) =>
+  return h("div", { class: "actions", role: "group", "aria-label": "Choose an action" }, node.actions.map((action, k) =>
     h("a", { class: "action", href: address(id, [...node.path, action.name], { with: other, deal }), "data-link": true, "data-key": `a${k}`, vars: { "--c": of[k], "--w": `${(100 * action.share).toFixed(1)}%` } },
       h("span", { class: "label" }, wordNode(action.label)), h("span", { class: "num" }, percent(action.share)),
       h("span", { class: "under", "aria-hidden": "true" }),
-      action.expert && action.expert !== node.expert ? h("span", { class: "badge takes" }, "expert takes over") : null)));
+      action.expert && action.expert !== node.expert ? h("span", { class: "badge takes" }, "expert plays from here") : null)));
 }
 
 function board(node, id, other) {
   const { choices } = node;
   if (choices.words) {
-    return h("div", { class: "panel" }, h("h2", {}, "Which card comes?"), h("div", { class: "deck" }, choices.words.map((word) =>
+    return h("div", { class: "panel" }, h("h2", {}, "Which card is dealt?"), h("div", { class: "deck" }, choices.words.map((word) =>
       h("a", { class: "pick", href: address(id, [...node.path, word], { with: other }), "data-link": true, "aria-label": cardText(word) }, cards([word])))));
   }
   const chosen = [];
-  const say = h("p", { class: "hint" }, `Choose ${choices.due} card${choices.due > 1 ? "s" : ""}, or let them be dealt.`);
+  const say = h("p", { class: "hint" }, `Choose ${choices.due} card${choices.due > 1 ? "s" : ""}, or deal at random.`);
   const take = (names) => go(address(id, [...node.path, names.join("")], { with: other }));
   const deal = () => {
     const left = choices.deck.filter((name) => !chosen.includes(name));
@@ -117,7 +117,7 @@ function board(node, id, other) {
     take(chosen);
   };
   const suits = ["s", "h", "d", "c"];
-  return h("div", { class: "panel" }, h("h2", {}, "Which cards come?"), say, h("p", {}, h("button", { class: "main", type: "button", "data-key": "deal", onclick: deal }, "Deal them")),
+  return h("div", { class: "panel" }, h("h2", {}, "Which cards are dealt?"), say, h("p", {}, h("button", { class: "main", type: "button", "data-key": "deal", onclick: deal }, "Deal at random")),
     h("div", { class: "deck wide" }, suits.map((suit) => h("div", { class: "suitrow" }, choices.deck.filter((name) => name[1] === suit).reverse().map((name) =>
       h("button", { class: "pick", type: "button", "aria-pressed": "false", "aria-label": cardText(name), onclick: (event) => {
         const at = chosen.indexOf(name);
@@ -142,7 +142,7 @@ function painter(node, of) {
 }
 
 function detail(node, of) {
-  const box = h("div", { class: "detail", "aria-live": "polite" }, h("p", { class: "hint" }, "Point at a hand, or move with the arrow keys: its numbers stand here."));
+  const box = h("div", { class: "detail", "aria-live": "polite" }, h("p", { class: "hint" }, "Point at a hand, or use the arrow keys, to see its numbers here."));
   const labels = node.actions.map((a) => a.label);
   const tell = (cell) => {
     const facts = [`${percent(cell.weight)} of the range`];
@@ -164,7 +164,7 @@ function strategyPanel(node, title, key) {
 
 function rangePanel(range, players) {
   const cells = range.cells.map((cell) => ({ ...cell, count: combos(cell.name) }));
-  const line = h("p", { class: "hint one" }, `Seat ${range.seat}: how likely it holds what.`);
+  const line = h("p", { class: "hint one" }, `Seat ${range.seat}: probability of each hand.`);
   return h("div", { class: "range" }, grid(cells, range.layout, { label: `Range of seat ${range.seat}`, paint: heat(cells), kind: "heat",
     tell: (cell) => { line.textContent = `Seat ${range.seat}: ${cardText(cell.name)} ${percent(cell.weight)}`; } }), line);
 }
@@ -173,17 +173,17 @@ function differencePanel(node) {
   const { difference, other } = node;
   const of = colours(node.actions.map((a) => a.name));
   const names = node.actions.map((a) => a.label);
-  const line = h("div", { class: "detail" }, h("p", { class: "hint" }, "Point at a hand: what the second does more, or less often."));
+  const line = h("div", { class: "detail" }, h("p", { class: "hint" }, "Point at a hand to see which actions the second strategy takes more or less often."));
   const paint = (button, cell) => {
     button.style.setProperty("--heat", `${(100 * cell.distance).toFixed(1)}%`);
     button.classList.toggle("strong", cell.distance > 0.55);
     button.setAttribute("aria-label", `${cardText(cell.name)}: ${percent(cell.distance)} apart`);
     button.title = `${cardText(cell.name)}: ${percent(cell.distance)} apart`;
   };
-  const tell = (cell) => line.replaceChildren(h("h3", {}, wordNode(cell.name)), h("p", { class: "hint" }, `${percent(cell.distance)} of the play differs`),
+  const tell = (cell) => line.replaceChildren(h("h3", {}, wordNode(cell.name)), h("p", { class: "hint" }, `total variation distance ${percent(cell.distance)}`),
     h("ul", { class: "moved" }, names.map((name, k) => h("li", { vars: { "--c": of[k] } }, wordNode(name), h("span", { class: "num" }, `${signed(100 * cell.moved[k], 1)} points`)))));
   return h("section", { class: "panel", "aria-label": "Differences" }, h("h2", {}, "Differences"),
-    h("p", { class: "hint" }, difference.mean === null ? "Neither comes here." : `On average ${percent(difference.mean, 1)} of the play differs here.`),
+    h("p", { class: "hint" }, difference.mean === null ? "Neither strategy reaches this point." : `Average total variation distance: ${percent(difference.mean, 1)}. It is 0% for equal strategies and 100% for strategies with no action in common.`),
     h("div", { class: "pair" }, grid(difference.cells, node.layout, { label: "Differences", paint, tell, kind: "heat apart" }), line));
 }
 
@@ -195,7 +195,7 @@ function mostPanel(id, other) {
   compared.get(key).then((found) => {
     const figures = found.names.map((name, k) => h("li", {}, `${name}: NashConv ${small(found.nash_conv[k])}, exploitability ${small(found.exploitability[k])}`));
     const rows = found.rows.map((row) => h("tr", {}, h("th", { scope: "row" }, `${row.seat}  ${row.infoset}`), h("td", {}, small(row.reach)), h("td", {}, percent(row.distance, 1)), h("td", {}, small(row.weight)), h("td", {}, row.one), h("td", {}, row.other)));
-    place.replaceChildren(h("ul", { class: "figures" }, figures), h("p", { class: "hint" }, "Infosets by reach, how likely play comes there, times distance, how much of the play differs there."),
+    place.replaceChildren(h("ul", { class: "figures" }, figures), h("p", { class: "hint" }, "Infosets, sorted by weight = reach × distance. Reach is the probability that play gets there. Distance is the total variation distance between the two strategies."),
       h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Infosets that differ most" }, h("table", { class: "cross" }, h("thead", {}, h("tr", {}, ["seat, infoset", "reach", "distance", "weight", ...found.names].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))));
   }).catch((error) => { compared.delete(key); place.replaceChildren(problem(error)); });
   return h("section", { class: "panel", "aria-label": "Where they differ most" }, h("h2", {}, "Where they differ most"), place);
@@ -203,7 +203,7 @@ function mostPanel(id, other) {
 
 function body(node, id, other, deal) {
   const made = h("div", { class: "look" }, heading(node));
-  if (node.deal !== null) made.append(h("p", { class: "hint dealt" }, "Too many deals to follow at once: this is one of them. ",
+  if (node.deal !== null) made.append(h("p", { class: "hint dealt" }, "There are too many deals to show all at once. This is one of them. ",
     h("a", { href: address(id, [], { with: other, deal: Number(node.deal) + 1 }), "data-link": true, "data-key": "nextdeal" }, "Another deal")));
   if (node.kind === "decision") {
     made.append(actions(node, id, other, deal));
@@ -234,10 +234,10 @@ async function list(main, id, query, late) {
   const form = h("form", { class: "bar-top", onsubmit: (event) => { event.preventDefault(); go(to({ text: event.target.elements.text.value, page: 0 })); } },
     h("label", { class: "field" }, h("span", {}, "Infosets that contain"), h("input", { name: "text", value: text, maxLength: 80, autocomplete: "off" })),
     h("label", { class: "field" }, h("span", {}, "Seat"), h("select", { onchange: (event) => go(to({ seat: event.target.value, page: 0 })) }, Array.from({ length: data.seats }, (_, k) => h("option", { value: String(k), selected: String(k) === seat }, String(k))))),
-    h("div", { class: "field links" }, h("span", {}, `Page ${page + 1}`), h("span", { class: "tabs" }, page ? h("a", { href: to({ page: page - 1 }), "data-link": true }, "before") : null, data.more ? h("a", { href: to({ page: page + 1 }), "data-link": true }, "next") : null)));
+    h("div", { class: "field links" }, h("span", {}, `Page ${page + 1}`), h("span", { class: "tabs" }, page ? h("a", { href: to({ page: page - 1 }), "data-link": true }, "previous") : null, data.more ? h("a", { href: to({ page: page + 1 }), "data-link": true }, "next") : null)));
   const rows = data.rows.map((row) => {
     const of = colours(row.actions);
-    return h("li", { class: "panel infoset" }, h("div", { class: "infohead" }, h("code", {}, row.infoset), h("span", { class: "hint" }, row.reach === null ? "" : `reach ${row.reach === 0 ? "never" : small(row.reach)}`)), bars(row.actions, row.p, of, { values: row.values }));
+    return h("li", { class: "panel infoset" }, h("div", { class: "infohead" }, h("code", {}, row.infoset), h("span", { class: "hint" }, row.reach === null ? "" : (row.reach === 0 ? "never reached" : `reach ${small(row.reach)}`))), bars(row.actions, row.p, of, { values: row.values }));
   });
-  main.replaceChildren(head, form, rows.length ? h("ul", { class: "infosets" }, rows) : h("p", { class: "panel" }, "There is no such infoset."));
+  main.replaceChildren(head, form, rows.length ? h("ul", { class: "infosets" }, rows) : h("p", { class: "panel" }, "No infoset contains this text."));
 }

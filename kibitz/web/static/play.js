@@ -1,4 +1,4 @@
-// Play: a table, and what the profile would have done.
+// Play: a table, and what the strategy would have done.
 import { SLOW, api, bars, card, cardText, cards, cardsOf, chips, colours, combos, gameName, go, grid, h, heat, isCards, patiently, percent, problem, released, say, signed, wordNode } from "./dom.js";
 
 let table = null;
@@ -6,7 +6,7 @@ let review = null;
 let busy = false;
 let host = null;
 
-// Whether an answer comes too late: the page shows something else by now.
+// Whether a response is too late: the page shows something else by now.
 const elsewhere = (id) => location.pathname !== `/play/table/${encodeURIComponent(id)}`;
 
 export async function play(main, parts, query) {
@@ -32,11 +32,11 @@ export async function play(main, parts, query) {
 
 function leave() { document.removeEventListener("keydown", keys); }
 
-// Before sitting down
+// Before the game
 
 const RULES = {
-  leduc: "Six cards, one each, one on the board.", kuhn: "Three cards, one bet.", rhode_island: "One card each, two on the board.",
-  toepen: "Four cards, and only the last trick counts.", liars_dice: "Bid on all dice, or call the liar.",
+  leduc: "A deck of six cards. Each player gets one card, and one card is on the board.", kuhn: "A deck of three cards. Each player gets one card and can bet once.", rhode_island: "Each player gets one card. Two cards are dealt on the board, one by one.",
+  toepen: "Each player gets four cards. Whoever wins the last trick wins the hand.", liars_dice: "Bid on how many dice show a face, or challenge the last bid.",
 };
 async function lobby(main, query) {
   const here = location.pathname + location.search;
@@ -48,24 +48,24 @@ async function lobby(main, query) {
   const pickers = Array.from({ length: seats }, (_, k) => h("label", { class: "field" }, h("span", {}, seats > 1 ? `Opponent ${k + 1}` : "Opponent"),
     h("select", { name: `opponent${k}` }, fit.flatMap((each) => {
       const own = [h("option", { value: each.id }, each.name)];
-      if (each.searches) own.push(h("option", { value: `search:${each.id}` }, `${each.name}, searching`));
+      if (each.searches) own.push(h("option", { value: `search:${each.id}` }, `${each.name}, with search`));
       return own;
     }))));
   const form = h("form", { class: "panel sit", onsubmit: async (event) => {
     event.preventDefault();
     const button = form.querySelector("button");
     button.disabled = true;
-    button.textContent = "Opening the strategy…";
+    button.textContent = "Loading the strategy…";
     const opponents = Array.from({ length: seats }, (_, k) => form.elements[`opponent${k}`].value);
     try {
       const asked = api("tables", { opponents: new Set(opponents).size === 1 ? [opponents[0]] : opponents });
-      const found = await patiently(asked, () => { button.textContent = `Opening the strategy… ${SLOW}`; });
+      const found = await patiently(asked, () => { button.textContent = `Loading the strategy… ${SLOW}`; });
       if (!form.isConnected) return;
       [table, review] = [found, null];
       go(`/play/table/${encodeURIComponent(table.id)}`);
-    } catch (error) { button.disabled = false; button.textContent = "Sit down"; say(error.message); form.querySelectorAll(".problem").forEach((old) => old.remove()); form.append(problem(error)); }
-  } }, h("h2", {}, gameName(game)), h("p", { class: "hint" }, RULES[game] || "You change seats from hand to hand."), pickers,
-    h("p", {}, h("button", { class: "main", type: "submit" }, "Sit down")));
+    } catch (error) { button.disabled = false; button.textContent = "Start"; say(error.message); form.querySelectorAll(".problem").forEach((old) => old.remove()); form.append(problem(error)); }
+  } }, h("h2", {}, gameName(game)), h("p", { class: "hint" }, RULES[game] || "You change seats after every hand."), pickers,
+    h("p", {}, h("button", { class: "main", type: "submit" }, "Start")));
   main.replaceChildren(h("div", { class: "lobby" }, h("h1", {}, "Play"), h("nav", { class: "games", "aria-label": "Games" }, games.map((spec) =>
     h("a", { href: `/play?game=${encodeURIComponent(spec)}`, "data-link": true, "aria-current": spec === game ? "true" : null },
       h("strong", {}, gameName(spec)), h("span", { class: "hint" }, `${strategies.filter((each) => each.game === spec).length} opponent${strategies.filter((each) => each.game === spec).length === 1 ? "" : "s"}`)))), form));
@@ -95,8 +95,8 @@ async function change(path, body) {
   const at = `tables/${encodeURIComponent(id)}`;
   try {
     let found;
-    // Another window may have acted at this table: then we show how it stands.
-    const slow = () => { if (table && table.id === id && !elsewhere(id)) host.querySelector(".moves").append(h("p", { class: "hint" }, `Waiting for the answer… ${SLOW}`)); };
+    // Another window may have acted at this table: then its current state is shown.
+    const slow = () => { if (table && table.id === id && !elsewhere(id)) host.querySelector(".moves").append(h("p", { class: "hint" }, `Waiting for the opponent… ${SLOW}`)); };
     try { found = await patiently(api(`${at}/${path}`, body), slow); } catch (error) { if (error.status !== 409) throw error; found = await api(at); }
     if (!table || table.id !== id) return;
     table = found;
@@ -135,9 +135,9 @@ function score() {
   const { hands, total, mean, interval } = table.score;
   const [low, high] = interval;
   return h("dl", { class: "facts score", "aria-label": "Score" },
-    h("div", {}, h("dt", {}, "hands"), h("dd", {}, String(hands))), h("div", {}, h("dt", {}, "score"), h("dd", {}, chips(total))),
+    h("div", {}, h("dt", {}, "hands"), h("dd", {}, String(hands))), h("div", {}, h("dt", {}, "total"), h("dd", {}, chips(total))),
     h("div", {}, h("dt", {}, "per hand"), h("dd", {}, hands ? signed(mean, 2) : "–")),
-    h("div", { title: "Holds the truth in 19 of 20 such evenings" }, h("dt", {}, "95% interval"), h("dd", {}, low === null ? "–" : `${signed(low, 2)} to ${signed(high, 2)}`)));
+    h("div", { title: "95% confidence interval of your mean result per hand. It is wide after few hands." }, h("dt", {}, "95% interval"), h("dd", {}, low === null ? "–" : `${signed(low, 2)} to ${signed(high, 2)}`)));
 }
 
 const isShow = (event) => event.word.startsWith("seat ") && event.word.includes(" shows ");
@@ -175,7 +175,7 @@ function middle() {
   const pot = table.facts.find((fact) => fact.name === "pot");
   const played = trickGame() ? trick() : [];
   return h("div", { class: "middle" }, h("div", { class: "cardrow board", "aria-label": "The board" }, trickGame() ? played : board.length ? cards(board) : table.has_view ? h("span", { class: "slot", "aria-hidden": "true" }) : null),
-    h("div", { class: "pot" }, pot ? `pot ${pot.text}` : trickGame() ? `worth ${1 + table.events.filter((e) => e.word === "call").length}` : "\u00a0"));
+    h("div", { class: "pot" }, pot ? `pot ${pot.text}` : trickGame() ? `stake ${1 + table.events.filter((e) => e.word === "call").length}` : "\u00a0"));
 }
 
 function trick() {
@@ -202,10 +202,10 @@ function moves() {
   }
   return made;
 }
-const result = () => (table.payoff > 0 ? `You win ${chips(table.payoff).slice(1)}.` : table.payoff < 0 ? `You lose ${chips(table.payoff).slice(1)}.` : "You win nothing.");
+const result = () => (table.payoff > 0 ? `You win ${chips(table.payoff).slice(1)}.` : table.payoff < 0 ? `You lose ${chips(table.payoff).slice(1)}.` : "You neither win nor lose.");
 
 function log() {
-  return h("section", { class: "panel log", "aria-label": "What happened" }, h("h2", {}, `Hand ${table.hand + 1}`), h("ol", {}, table.events.map((event) =>
+  return h("section", { class: "panel log", "aria-label": "Actions so far" }, h("h2", {}, `Hand ${table.hand + 1}`), h("ol", {}, table.events.map((event) =>
     h("li", {}, h("span", { class: "who" }, event.seat < 0 ? "" : event.seat === table.seat ? "you" : table.players > 2 ? `seat ${event.seat}` : "it"), showWord(event)))));
 }
 function showWord(event) {
@@ -214,27 +214,27 @@ function showWord(event) {
   return h("span", {}, `${Number(match[1]) === table.seat ? "you show" : `seat ${match[1]} shows`} `, wordNode(match[2]));
 }
 
-const after = (words) => h("p", { class: "hint" }, words.length ? ["after ", words.map((word, k) => [k ? " " : "", wordNode(word)])] : "at the beginning");
+const after = (words) => h("p", { class: "hint" }, words.length ? ["after ", words.map((word, k) => [k ? " " : "", wordNode(word)])] : "at the start");
 
 function reviewPanel() {
-  const box = h("section", { class: "panel review", "aria-label": "What the profile would have done" }, h("h2", {}, "In your place"));
-  if (!table.over) { box.append(h("p", { class: "hint" }, "After the hand: what the profile would have done in your place, and what it believed.")); return box; }
-  if (!review) { box.append(h("p", { class: "hint" }, `Asking the profile… ${SLOW}`)); return box; }
-  box.append(h("p", { class: "hint" }, `What ${review.name} would have done, with your cards.`));
-  if (!review.would.length) box.append(h("p", {}, "You had nothing to decide."));
+  const box = h("section", { class: "panel review", "aria-label": "What the strategy would have done" }, h("h2", {}, "What the strategy would have done"));
+  if (!table.over) { box.append(h("p", { class: "hint" }, "After the hand, this shows what the strategy would have done in your place, and its belief about your hand.")); return box; }
+  if (!review) { box.append(h("p", { class: "hint" }, `Asking the strategy… ${SLOW}`)); return box; }
+  box.append(h("p", { class: "hint" }, `How often ${review.name} would have chosen each action with your cards.`));
+  if (!review.would.length) box.append(h("p", {}, "You had no decision to make."));
   for (const each of review.would) {
     box.append(h("div", { class: "decision" }, after(each.after),
       bars(each.actions, each.p, colours(each.names), { chosen: each.chosen })));
   }
   const belief = review.belief;
-  box.append(h("h2", {}, "What it believed"));
+  box.append(h("h2", {}, "Its belief about your hand"));
   if (belief.layout === "text") box.append(...belief.text.map((line) => h("p", {}, line)));
   else {
     const cells = belief.cells.map((cell) => ({ ...cell, count: combos(cell.name) }));
     const own = belief.cells.find((cell) => cell.name === belief.own);
-    const line = h("p", { class: "hint one" }, own ? `Your ${cardText(belief.own)}: ${percent(own.weight)} likely, after all that was done.` : "");
-    box.append(h("p", { class: "hint" }, "How likely each of your hands was, to one who saw the betting and the board. Yours has a frame."),
-      grid(cells, belief.layout, { label: "What it believed", paint: heat(cells), chosen: belief.own, kind: "heat", tell: (cell) => { line.textContent = `${cardText(cell.name)}: ${percent(cell.weight)}`; } }), line);
+    const line = h("p", { class: "hint one" }, own ? `Your ${cardText(belief.own)}: probability ${percent(own.weight)} at the end of the hand.` : "");
+    box.append(h("p", { class: "hint" }, "The probability of each hand you could have, given all public actions and cards. Your hand has a frame."),
+      grid(cells, belief.layout, { label: "Its belief about your hand", paint: heat(cells), chosen: belief.own, kind: "heat", tell: (cell) => { line.textContent = `${cardText(cell.name)}: ${percent(cell.weight)}`; } }), line);
   }
   for (const shown of review.shown) {
     if (!shown.rows.length) continue;
@@ -253,7 +253,7 @@ function draw() {
     h("div", { class: "tablehead" }, h("h1", {}, gameName(table.game)), score()),
     h("div", { class: "tablemain" }, h("div", { class: "felt" }, h("div", { class: "others" }, others.map(seatBox)), middle(), seatBox(table.seat)), moves()),
     h("div", { class: "beside" }, log(), reviewPanel()),
-    h("details", { class: "panel rules" }, h("summary", {}, "Rules and keys"), h("p", { class: "pre" }, table.help), h("p", { class: "hint" }, "Keys: f fold, c check or call, r bet or raise, numbers for all actions in order, n for the next hand."),
-      h("p", {}, h("button", { class: "quiet", type: "button", onclick: async () => { try { await api(`tables/${encodeURIComponent(table.id)}`, undefined, "DELETE"); } catch { /* it goes by itself */ } table = null; go("/play"); } }, "Leave the table")))));
+    h("details", { class: "panel rules" }, h("summary", {}, "Rules and keys"), h("p", { class: "pre" }, table.help), h("p", { class: "hint" }, "Keys: f folds, c checks or calls, r bets or raises, a digit chooses the action with that number, n deals the next hand."),
+      h("p", {}, h("button", { class: "quiet", type: "button", onclick: async () => { try { await api(`tables/${encodeURIComponent(table.id)}`, undefined, "DELETE"); } catch { /* the server removes it after a while */ } table = null; go("/play"); } }, "Leave the table")))));
   if (held) { const again = document.getElementById(held); if (again) again.focus({ preventScroll: true }); }
 }

@@ -1,4 +1,4 @@
-// Runs: how NashConv falls while it falls, and who wins what from whom.
+// Runs: convergence of runs as they continue, crosstables and matches.
 import { api, cardText, gameName, go, h, problem, released, signed, small } from "./dom.js";
 import { LINES, chart } from "./chart.js";
 
@@ -45,17 +45,17 @@ function paint(main, data, ids, some, x) {
       h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "runname" }, run.name), h("span", { class: "hint" }, [gameName(run.game), run.about].filter(Boolean).join(" · ")),
       h("span", { class: "num" }, run.last ? small(run.last.gap) : "")));
   });
-  const side = h("section", { class: "panel runlist", "aria-label": "Runs" }, h("h2", {}, "In this folder"), rows.length ? h("ul", {}, rows) :
-    h("p", { class: "hint" }, "No runs and no strategies yet. One that is saved while it goes on appears here: kibitz solve leduc --seconds 60 --checkpoint leduc.checkpoint"),
+  const side = h("section", { class: "panel runlist", "aria-label": "Runs" }, h("h2", {}, "Saved in this folder"), rows.length ? h("ul", {}, rows) :
+    h("p", { class: "hint" }, "There are no runs or strategies in this folder yet. To see a run here, save checkpoints: kibitz solve leduc --seconds 60 --checkpoint leduc.checkpoint"),
     h("p", {}, h("a", { href: "/runs/crosstable", "data-link": true, "data-key": "exact" }, "Crosstable of saved strategies")));
   const panels = [];
   if (curves.length || !some.length) {
     panels.push(h("section", { class: "panel", "aria-label": "Convergence" }, h("div", { class: "panelhead" }, h("h2", {}, "Convergence"),
       h("span", { class: "tabs" }, ["iterations", "seconds"].map((name) => h("a", { href: address(ids, name), "data-link": true, "data-key": name, "aria-current": name === x ? "true" : null }, name)))),
-      curves.length ? chart(curves, x, `NashConv of ${curves.map((curve) => curve.name).join(", ")} by ${x}`) : h("p", { class: "hint" }, data.some((run) => run.kind !== "strategy") ? "Choose a run." : "Strategies are listed; a run with a curve is one that was saved while it went on: kibitz solve leduc --seconds 60 --checkpoint leduc.checkpoint"),
+      curves.length ? chart(curves, x, `NashConv of ${curves.map((curve) => curve.name).join(", ")} by ${x}`) : h("p", { class: "hint" }, data.some((run) => run.kind !== "strategy") ? "Choose a run from the list." : "This folder has strategies but no runs. To see the convergence of a run, save checkpoints: kibitz solve leduc --seconds 60 --checkpoint leduc.checkpoint"),
       h("ul", { class: "keys" }, curves.map((curve, k) => h("li", { vars: { "--c": LINES[k % LINES.length] } }, h("span", { class: "dot", "aria-hidden": "true" }), curve.name,
         h("span", { class: "hint" }, curve.last ? ` ${curve.axes[2]} ${small(curve.last.gap)} after ${curve.last.iteration.toLocaleString("en")} iterations, ${small(curve.last.seconds)} s` : "")))),
-      h("p", { class: "hint" }, "NashConv is what best responses gain, all seats together: 0 at an equilibrium. The plot follows the run.")));
+      h("p", { class: "hint" }, "NashConv is the sum over all players of what a best response would gain. It is 0 at a Nash equilibrium. The plot is updated while the run continues.")));
   }
   for (const run of some) {
     if (run.kind === "crosstable") panels.push(h("section", { class: "panel", "aria-label": "Crosstable" }, crosstable(run)));
@@ -72,7 +72,7 @@ function crosstable(run) {
   const body = run.names.map((name, i) => h("tr", {}, h("th", { scope: "row" }, `${i + 1} ${name}`), run.matrix[i].map((v, j) => (i === j ? h("td", { class: "same" }, "") :
     h("td", { class: `won${v < 0 ? " lost" : ""}${Math.abs(v) > 0.6 * most ? " strong" : ""}`, vars: { "--heat": `${(100 * Math.min(1, Math.abs(v) / most)).toFixed(0)}%` } }, signed(v, most >= 10 ? 1 : 3)))),
   h("td", {}, signed(run.average[i])), h("td", {}, run.exploitability[i] === null ? "–" : small(run.exploitability[i]))));
-  return [h("h2", {}, run.name), h("p", { class: "hint" }, `${gameName(run.game)}: what the row wins from the column, ${run.unit} a hand. Blue wins, orange loses.`),
+  return [h("h2", {}, run.name), h("p", { class: "hint" }, `${gameName(run.game)}: what the row player wins against the column player, in ${run.unit} per hand. Blue: the row player wins. Orange: it loses.`),
     h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Crosstable" }, h("table", { class: "cross" }, h("thead", {}, h("tr", {}, h("th", {}, ""), run.names.map((_, k) => h("th", { scope: "col" }, String(k + 1))), h("th", { scope: "col" }, "average"), h("th", { scope: "col" }, "exploitability"))), h("tbody", {}, body)))];
 }
 
@@ -80,7 +80,7 @@ function match(run) {
   const ends = run.rows.flatMap((row) => [...row.interval, row.mean]).filter((v) => v !== null);
   const most = Math.max(...ends.map(Math.abs), 1e-12);
   const at = (v) => `${(50 + (48 * v) / most).toFixed(1)}%`;
-  return [h("h2", {}, run.name), h("p", { class: "hint" }, `${run.about}${run.game ? `, ${gameName(run.game)}` : ""}: chips a hand, with 95% intervals.`),
+  return [h("h2", {}, run.name), h("p", { class: "hint" }, `${run.about}${run.game ? `, ${gameName(run.game)}` : ""}: chips per hand, with 95% confidence intervals.`),
     h("ul", { class: "match" }, run.rows.map((row) => h("li", {}, h("span", { class: "runname" }, row.name),
       h("span", { class: "interval", "aria-hidden": "true", vars: { "--low": at(row.interval[0] ?? row.mean ?? 0), "--high": at(row.interval[1] ?? row.mean ?? 0), "--mid": at(row.mean || 0) } }),
       h("span", { class: "num" }, signed(row.mean)), h("span", { class: "hint" }, row.interval[0] === null ? "" : `${signed(row.interval[0])} to ${signed(row.interval[1])}`))))];
@@ -100,7 +100,7 @@ async function exact(main, query) {
   } }, h("label", { class: "field" }, h("span", {}, "Game"), h("select", { onchange: (event) => { if (event.target.value !== game) go(`/runs/crosstable?game=${encodeURIComponent(event.target.value)}`); } }, games.map((each) => h("option", { value: each, selected: each === game }, gameName(each))))),
     h("fieldset", {}, h("legend", {}, "Strategies"), strategies.filter((each) => each.game === game).map((each) => h("label", { class: "check" }, h("input", { type: "checkbox", value: each.id, checked: ids.includes(each.id) }), each.name))),
     h("p", {}, h("button", { class: "main", type: "submit" }, "Compute")));
-  const place = h("section", { class: "panel", "aria-label": "Crosstable" }, h("p", { class: "hint" }, ids.length ? "Computing…" : "Every strategy against every other, exactly, over all seats."));
+  const place = h("section", { class: "panel", "aria-label": "Crosstable" }, h("p", { class: "hint" }, ids.length ? "Computing…" : "Choose two to eight strategies. Every pair is evaluated exactly, averaged over all seats."));
   main.replaceChildren(h("div", { class: "runs" }, h("h1", {}, "Crosstable"), h("div", { class: "runpanels" }, form, h("div", {}, place))));
   if (!ids.length) return;
   try { place.replaceChildren(...crosstable(await api(`crosstable?${new URLSearchParams(ids.map((id) => ["id", id]))}`))); } catch (error) { place.replaceChildren(problem(error)); }
