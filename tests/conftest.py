@@ -24,7 +24,7 @@ __all__ = ["call"]  # a fixture: the command, run in this process
 FAMILIES = {
     "poker": ("test_poker_", "test_endgames", "test_seated", "test_cli_poker", "test_stitch_poker",
               "test_sandholm.", "test_sandholm_gs2", "test_bucket_form",
-              "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[shrink",
+              "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[abstract leduc",
               "test_conformance.py::test_conformance[poker(file=leduc)-compiled"),
     "toepen": (
         "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
@@ -36,10 +36,10 @@ FAMILIES = {
     "web": ("test_web_",),
     "cards": (
         "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
-        "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[cards",
+        "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[poker cards",
     ),
     "tournaments": ("test_tournament", "test_triples", "test_sandholm_tournaments",
-                    "test_help_examples.py::test_example[pushfold", "test_help_examples.py::test_example[tournament"),
+                    "test_help_examples.py::test_example[poker pushfold", "test_help_examples.py::test_example[poker tournament"),
     "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
     "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem", "test_waugh2009_holdem",
                "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
@@ -109,7 +109,7 @@ WANTED = {
     "GPU": "a GPU (pip install cupy-cuda12x)",
     "pygambit|highspy|is not installed|needs cvxpy": "other solvers (pip install -e '.[peers,pdlp]')",
     "KIBITZ_ACPC_SERVER": "the ACPC server (tests/poker/test_acpc_reference.py)",
-    "table of three hands": "the table of three hands (kibitz cards build)",
+    "table of three hands": "the table of three hands (kibitz poker cards build)",
 }
 
 

@@ -39,8 +39,9 @@ def about() -> None:
 
     \b
     Examples:
-      kibitz acpc serve leduc --hands 100 --agent player2=uniform --port 20001
-      kibitz acpc join leduc.profile 127.0.0.1 20001
+      kibitz acpc serve rhode_island --hands 100 --agent player2=uniform \\
+          --port 20001
+      kibitz acpc join ri.blueprint 127.0.0.1 20001
     """
 
 

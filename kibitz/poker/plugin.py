@@ -45,7 +45,7 @@ class PokerPlugin(FormPlugin):
         return {
             "hands": counts.hands, "hands_up_to_suits": counts.classes, "betting_decisions": counts.decisions,
             "infosets": counts.infosets, "infosets_up_to_suits": counts.infosets_up_to_suits,
-            "commands": [*trained, *(["dealer", "acpc-client"] if game.players <= 3 else [])],
+            "commands": [*trained, *(["acpc serve", "acpc join"] if game.players <= 3 else [])],
         }  # fmt: skip
 
     # Forms
