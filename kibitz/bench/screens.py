@@ -46,7 +46,7 @@ def browser() -> str | None:
 @contextmanager
 def served(folder: Path, more: Sequence[str] = ()) -> Iterator[str]:
     """A server as a process; gives the address with its token."""
-    command = [sys.executable, "-m", "kibitz.cli", "serve", str(folder), "--no-open", "--port", "0", *more]
+    command = [sys.executable, "-m", "kibitz.cli", "ui", str(folder), "--no-open", "--port", "0", *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
     try:
         assert process.stdout is not None

@@ -34,7 +34,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert "is not a directory" in serve(str(tmp_path / "nothing")).stderr
     for host in ("0.0.0.0", "", "192.168.0.1", "example.org"):  # from Python too
         with pytest.raises(SpecError, match="for this machine only"):
-            kibitz.serve(tmp_path, host=host, show=False)
+            kibitz.ui(tmp_path, host=host, show=False)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
