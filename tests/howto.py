@@ -2,9 +2,9 @@
 
     python tests/howto.py [PAGE ...]     run pages, such as solve, and write the outputs of their commands into them
 
-A page has blocks of three kinds that run. A block of Python is executed; all blocks of a page share their names. A
-block `game` is a file, whose name is the last one in the text before it. A block `console` has commands after `$ `, each
-followed by what it prints; `| head -3` cuts that. Commands in indented lines may take hours, and are only parsed
+A page has blocks of three kinds that run. A block of Python is executed; all blocks of a page share their names. The
+block `game` is a file, whose name is the last one in the text before it. A block `console` has commands after `$ `,
+each followed by what it prints; `| head -3` cuts that. Commands in indented lines may take hours, and are only parsed
 (tests/cli/test_document_commands.py).
 """
 

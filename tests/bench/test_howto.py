@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import howto
+import pytest
 
 SLOW: set[str] = set()  # pages of more than ten seconds
 WITHOUT_CODE = {"ui"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+import notebook
 import pytest
 
 import kibitz
-import notebook
 
 CELLS = json.loads(notebook.PAGE.read_text(encoding="utf-8"))["cells"]
 
