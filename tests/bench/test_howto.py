@@ -8,7 +8,7 @@ from pathlib import Path
 import howto
 import pytest
 
-SLOW: set[str] = set()  # pages of more than ten seconds
+SLOW = {"holdem", "stitch"}  # pages of more than ten seconds
 WITHOUT_CODE = {"ui"}
 
 

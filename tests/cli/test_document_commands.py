@@ -48,7 +48,7 @@ def parse(words: list[str]) -> None:
 def test_commands_of_documents_parse(path: Path) -> None:
     for line in commands(path.read_text(encoding="utf-8")):
         words = shlex.split(line)
-        if "..." in line or any(word.isupper() for word in words) or re.fullmatch(r"[\w-]+ --[\w-]+", line):
+        if "..." in line or any(word.isupper() for word in words) or re.fullmatch(r"(?:[\w-]+ )+--[\w-]+", line):
             words = [word for word in words[:1] if not word.isupper()]  # a pattern, such as kibitz info GAME
         try:
             parse(words)
