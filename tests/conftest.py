@@ -18,6 +18,13 @@ from examples import examples
 
 __all__ = ["call"]  # a fixture: the command, run in this process
 
+
+
+def pages_of(*names: str) -> Iterator[str]:
+    """Tests of how-to pages, by the names of the pages."""
+    return (f"test_howto.py::test_the_page_runs[{name}" for name in names)
+
+
 # Most of the time of a first run is compiling. Tests of one family of kernels go to one worker of pytest-xdist, so that
 # each is compiled once; those of other files file by file. The families that take longest stand first and are begun
 # first, so that no worker is left with a long one while the others have nothing to do.
@@ -25,26 +32,31 @@ FAMILIES = {
     "poker": ("test_poker_", "test_endgames", "test_seated", "test_cli_poker", "test_stitch_poker",
               "test_sandholm.", "test_sandholm_gs2", "test_bucket_form",
               "test_bucket_runs", "test_bucket_gpu", "test_help_examples.py::test_example[abstract leduc",
-              "test_conformance.py::test_conformance[poker(file=leduc)-compiled"),
+              "test_conformance.py::test_conformance[poker(file=leduc)-compiled", *pages_of("acpc", "buckets",
+              "define_poker", "endgames", "nolimit", "phases")),
     "toepen": (
         "test_toepen", "test_le2021", "test_endgame", "test_blueprint", "test_search", "test_exploit", "test_strength.",
         "test_lower_bound", "test_play.", "test_match", "test_cli_train",
         "test_conformance.py::test_conformance[toepen", "test_help_examples.py::test_example[train",
-        "test_help_examples.py::test_example[match", "test_help_examples.py::test_example[play",
+        "test_help_examples.py::test_example[match", "test_help_examples.py::test_example[play", *pages_of("train"),
     ),
     "cache": ("test_cache",),
     "web": ("test_web_",),
     "cards": (
         "test_cards", "test_cli_cards", "test_strength_tables", "test_bench_cards", "test_ranges", "test_hand_buckets",
         "test_bucket_views", "test_clusters", "test_boards", "test_help_examples.py::test_example[poker cards",
+        *pages_of("equities"),
     ),
     "tournaments": ("test_tournament", "test_triples", "test_sandholm_tournaments",
-                    "test_help_examples.py::test_example[poker pushfold", "test_help_examples.py::test_example[poker tournament"),
+                    "test_help_examples.py::test_example[poker pushfold",
+                    "test_help_examples.py::test_example[poker tournament",
+                    *pages_of("tournaments")),
     "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
     "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem", "test_waugh2009_holdem",
                "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
-               "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode"),
-    "rows": ("test_rounds", "test_row_blueprint", "test_row_experts", "test_gibson2011_three"),
+               "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode",
+               *pages_of("holdem")),
+    "rows": ("test_rounds", "test_row_blueprint", "test_row_experts", "test_gibson2011_three", *pages_of("stitch")),
     "prox": ("test_prox", "test_egt"),
 }  # fmt: skip
 

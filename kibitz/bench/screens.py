@@ -1,4 +1,4 @@
-"""Pictures of the web interface of `kibitz ui`, for docs/ui.md: python -m kibitz.bench.screens [FOLDER [MADE]]
+"""Pictures of the web interface of `kibitz ui`, for docs/howto/ui.md: python -m kibitz.bench.screens [FOLDER [MADE]]
 
 A server is started as a process of its own, on strategies that are made for this, and a browser (Chromium, through
 Playwright) is led through all views, wide and on a phone, light and dark. Both are needed:
@@ -21,7 +21,7 @@ from typing import Any
 from kibitz.core.errors import KibitzError
 
 FOLDER = Path("docs/ui")
-# Of all pictures, those that docs/ui.md shows.
+# Of all pictures, those that docs/howto/ui.md shows.
 SHOWN = ("look", "grid", "compare", "review", "three-phone", "runs-dark", "crosstable")
 WIDE, PHONE = (1440, 900), (390, 844)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -9,7 +9,9 @@ import kibitz
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    path for folder in ("docs", "docs/explanation", "docs/results") for path in sorted((ROOT / folder).glob("*.md"))
+    path
+    for folder in ("docs", "docs/explanation", "docs/howto", "docs/results")
+    for path in sorted((ROOT / folder).glob("*.md"))
 ]
 DOCUMENTS = [ROOT / "README.md", *PAGES]
 
@@ -124,12 +126,14 @@ PRIVATE = [
     "is told", "looks at the gap", "first to most gaps", "within buckets", "rows that may move", "fewer bets",
     "for want of",
 ]  # fmt: skip
-WRITTEN = ("architecture", "endgames", "glossary", "own_game", "papers", "poker", "tournaments", "ui")
+WRITTEN = ("architecture", "glossary", "howto", "own_game", "papers")
 PACKAGES = ("core", "forms", "games", "poker", "solvers", "web")
 
 
 @pytest.mark.parametrize("name", [
-    "README.md", *(f"docs/{page}.md" for page in WRITTEN), *(f"kibitz/{package}/README.md" for package in PACKAGES),
+    "README.md", *(f"docs/{page}.md" for page in WRITTEN),
+    *(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs/howto").glob("*.md"))),
+    *(f"kibitz/{package}/README.md" for package in PACKAGES),
 ])  # fmt: skip
 def test_written_documents_use_the_words_of_the_field(name):
     """Phrases that readers from outside do not understand, and that documents once had."""

@@ -46,8 +46,8 @@ def test_links_out_of_docs_lead_to_pages_and_downloads(conf):
         ("```\n[licence](../LICENSE)\n```", "```\n[licence](../LICENSE)\n```"),
     ]:
         assert conf.relinked(text, page, DOCS) == expected
-    included = conf.relinked("[it](docs/poker.md)", ROOT / "CHANGELOG.md", DOCS / "packages")
-    assert included == "[it](../poker.md)"
+    included = conf.relinked("[it](docs/howto/solve.md)", ROOT / "CHANGELOG.md", DOCS / "packages")
+    assert included == "[it](../howto/solve.md)"
 
 
 def test_every_readme_of_a_package_has_a_page(conf):

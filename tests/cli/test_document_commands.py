@@ -17,15 +17,16 @@ from typer.main import get_command
 from kibitz.cli import app
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "kibitz").glob("*/README.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "kibitz").glob("*/README.md"))]
 
 
 def commands(text: str) -> list[str]:
-    """What follows `kibitz` in indented lines and in inline code, without comments and redirections."""
+    """What follows `kibitz` in indented lines, in inline code and after `$ `, without comments and redirections."""
     blocks = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     lines = re.findall(r"^    (?:\S*/)?kibitz ((?:.*\\\n)*.*)$", blocks, re.MULTILINE)
     lines += re.findall(r"`kibitz ([^`\n]+)`", blocks)
-    return list(dict.fromkeys(re.split(r"\s#| >", line.replace("\\\n", " "))[0].strip() for line in lines))
+    lines += re.findall(r"^\$ kibitz ((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    return list(dict.fromkeys(re.split(r"\s#| >| \|", line.replace("\\\n", " "))[0].strip() for line in lines))
 
 
 def parse(words: list[str]) -> None:
@@ -58,7 +59,8 @@ def test_commands_of_documents_parse(path: Path) -> None:
 
 def test_commands_are_found() -> None:
     text = "    kibitz solve leduc   # a comment\n\n`kibitz show a.profile` and `kibitz match a b --json > c.json`\n"
-    assert commands(text) == ["solve leduc", "show a.profile", "match a b --json"]
+    text += "```console\n$ kibitz games | head -3\n```\n"
+    assert commands(text) == ["solve leduc", "show a.profile", "match a b --json", "games"]
     for words in (["solv"], ["solve", "leduc", "--no-such-option"], ["solve", "leduc", "--iterations", "some"]):
         with pytest.raises(AssertionError):
             parse(words)
