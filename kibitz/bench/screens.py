@@ -23,7 +23,10 @@ from kibitz.core.errors import KibitzError
 FOLDER = Path("docs/serve")
 # Of all pictures, those that docs/serve.md shows.
 SHOWN = ("look", "grid", "compare", "review", "three-phone", "runs-dark", "crosstable")
-WIDE, PHONE = (1440, 900), (390, 844)
+WIDE, PHONE = (1440, 900), (390, 844)  # what tests look at
+# Of pictures: a page shows them 700 pixels wide, so that a narrow window can be read and a wide one cannot. They end
+# where the content ends, or at the height.
+SHOT, SCALE, MARGIN = (1000, 1060), 1.5, 24
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The commands that make what is shown.
 MADE = (
@@ -33,8 +36,9 @@ MADE = (
     "stitch leduc --base J.QK --partition prefix(r,cr) --inside null --iterations 300 --out stitched.profile",
     "crosstable leduc.profile coarse.profile stitched.profile --json",
     "match leduc.profile coarse.profile --deals 3000 --json",
-    "train poker(file=holdem.limit.2p) --abstraction isomorphic --memory 200MB --iterations 20000 "
-    "--out holdem.blueprint",
+    # Some minutes: all 169 hands before the flop, perfect-recall buckets after it.
+    "solve poker(file=holdem.limit.2p) --abstraction percentile([169,9,9,9],forget=1) --solver pcs --iterations 4800 "
+    "--out holdem.profile",
 )
 
 
@@ -84,7 +88,11 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
         if out == FOLDER and f"{name}{suffix}" not in SHOWN:
             return
         page.wait_for_timeout(300)  # bars grow
-        page.screenshot(path=str(out / f"{name}{suffix}.png"))
+        size = page.viewport_size
+        end = page.evaluate("Math.max(...[...document.querySelectorAll('#main *')].map("
+                            "(each) => each.getBoundingClientRect().bottom))")  # fmt: skip
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], end + MARGIN)}
+        page.screenshot(path=str(out / f"{name}{suffix}.png"), clip=clip)
 
     def ids() -> dict[str, str]:
         library = page.evaluate("fetch('/api/library').then(r => r.json())")
@@ -140,13 +148,15 @@ def main(arguments: Sequence[str]) -> int:
         with served(folder) as address, sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
             for suffix, size, scheme in (
-                ("", WIDE, "light"), ("-dark", WIDE, "dark"), ("-phone", PHONE, "light"),
+                ("", SHOT, "light"), ("-dark", SHOT, "dark"), ("-phone", PHONE, "light"),
                 ("-phone-dark", PHONE, "dark"),
             ):
                 context = chromium.new_context(
                     viewport={"width": size[0], "height": size[1]},
                     color_scheme=scheme,  # type: ignore[arg-type]
+                    device_scale_factor=SCALE if size == SHOT else 1.0,
                 )
+                context.set_default_timeout(240_000)  # tables of hands may have to be made first
                 shots(context.new_page(), address, out, suffix)
                 context.close()
             chromium.close()
