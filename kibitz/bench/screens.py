@@ -24,9 +24,10 @@ FOLDER = Path("docs/serve")
 # Of all pictures, those that docs/serve.md shows.
 SHOWN = ("look", "grid", "compare", "review", "three-phone", "runs-dark", "crosstable")
 WIDE, PHONE = (1440, 900), (390, 844)  # what tests look at
-# Of pictures: a page shows them 700 pixels wide, so that a narrow window can be read and a wide one cannot. They end
-# where the content ends, or at the height.
-SHOT, SCALE, MARGIN = (1000, 1060), 1.5, 24
+# Windows of pictures: a page shows pictures 700 pixels wide, where the text of a wide window cannot be read. Two
+# strategies stand side by side in a wider one. Pictures end where the content ends, or at the height.
+SHOT, SIDE_BY_SIDE = (1000, 1060), (1210, 1060)
+SCALE, MARGIN = 1.3, 24
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The commands that make what is shown.
 MADE = (
@@ -83,6 +84,7 @@ def make(folder: Path) -> None:
 def shots(page: Any, address: str, out: Path, suffix: str) -> None:
     """Go through all views."""
     base = address.partition("/?")[0]
+    window = (page.viewport_size["width"], page.viewport_size["height"])
 
     def shot(name: str) -> None:
         if out == FOLDER and f"{name}{suffix}" not in SHOWN:
@@ -100,6 +102,9 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
 
     def visit(path: str, until: str, name: str = "", hover: tuple[str, int] | None = None) -> None:
         """Open an address, wait for something on it, and take a picture of that name."""
+        if window != PHONE:
+            width, height = SIDE_BY_SIDE if name == "compare" else window
+            page.set_viewport_size({"width": width, "height": height})
         page.goto(f"{base}/{path}")
         page.wait_for_selector(until)
         if hover is not None:

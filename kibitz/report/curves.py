@@ -48,7 +48,8 @@ def curves_plot(picture: Curves) -> Any:
     figure.text(0.1 / WIDE, 1 - 0.12 / high, "\n".join(title), fontsize=12.5, fontweight="bold", va="top",
                 parse_math=False)  # fmt: skip
     if len(listed) > 1:
-        _key(figure, listed, colour, entries, below)
+        dashed = {line.name for panel in picture.panels for line in panel.lines if line.dashed}
+        _key(figure, listed, colour, entries, below, dashed)
     for k, text in enumerate(note):
         y = LINE * (len(note) - k - 0.5) + 0.08
         figure.text(LEFT / WIDE, y / high, text, fontsize=SMALL - 0.5, color=GREY, va="center", parse_math=False)
@@ -63,7 +64,9 @@ def _columns(names: list[str]) -> int:
     return max(1, -(-len(names) // rows))  # no row has one name where another has three
 
 
-def _key(figure: Any, names: list[str], colour: dict[str, str], columns: int, below: float) -> None:
+def _key(
+    figure: Any, names: list[str], colour: dict[str, str], columns: int, below: float, dashed: set[str]
+) -> None:  # fmt: skip
     """A stroke and a name for each line."""
     from matplotlib.lines import Line2D
 
@@ -71,7 +74,9 @@ def _key(figure: Any, names: list[str], colour: dict[str, str], columns: int, be
     for k, name in enumerate(names):
         row, column = divmod(k, columns)
         x, y = (LEFT + column * width) / WIDE, (below - LINE * (row + 0.5)) / high
-        stroke = Line2D([x, x + 0.3 / WIDE], [y, y], color=colour[name], linewidth=2.4, transform=figure.transFigure)
+        style: Any = (0, (3, 1.2)) if name in dashed else "-"
+        stroke = Line2D([x, x + 0.3 / WIDE], [y, y], color=colour[name], linewidth=2.4, linestyle=style,
+                        transform=figure.transFigure)  # fmt: skip
         figure.add_artist(stroke)
         figure.text(x + 0.4 / WIDE, y, name, fontsize=SMALL, va="center", parse_math=False)
 
