@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -86,6 +86,7 @@ class Measurement:
     cpu_share: float | None = None
     setup_seconds: float = 0.0  # importing the peer, laying out the game: not in `seconds`
     nash_conv: float | None = None  # of the profile at the end
+    curve: Sequence[tuple[int, float, float, float]] = ()  # what `curve` gives, where that was asked for
 
 
 # --- timing ------------------------------------------------------------------------------------------------
@@ -123,6 +124,26 @@ def race(work: TimedWork, target: float, limit: float, seconds: float = 0.0) -> 
     while work.anew and time.perf_counter() + best < stop:
         best = min(best, clock(work.step, 1)[0])
     return figures | {"value": best, "seconds": best}
+
+
+def curve(work: TimedWork, limit: float, target: float) -> list[tuple[int, float, float, float]]:
+    """(units, wall seconds, processor seconds, NashConv) from time to time; NashConv is computed off the clock.
+
+    It ends after `limit` processor seconds or below `target`. Each evaluation has a quarter more units than the last,
+    whatever they cost, so that two runs are evaluated at the same units. What starts anew at each step has one point,
+    its fastest of three steps.
+    """
+    points: list[tuple[int, float, float, float]] = []
+    units, wall, cpu, reached = 0, 0.0, 0.0, float("inf")
+    if work.anew:
+        wall, cpu = min((clock(work.step, 1) for _ in range(3)), key=lambda taken: taken[1])
+        return [(1, wall, cpu, work.nash_conv())]
+    while reached > target and cpu < limit:
+        n = max(1, units // 4)
+        taken, used = clock(work.step, n)
+        units, wall, cpu, reached = units + n, wall + taken, cpu + used, work.nash_conv()
+        points.append((units, wall, cpu, reached))
+    return points
 
 
 def clock(step: Callable[[int], object], n: int) -> tuple[float, float]:
@@ -346,14 +367,17 @@ PEERS: Mapping[str, Peer] = {
 
 
 def measure(
-    peer: str, figure: str, game: str, seconds: float = 2.0, limit: float = 60.0, python: str = sys.executable
-) -> Measurement:
+    peer: str, figure: str, game: str, seconds: float = 2.0, limit: float = 60.0, python: str = sys.executable,
+    curve: float | None = None,
+) -> Measurement:  # fmt: skip
     """One figure, in a fresh process of `python`, one thread. Nothing a peer does raises here: see `note`.
 
-    `seconds`: about how long a rate is timed. `limit`: after how many a race is given up.
+    `seconds`: about how long a rate is timed. `limit`: after how many a race is given up. `curve`: instead of the
+    figure, NashConv over time down to this.
     """
     nothing = Measurement(peer, figure, game)
     order = [python, "-P", __file__, peer, figure, game, f"--seconds={seconds}", f"--limit={limit}"]
+    order += [f"--curve={curve}"] if curve is not None else []
     env = os.environ | dict.fromkeys(THREADS, "1")
     patience = 900 + 2 * limit + 20 * seconds  # peers lay games out in Python: that alone can take minutes
     try:
@@ -375,6 +399,7 @@ def main() -> None:
     parser.add_argument("game", choices=GAMES)
     parser.add_argument("--seconds", type=float, default=2.0, help="about how long a rate is timed")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds after which a race is given up")
+    parser.add_argument("--curve", type=float, help="instead: NashConv over time, down to this")
     asked = parser.parse_args()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # peers print, some of them from C
@@ -391,6 +416,8 @@ def main() -> None:
     start = time.perf_counter()
     work = peer.figures[asked.figure][0](asked.game)
     result = replace(result, solver=work.solver, setup_seconds=time.perf_counter() - start)
+    if asked.curve is not None:
+        return tell(curve=curve(work, asked.limit, asked.curve))
     if asked.figure in TARGETS:
         tell(note=f"> {asked.limit:g} s")  # this stands if the alarm ends the process, be it inside C code
         signal.setitimer(signal.ITIMER_REAL, 1.5 * asked.limit)

@@ -1,83 +1,134 @@
-"""The README's picture: `python -m kibitz.bench.pictures` solves Leduc by each solver and draws NashConv."""
+"""The README's picture: NashConv of Leduc hold'em over time, by kibitz, OpenSpiel and LiteEFG.
+
+    python -m kibitz.bench.pictures --peers-python .venv-peers/bin/python    measure all, store the curves and draw them
+    python -m kibitz.bench.pictures --draw                                   draw the stored curves again
+
+The curves are stored in docs/leduc.json, with the machine and the versions; docs/leduc.png is drawn from that file.
+Every solver has one thread and a process of its own. Times are those of iterations: laying out the game, compiling and
+best-response evaluation are not counted, for any program. Each peer runs its fastest regret minimiser on this game
+(`kibitz.bench.peers`) and, if it has one, its linear program. OpenSpiel's linear program lays the game out in the same
+call, so its time includes that.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import subprocess
 import sys
-import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from kibitz.games import game as make_game
-from kibitz.games.tree import Tree, tree_of
-from kibitz.report.plot import LineEnd, empty_figure, name_ends, set_log_ticks, unit_of
-from kibitz.report.text import duration
-from kibitz.solvers import RunOptions
-from kibitz.solvers.run import solve
+from kibitz.bench import peers
+from kibitz.bench.verdicts import machine
+from kibitz.core import store
+from kibitz.core.errors import KibitzError
+from kibitz.report.figures import Curves, FigurePanel, Line
+from kibitz.report.heat import draw
 
-SOLVERS = ["fp", "mccfr", "cfr", "lcfr", "pcfr+", "dcfr", "cfr+"]
-RUNS = 3  # of each solver
-# Okabe & Ito's palette, which colour-blind readers can tell apart.
-COLOURS = ["#999999", "#CC79A7", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#0072B2"]
-
-
-def race(path: Path, spec: str = "leduc", seconds: float = 4.0) -> None:
-    """NashConv against time of every iterative solver on one game, one thread each, with the exact programme's time.
-
-    Time is the processor's, which other work on the machine does not stretch.
-    """
-    tree = tree_of(make_game(spec))
-    curves = {name: _typical(tree, name, seconds) for name in SOLVERS}
-    solve(tree, "lp")
-    exact = median(_run(tree, "lp")[-1][0] for _ in range(RUNS))
-    title = f"Leduc hold'em ({tree.histories:,} histories): NashConv over time"
-    race_plot(curves, exact, title, unit_of(spec)).savefig(path)
+PICTURE = Path("docs/leduc.png")
+GAME, TITLE = "leduc", "Leduc hold'em: NashConv over time"
+REPEATS = 2  # of each solver: at each point the fastest counts, since other work on the machine can only slow it down
+LIMIT, TARGET = 45.0, 1e-9  # a curve ends after so many seconds, or at this NashConv
+SHORTER = 4  # our curves are so many times shorter: they are at the end of the picture long before
+# program, figure of `peers` or solver of kibitz, name in the picture
+CURVES = (("kibitz", "cfr+", "CFR+"), ("kibitz", "pcfr+", "PCFR+"), ("OpenSpiel", "cfr+", "CFR+"),
+          ("LiteEFG", "cfr+", "CFR+"))  # fmt: skip
+EXACT = (("kibitz", "lp", "LP"), ("OpenSpiel", "lp", "LP"))
+Point = tuple[int, float, float, float]  # iterations, wall seconds, processor seconds, NashConv
 
 
-def _typical(tree: Tree, name: str, seconds: float) -> list[tuple[float, float]]:
-    """(seconds, NashConv) at each measurement: the median time of some runs."""
-    solve(tree, name, iterations=10, threads=1)  # compiled code is loaded off the clock
-    runs = [_run(tree, name, seconds=seconds, threads=1) for _ in range(RUNS)]
-    most = min(map(len, runs)) - 1  # measured after the same iterations, but for the last
-    return [(median(run[k][0] for run in runs), runs[0][k][1]) for k in range(1, most)]
+def measure(python: str, say: Callable[[str], None], limit: float = LIMIT) -> dict[str, Any]:
+    """All curves and exact solvers, the one after the other, `REPEATS` times."""
+    versions: dict[str, str] = {}
+    runs: dict[tuple[str, str, str], list[list[Point]]] = {each: [] for each in (*CURVES, *EXACT)}
+    names: dict[tuple[str, str, str], str] = {}
+    for _ in range(REPEATS):
+        for each in runs:
+            program, figure, _ = each
+            found = _child(program, figure, python, limit)
+            if found["note"].startswith(("skipped", "failed")):
+                raise KibitzError(f"{program}, {figure}: {found['note']}: `make peers` installs the other programs")
+            runs[each].append([(int(n), float(wall), float(cpu), float(gap)) for n, wall, cpu, gap in found["curve"]])
+            versions[program], names[each] = found["version"], found["solver"]
+            say(f"{program} {found['solver']}: {found['note'] or runs[each][-1][-1]}")
+    curves = [{"program": each[0], "name": each[2], "solver": names[each], "exact": each in EXACT,
+               "points": fastest(runs[each])} for each in runs]  # fmt: skip
+    return {"game": GAME, "machine": machine(), "versions": versions, "repeats": REPEATS, "curves": curves}
 
 
-def _run(tree: Tree, name: str, **options: Any) -> list[tuple[float, float]]:
-    points: list[tuple[float, float]] = []
-    began = time.process_time()
-    run = RunOptions(progress=lambda now: points.append((time.process_time() - began, now.nash_conv)))
-    solve(tree, name, run=run, **options)
-    return points
+def fastest(runs: Sequence[Sequence[Point]]) -> list[Point]:
+    """The least time at each point of some runs, which were evaluated after the same iterations."""
+    shared = min(map(len, runs))
+    return [(runs[0][k][0], min(run[k][1] for run in runs), min(run[k][2] for run in runs), runs[0][k][3])
+            for k in range(shared)]  # fmt: skip
 
 
-def race_plot(curves: dict[str, list[tuple[float, float]]], exact: float, title: str, unit: str) -> Any:
-    """Lines of NashConv against seconds, with their names beside their ends; a mark where the exact solver is done."""
-    figure = empty_figure(9, 5, dpi=160)
-    axes = figure.add_axes((0.1, 0.11, 0.77, 0.8))
-    for (_, points), colour in zip(curves.items(), COLOURS, strict=False):
-        axes.plot([t for t, _ in points], [gap for _, gap in points], color=colour, linewidth=2)
-    times = [exact, *(t for points in curves.values() for t, _ in points)]
-    gaps = [gap for points in curves.values() for _, gap in points if gap > 0]
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(0.8 * min(times), 1.1 * max(times))
-    axes.set_ylim(0.6 * min(gaps), 1.8 * max(gaps))
-    set_log_ticks(axes.xaxis, *axes.get_xlim())
-    set_log_ticks(axes.yaxis, *axes.get_ylim())
-    ends = [LineEnd(*points[-1], name, colour) for (name, points), colour in zip(curves.items(), COLOURS, strict=False)]
-    name_ends(axes, ends, 0.8 * 5, 10)
-    axes.axvline(exact, color="black", linestyle=":", linewidth=1)
-    axes.annotate(
-        f"lp: exact after {duration(exact)}", (exact, 1.0), (4, -4), xycoords=("data", "axes fraction"),
-        textcoords="offset points", va="top", fontsize=9,
+def _child(program: str, figure: str, python: str, limit: float) -> dict[str, Any]:
+    """One run of a program in a process of its own, as a Measurement."""
+    if program != "kibitz":
+        return vars(peers.measure(program, figure, GAME, limit=limit, python=python, curve=TARGET))
+    order = [sys.executable, "-m", "kibitz.bench.pictures", "--own", figure, "--limit", str(limit / SHORTER)]
+    child = subprocess.run(order, env=os.environ | dict.fromkeys(peers.THREADS, "1"), capture_output=True, text=True)
+    if child.returncode:
+        raise KibitzError(f"kibitz, {figure}: {child.stderr.strip()[-300:]}")
+    return dict(json.loads(child.stdout.splitlines()[-1]))
+
+
+def own(solver: str, limit: float) -> dict[str, Any]:
+    """kibitz's part, in this process: the same kind of work that the peers are timed by."""
+    from kibitz.bench.bench import exact, stepping
+
+    prepare = exact if solver == "lp" else lambda game: stepping(solver, game)
+    work = prepare(GAME)
+    work.step(1)  # compiled code is loaded off the clock
+    work.nash_conv()
+    version = machine()["kibitz"]
+    return {"solver": solver, "version": version, "note": "", "curve": peers.curve(prepare(GAME), limit, TARGET)}
+
+
+def picture(data: Mapping[str, Any]) -> Curves:
+    """The picture of stored curves. Its times are of the processor: those of a core without other work."""
+    lines, marks = [], []
+    for each in data["curves"]:
+        name = f"{each['program']}, {each['name']}"
+        points = [point for point in each["points"] if point[3] > 0 or each["exact"]]
+        if each["exact"]:
+            marks.append((f"exact: {name}", points[-1][2]))
+        else:
+            lines.append(Line(name, tuple(point[2] for point in points), tuple(point[3] for point in points),
+                              (0.0,) * len(points)))  # fmt: skip
+    on, versions = data["machine"], ", ".join(f"{name} {number}" for name, number in data["versions"].items())
+    return Curves(
+        "leduc", TITLE, "NashConv, chips", (FigurePanel("", tuple(lines), marks=tuple(marks)),), log_y=True,
+        across="seconds of processor time", floor=TARGET / 10,
+        note="One thread each. Times are of iterations: compiling and best-response evaluation are not counted, nor is "
+        "layout (but in OpenSpiel's LP, where one call does both). LP: linear programming. "
+        f"{versions}; {on['architecture']}, {on['processor']}.",
     )  # fmt: skip
-    axes.set_xlabel(f"processor seconds on one core, median of {RUNS} runs")
-    axes.set_ylabel(f"NashConv, {unit}")
-    axes.set_title(title, loc="left")
-    axes.grid(which="major", alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m kibitz.bench.pictures", description="The README's picture.")
+    parser.add_argument("picture", nargs="?", type=Path, default=PICTURE, help="its data stand beside it as .json")
+    parser.add_argument("--draw", action="store_true", help="draw the stored data; measure nothing")
+    parser.add_argument("--peers-python", default=sys.executable, help="a Python that has OpenSpiel and LiteEFG")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of each curve")
+    parser.add_argument("--own", metavar="SOLVER", help="measure one solver of kibitz in this process; prints JSON")
+    asked = parser.parse_args(arguments)
+    if asked.own:
+        print(json.dumps(own(asked.own, asked.limit)))
+        return 0
+    data = asked.picture.with_suffix(".json")
+    if not asked.draw:
+        found = measure(asked.peers_python, lambda text: print(text, flush=True), asked.limit)
+        store.write_text(data, json.dumps(found, indent=1) + "\n")
+    draw(picture(json.loads(data.read_text(encoding="utf-8"))), asked.picture)
+    print(f"drew {asked.picture}")
+    return 0
 
 
 if __name__ == "__main__":
-    race(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/leduc.png"))
+    sys.exit(main(sys.argv[1:]))

@@ -23,7 +23,11 @@ from kibitz.core.errors import KibitzError
 FOLDER = Path("docs/ui")
 # Of all pictures, those that docs/howto/ui.md shows.
 SHOWN = ("look", "grid", "compare", "review", "three-phone", "runs-dark", "crosstable")
-WIDE, PHONE = (1440, 900), (390, 844)
+WIDE, PHONE = (1440, 900), (390, 844)  # what tests look at
+# Windows of pictures: a page shows pictures 700 pixels wide, where the text of a wide window cannot be read. Two
+# strategies stand side by side in a wider one. Pictures end where the content ends, or at the height.
+SHOT, SIDE_BY_SIDE = (1000, 1060), (1210, 1060)
+SCALE, MARGIN = 1.3, 24
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The commands that make what is shown.
 MADE = (
@@ -33,8 +37,9 @@ MADE = (
     "stitch leduc --base J.QK --partition prefix(r,cr) --inside null --iterations 300 --out stitched.profile",
     "crosstable leduc.profile coarse.profile stitched.profile --json",
     "match leduc.profile coarse.profile --deals 3000 --json",
-    "train poker(file=holdem.limit.2p) --abstraction isomorphic --memory 200MB --iterations 20000 "
-    "--out holdem.blueprint",
+    # Some minutes: all 169 hands before the flop, perfect-recall buckets after it.
+    "solve poker(file=holdem.limit.2p) --abstraction percentile([169,9,9,9],forget=1) --solver pcs --iterations 4800 "
+    "--out holdem.profile",
 )
 
 
@@ -79,12 +84,17 @@ def make(folder: Path) -> None:
 def shots(page: Any, address: str, out: Path, suffix: str) -> None:
     """Go through all views."""
     base = address.partition("/?")[0]
+    window = (page.viewport_size["width"], page.viewport_size["height"])
 
     def shot(name: str) -> None:
         if out == FOLDER and f"{name}{suffix}" not in SHOWN:
             return
         page.wait_for_timeout(300)  # bars grow
-        page.screenshot(path=str(out / f"{name}{suffix}.png"))
+        size = page.viewport_size
+        end = page.evaluate("Math.max(...[...document.querySelectorAll('#main *')].map("
+                            "(each) => each.getBoundingClientRect().bottom))")  # fmt: skip
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], end + MARGIN)}
+        page.screenshot(path=str(out / f"{name}{suffix}.png"), clip=clip)
 
     def ids() -> dict[str, str]:
         library = page.evaluate("fetch('/api/library').then(r => r.json())")
@@ -92,6 +102,9 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
 
     def visit(path: str, until: str, name: str = "", hover: tuple[str, int] | None = None) -> None:
         """Open an address, wait for something on it, and take a picture of that name."""
+        if window != PHONE:
+            width, height = SIDE_BY_SIDE if name == "compare" else window
+            page.set_viewport_size({"width": width, "height": height})
         page.goto(f"{base}/{path}")
         page.wait_for_selector(until)
         if hover is not None:
@@ -140,13 +153,15 @@ def main(arguments: Sequence[str]) -> int:
         with served(folder) as address, sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
             for suffix, size, scheme in (
-                ("", WIDE, "light"), ("-dark", WIDE, "dark"), ("-phone", PHONE, "light"),
+                ("", SHOT, "light"), ("-dark", SHOT, "dark"), ("-phone", PHONE, "light"),
                 ("-phone-dark", PHONE, "dark"),
             ):
                 context = chromium.new_context(
                     viewport={"width": size[0], "height": size[1]},
                     color_scheme=scheme,  # type: ignore[arg-type]
+                    device_scale_factor=SCALE if size == SHOT else 1.0,
                 )
+                context.set_default_timeout(240_000)  # tables of hands may have to be made first
                 shots(context.new_page(), address, out, suffix)
                 context.close()
             chromium.close()

@@ -63,7 +63,8 @@ def full_toepen(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
         ),
         plan=plan, sheets=(blueprint_sheet(r), training_sheet(r.trained), search_sheet(r.searched)),
         claims=tuple(_claims(r)),
-        pictures=(Heat("crosstable", "Points per hand of the row against the column", r.names, r.table, "points"),),
+        pictures=(Heat("crosstable", "Toepen: points per hand of the row against the column", r.names, r.table,
+                       "points"),),
         figures=_figures(r), seconds=time.perf_counter() - began, unit="run", summary=_summary(r.trained, r.searched),
     )
 

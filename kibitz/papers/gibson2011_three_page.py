@@ -253,8 +253,9 @@ def page(plan: PaperPlan, r: ThreePlayerResults, claims: Sequence[Claim]) -> Pag
         ),
         sheets=(table(r), sizes(r), course(r), bounds(r), fineness(r)),
         pictures=(
-            Curves("holdem3", "Base after a share of its training, against its final strategy", "winnings, mbb/h",
-                   (FigurePanel("", (line,), (("even", 0.0),)),), log_x=True, across="share of Base's training",
+            Curves("holdem3", "Three-player limit hold'em: checkpoints of Base against its final strategy",
+                   "winnings, mbb/h", (FigurePanel("", (line,), (("even", 0.0),)),), log_x=True,
+                   across="share of Base's training", ticks=tuple(shares),
                    note="Mean and standard error of a match against two copies of the final strategy."),
         ),
         figures={

@@ -24,7 +24,7 @@ from kibitz.papers.sandholm_rhode_island import SLIDES, SolverTimes, run_solver
 from kibitz.poker.bucketed import programme as bucket_programme
 from kibitz.poker.exact import programme as poker_programme
 from kibitz.poker.exact.form import poker_form
-from kibitz.report.figures import Curves, FigurePanel, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 from kibitz.solvers import Task, make
 from kibitz.solvers.run import solve_through
 
@@ -174,6 +174,7 @@ def gather(plan: PaperPlan, answers: Answers) -> FirstOrderResults:
 def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -> Page:
     best = {label: min(runs, key=lambda run: run.gap[-1]) for label, runs in results.curves.items()}
     smallest = "; ".join(f"{label} {run.solver}" for label, run in best.items())
+    firsts = _first_sheet(results)
     return Page(
         about="The excessive gap technique and iterated smoothing are compared with CFR variants, with the "
         "same payoff operator on the same cores. NashConv is in chips, by exact best responses.",
@@ -181,9 +182,9 @@ def page(plan: PaperPlan, results: FirstOrderResults, claims: Sequence[Claim]) -
             "The slides' instances 10k and 160k are not published. Here they are Rhode "
             "Island hold'em with smaller decks, whose linear programs have about as many rows.",
         ),
-        sheets=(_switch_sheet(plan, results), _method_sheet(results), _first_sheet(results),
+        sheets=(_switch_sheet(plan, results), _method_sheet(results), firsts,
                 _thread_sheet(plan, results), _memory_sheet(results)),
-        pictures=(_curves(results),),
+        pictures=(times_picture(firsts.rows),),
         figures={
             "heuristics": [asdict(run) for run in results.switches],
             "curves": [{"game": label, **asdict(run)} for label, runs in results.curves.items() for run in runs],
@@ -263,16 +264,23 @@ def _memory_sheet(results: FirstOrderResults) -> Sheet:
     )  # fmt: skip
 
 
-def _curves(results: FirstOrderResults) -> Curves:
-    panels = []
-    for label, runs in results.curves.items():
-        lines = (run.line(above=0.0) for run in runs)
-        panels.append(FigurePanel(label, tuple(each for each in lines if each.at)))
+def times_picture(rows: Sequence[Sequence[str]]) -> Curves:
+    """The sheet of times to a target as a picture: a panel for each game."""
+    panels: dict[str, list[Line]] = {}
+    for name, *cells in rows:
+        label, _, solver = name.partition(": ")
+        reached = [(gap, float(cell)) for gap, cell in zip(TARGETS, cells, strict=True) if cell]
+        lines = panels.setdefault(label, [])
+        if reached:
+            at, times = zip(*reached, strict=True)
+            lines.append(Line(solver, at, times, (0.0,) * len(at)))
     return Curves(
-        "first-order", "First-order methods on four games: NashConv over time", "NashConv (chips)", tuple(panels),
-        log_y=True,
-        across="seconds", floor=UNTIL / 10, note="Each line is one run. NashConv is exact; times include "
-                                                 "best-response evaluation.",
+        "first-order", "First-order methods: time to a target NashConv, relative to the fastest",
+        "times as long as the fastest",
+        tuple(FigurePanel(label, tuple(lines)) for label, lines in panels.items()), log_y=True, palette=METHODS,
+        across="target NashConv (chips)", floor=0.5, falling=True,
+        note="A line ends at the last target that the solver reached; a solver without a line reached none. Times "
+        "include best-response evaluation.",
     )  # fmt: skip
 
 

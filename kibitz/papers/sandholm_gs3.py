@@ -22,14 +22,16 @@ from kibitz.poker.bucketed.build import bucket_form, layout_of
 from kibitz.poker.bucketed.device import Device, best_device
 from kibitz.poker.bucketed.weights import recipe_of
 from kibitz.poker.buckets.buckets import hand_buckets, is_kept
-from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
+from kibitz.report.figures import Duration, Sheet, Times
 from kibitz.report.text import by_round
+from kibitz.report.times import MONTH
 
 GAME = "poker(file=holdem.limit.2p)"
 SMALL_BET = 10
 GS3 = "potential([20, 800, 4800, 28800])"
 SLIDES_GAP, FINE_GAP = 0.028, 0.003  # small bets a hand
 SLIDES_MONTHS, SLIDES_BYTES = 6, 30e9
+UNITS = {"s": 1.0, "months": MONTH}  # seconds of what the sheet of times names
 # Seconds of solving at most, and the model that cores have in place of GS3's own.
 PATIENCE = {"gpu": 700.0, "cpu": 2400.0}
 CORES = "percentile(8)"
@@ -108,7 +110,7 @@ def gather(plan: PaperPlan, answers: Answers) -> list[SolvedModel]:
 
 
 def page(plan: PaperPlan, models: list[SolvedModel], claims: Sequence[Claim]) -> Page:
-    last = models[-1]
+    last, times = models[-1], _times(models)
     at = last.reached(SLIDES_GAP)
     reached = "the slides' NashConv was not reached"
     if at:
@@ -123,7 +125,7 @@ def page(plan: PaperPlan, models: list[SolvedModel], claims: Sequence[Claim]) ->
             "The slides used the excessive gap technique. GS3's sizes are filled by our implementation "
             "of potential-aware abstraction. Percentile buckets were used by other programs of the time.",
         ),
-        sheets=(_sizes(models), _times(models)), pictures=(_curves(models),),
+        sheets=(_sizes(models), times), pictures=(times_picture(times.rows),),
         figures={"models": [asdict(model) for model in models]},
         summary=f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s per iteration, "
         f"{reached}, {last.gap[-1]:.4f} after {last.seconds[-1]:,.0f} s; the slides: {SLIDES_GAP:g} after "
@@ -169,14 +171,19 @@ def _times(models: list[SolvedModel]) -> Sheet:
     )  # fmt: skip
 
 
-def _curves(models: list[SolvedModel]) -> Curves:
-    lines = tuple(Line(f"{each.abstraction}, {each.device}", each.seconds, each.gap, (0.0,) * len(each.gap))
-                  for each in models)  # fmt: skip
-    levels = ((f"the slides, {SLIDES_MONTHS} months", SLIDES_GAP), (f"{FINE_GAP:g}", FINE_GAP))
-    return Curves(
-        "gs3", "Limit hold'em in an abstract game: NashConv over time", "NashConv, abstract game (small bets per hand)",
-        (FigurePanel("", lines, levels),), log_y=True, across="seconds",
-        note="Each line is one run of dcfr+; times include best-response evaluation.",
+def times_picture(rows: Sequence[Sequence[str]]) -> Times:
+    """The sheet of times to a target as a picture."""
+    durations = []
+    for model, _, *cells, _, _ in rows:
+        for gap, cell in zip((SLIDES_GAP, FINE_GAP), cells, strict=True):
+            if cell:
+                number, unit = cell.split()[:2]
+                seconds = float(number.replace(",", "")) * UNITS[unit]
+                durations.append(Duration(model, f"NashConv {gap:g}", seconds, f"{number} {unit}"))
+    return Times(
+        "gs3", "Limit hold'em in an abstract game: time to a target NashConv", "time", tuple(durations),
+        note="NashConv in the abstract game, in small bets per hand. Times include best-response evaluation. The "
+        "models differ in size, and the machines in age: see the tables.",
     )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ EPSILON, ICM_MEAN, ICM_MOST = 0.0488, 0.37, 2.99  # of the papers
 LAST = (0.021, 0.197)  # big blind after two jams: in the tournament, in a single hand
 SLOWER = {"fp-pi": 8, "fp-vi": 8}  # their tolerance, times that of the others: mixing gets slower as it goes on
 QUICKEST = ALGORITHMS[:2]  # the slides' tournament is solved by these
+SECONDS = tuple(n * 10.0**k for k in range(-2, 6) for n in (1, 2, 5))  # that may be marked in the picture
 MIXED = 0.05  # a hand mixes if it is played more often than this, and less often than always less this
 
 
@@ -194,6 +195,24 @@ def algorithms(r: TournamentResults, of: list[dict[str, Any]], rules: Any) -> Sh
     )  # fmt: skip
 
 
+def epsilon_picture(sheets: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> Curves:
+    """Sheets of algorithms as a picture: time and epsilon of each. sheets: title and rows."""
+    panels = []
+    spent = [float(row[3]) for _, rows in sheets for row in rows if row[3] != "-"]
+    for title, rows in sheets:
+        lines = tuple(Line(name, (float(seconds),), (float(share.rstrip("%")),), (0.0,))
+                      for name, _, _, seconds, _, share, *_ in rows if seconds != "-")  # fmt: skip
+        players = title.partition("players=")[2].partition(",")[0]
+        bound = ("0.1%, bound of the papers", 0.1)
+        panels.append(FigurePanel(f"{players} players, {rows[0][1]} states", lines, (bound,)))
+    return Curves(
+        "tournaments", "Algorithms for tournaments: time, and epsilon at the end", "epsilon, % of the first prize",
+        tuple(panels), log_y=True, palette=ALGORITHMS, across="seconds", floor=1e-7,
+        ticks=tuple(n for n in SECONDS if min(spent) / 2 < n < 2 * max(spent)),
+        note="Epsilon is the largest gain of one player by deviating in the whole tournament.",
+    )  # fmt: skip
+
+
 def strategies(r: TournamentResults) -> Sheet:
     hand, p = JamFoldHand(3), r.played
     rows = [(hand.decision(*node), *(f"{p[how][k]:.3f}" for how in ("tournament", "icm", "chips")))
@@ -228,13 +247,8 @@ def single(r: TournamentResults) -> Sheet:
 
 
 def page(plan: PaperPlan, r: TournamentResults, claims: Sequence[Claim]) -> Page:
-    first, up = r.rules.prizes[0], r.heads_up
-    lines = []
-    for each in r.small:
-        at = np.cumsum([seconds for seconds, _ in each["course"]])
-        change = tuple(max(change / first, 1e-7) for _, change in each["course"])
-        lines.append(Line(each["algorithm"], tuple(at.tolist()), change, (0.0,) * len(change)))
-    panel = FigurePanel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
+    up = r.heads_up
+    solved, small = algorithms(r, r.solved, r.rules), algorithms(r, r.small, r.smaller)
     return Page(
         about="Before the flop every player jams or folds. A state is the stacks in the order of acting. Three "
         "all-in hands end in one of 13 orders, counted over all boards and all cards; the cards of "
@@ -252,12 +266,8 @@ def page(plan: PaperPlan, r: TournamentResults, claims: Sequence[Claim]) -> Page
             "and each iteration costs as much as a round of fictitious play at all states.",
             "The papers do not say who pays which blind after a player is eliminated, or who gets odd chips.",
         ),
-        sheets=(algorithms(r, r.solved, r.rules), algorithms(r, r.small, r.smaller), strategies(r), single(r)),
-        pictures=(
-            Curves("tournaments", "Four algorithms: change of values over time, and final epsilon",
-                   "share of the first prize",
-                   (panel,), log_x=True, log_y=True, across="seconds", floor=1e-7),
-        ),
+        sheets=(solved, small, strategies(r), single(r)),
+        pictures=(epsilon_picture([(sheet.title, sheet.rows) for sheet in (small, solved)]),),
         figures={"charts": r.charts, "heads_up": up, "played": r.played,
                  "solved": [{k: v for k, v in each.items() if k != "values"} for each in (*r.solved, *r.small)]},
     )  # fmt: skip

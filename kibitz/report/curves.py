@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -28,13 +29,14 @@ def curves_plot(picture: Curves) -> Any:
     top = 0.2 + 0.26 * len(title)
     below = 0.1 + LINE * (-(-len(listed) // entries) * (len(listed) > 1) + len(note))
     tall = TALL if rows > 1 else 3.6
-    high = top + rows * (ABOVE + tall + LOW) + below
+    above = ABOVE if any(panel.title for panel in picture.panels) else 0.2
+    high = top + rows * (above + tall + LOW) + below
     figure = empty_figure(WIDE, high)
     width = (WIDE - LEFT - RIGHT - 0.3 * (columns - 1)) / columns
     first = None
     for k, panel in enumerate(picture.panels):
         row, column = divmod(k, columns)
-        bottom = high - top - row * (ABOVE + tall + LOW) - ABOVE - tall
+        bottom = high - top - row * (above + tall + LOW) - above - tall
         place = ((LEFT + column * (width + 0.3)) / WIDE, bottom / high, width / WIDE, tall / high)
         axes = figure.add_axes(place, sharey=first)
         _panel(axes, picture, panel, colour)
@@ -46,7 +48,8 @@ def curves_plot(picture: Curves) -> Any:
     figure.text(0.1 / WIDE, 1 - 0.12 / high, "\n".join(title), fontsize=12.5, fontweight="bold", va="top",
                 parse_math=False)  # fmt: skip
     if len(listed) > 1:
-        _key(figure, listed, colour, entries, below)
+        dashed = {line.name for panel in picture.panels for line in panel.lines if line.dashed}
+        _key(figure, listed, colour, entries, below, dashed)
     for k, text in enumerate(note):
         y = LINE * (len(note) - k - 0.5) + 0.08
         figure.text(LEFT / WIDE, y / high, text, fontsize=SMALL - 0.5, color=GREY, va="center", parse_math=False)
@@ -56,10 +59,14 @@ def curves_plot(picture: Curves) -> Any:
 def _columns(names: list[str]) -> int:
     """How many names stand side by side below the panels."""
     longest = max(map(len, names), default=1)
-    return max(1, min(4, int((WIDE - LEFT - RIGHT) / (0.55 + 0.085 * longest))))
+    most = max(1, min(4, int((WIDE - LEFT - RIGHT) / (0.55 + 0.085 * longest))))
+    rows = max(1, -(-len(names) // most))
+    return max(1, -(-len(names) // rows))  # no row has one name where another has three
 
 
-def _key(figure: Any, names: list[str], colour: dict[str, str], columns: int, below: float) -> None:
+def _key(
+    figure: Any, names: list[str], colour: dict[str, str], columns: int, below: float, dashed: set[str]
+) -> None:  # fmt: skip
     """A stroke and a name for each line."""
     from matplotlib.lines import Line2D
 
@@ -67,7 +74,9 @@ def _key(figure: Any, names: list[str], colour: dict[str, str], columns: int, be
     for k, name in enumerate(names):
         row, column = divmod(k, columns)
         x, y = (LEFT + column * width) / WIDE, (below - LINE * (row + 0.5)) / high
-        stroke = Line2D([x, x + 0.3 / WIDE], [y, y], color=colour[name], linewidth=2.4, transform=figure.transFigure)
+        style: Any = (0, (3, 1.2)) if name in dashed else "-"
+        stroke = Line2D([x, x + 0.3 / WIDE], [y, y], color=colour[name], linewidth=2.4, linestyle=style,
+                        transform=figure.transFigure)  # fmt: skip
         figure.add_artist(stroke)
         figure.text(x + 0.4 / WIDE, y, name, fontsize=SMALL, va="center", parse_math=False)
 
@@ -75,14 +84,14 @@ def _key(figure: Any, names: list[str], colour: dict[str, str], columns: int, be
 def _panel(axes: Any, picture: Curves, panel: FigurePanel, colour: dict[str, str]) -> None:
     from matplotlib.ticker import FuncFormatter
 
+    if picture.log_x:
+        axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
     if picture.ticks:
-        axes.set_xticks(picture.ticks)
-        axes.set_xlim(min(picture.ticks) - 0.3, max(picture.ticks) + 0.3)
+        _few(axes, picture.ticks, picture.log_x)
     elif picture.log_x:
-        axes.set_xscale("log")
-        at = [x for each in panel.lines for x in each.at if x > 0] or [1.0]
-        set_log_ticks(axes.xaxis, min(at), max(at))
+        at = [x for each in panel.lines for x in each.at if x > 0] + [x for _, x in panel.marks] or [1.0]
+        set_log_ticks(axes.xaxis, min(at), max(at), 9 if len(picture.panels) == 1 else 5)
     if picture.log_y:
         axes.set_yscale("log")
         means = [y for each in picture.panels for line in each.lines for y in line.mean if y > picture.floor]
@@ -101,12 +110,30 @@ def _panel(axes: Any, picture: Curves, panel: FigurePanel, colour: dict[str, str
         below = above and not far  # where there is room
         axes.annotate(name, (0.02, height), xycoords=("axes fraction", "data"), xytext=(0, -10 if below else 3),
                       textcoords="offset points", fontsize=SMALL - 1, color=GREY)  # fmt: skip
+    for k, (name, place) in enumerate(panel.marks):  # named to the left of the mark, one above the other
+        axes.axvline(place, color=GREY, linewidth=1.1, linestyle=(0, (1, 2)), zorder=1)
+        axes.annotate(name, (place, 0.03 + 0.075 * k), xycoords=("data", "axes fraction"), xytext=(-5, 0),
+                      textcoords="offset points", fontsize=SMALL - 1, color=GREY, ha="right", parse_math=False,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # fmt: skip
+    if picture.falling and not axes.xaxis_inverted():
+        axes.invert_xaxis()
     axes.set_title(panel.title, loc="left", fontsize=SMALL + 0.5)
     axes.set_xlabel(picture.across, fontsize=SMALL)
     axes.grid(which="major", color="#e3e3e3", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=SMALL - 0.5)
+
+
+def _few(axes: Any, ticks: Sequence[float], log: bool) -> None:
+    """Mark these values across, and no others, with room at both ends."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    low, high = min(ticks), max(ticks)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    room = (high / low) ** 0.12 if log else 0.15 * (high - low)
+    axes.set_xlim(*((low / room, high * room) if log else (low - room, high + room)))
 
 
 def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:

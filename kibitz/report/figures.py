@@ -1,4 +1,7 @@
-"""What a page shows, as data: tables, crosstables, dots by size, lines over iterations. `kibitz.report` draws it."""
+"""What a page shows, as data: tables, crosstables, dots by size, lines over iterations, times.
+
+`kibitz.report` draws it.
+"""
 
 from __future__ import annotations
 
@@ -111,6 +114,7 @@ class FigurePanel:
     title: str
     lines: tuple[Line, ...]
     levels: tuple[tuple[str, float], ...] = ()  # heights with a name
+    marks: tuple[tuple[str, float], ...] = ()  # places on the axis across with a name
 
 
 @dataclass(frozen=True)
@@ -129,9 +133,32 @@ class Curves:
     across: str = "iterations"  # what is counted to the right
     floor: float = 1e-5  # the lowest height on a scale of logarithms
     ticks: tuple[float, ...] = ()  # of an axis that counts a few things: these values are marked, and no others
+    falling: bool = False  # values across fall from left to right
 
 
-Picture: TypeAlias = Heat | Scatter | Curves
+@dataclass(frozen=True)
+class Duration:
+    """How long something took until one of the goals of a picture."""
+
+    name: str  # of what took so long
+    goal: str
+    seconds: float
+    text: str  # the time in words
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times on one scale of logarithms, from seconds to years: a row for each name, a dot for each goal."""
+
+    name: str  # of the file
+    title: str
+    label: str
+    durations: tuple[Duration, ...]
+    note: str = ""  # under the figure
+    text: str = ""  # a paragraph beside it
+
+
+Picture: TypeAlias = Heat | Scatter | Curves | Times
 
 
 def picture_data(picture: Picture) -> dict[str, Any]:
@@ -147,12 +174,15 @@ def picture_of(data: Mapping[str, Any]) -> Picture:
         return Heat(**{**fields, "names": tuple(fields["names"]), "side": side})
     if data["kind"] == "Scatter":
         return Scatter(**{**fields, "dots": tuple(Dot(**dot) for dot in fields["dots"])})
+    if data["kind"] == "Times":
+        return Times(**{**fields, "durations": tuple(Duration(**each) for each in fields["durations"])})
     panels = tuple(
         FigurePanel(
             panel["title"],
             tuple(Line(**{**each, **{key: tuple(each[key]) for key in ("at", "mean",
                                                                        "sd")}}) for each in panel["lines"]),
             tuple((name, height) for name, height in panel["levels"]),
+            tuple((name, place) for name, place in panel.get("marks", ())),
         )
         for panel in fields["panels"]
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
-from kibitz.report.figures import Curves, Dot, Heat, Scatter
+from kibitz.report.figures import Curves, Dot, Heat, Picture, Scatter, Times
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure, save
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
@@ -15,12 +16,15 @@ COLOURS = (BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 WIDE, ROW, ABOVE, BELOW = 8.6, 0.27, 0.95, 0.95
 
 
-def draw(picture: Heat | Scatter | Curves, path: Path) -> None:
+def draw(picture: Picture, path: Path) -> None:
     """Draw a picture and save it to `path`."""
     from kibitz.report.curves import curves_plot
+    from kibitz.report.times import times_plot
 
     if isinstance(picture, Curves):
         figure = curves_plot(picture)
+    elif isinstance(picture, Times):
+        figure = times_plot(picture)
     else:
         figure = heat_map(picture) if isinstance(picture, Heat) else size_plot(picture)
     save(figure, path, bbox_inches="tight", pad_inches=0.15, facecolor="white")
@@ -44,7 +48,7 @@ def heat_map(heat: Heat) -> Any:
                             cell * m / figure.get_figheight()))  # fmt: skip
     colours = _diverging()
     axes.imshow(shown, cmap=colours, vmin=-limit, vmax=limit, aspect="equal", interpolation="nearest")
-    size = 9 if m <= 10 else 7
+    size = 9 if m <= 10 else 8
     for row in range(m):
         for column in range(m):
             if row != column:
@@ -66,8 +70,9 @@ def heat_map(heat: Heat) -> Any:
         axes.text(x, -0.62, title, ha="right", va="bottom", fontsize=size, color=GREY, rotation=0)
         for row, value in enumerate(values):
             axes.text(x, row, _short(value, max(map(abs, values))), ha="right", va="center", fontsize=size)
+    lines = wrap(heat.title, max(30, int(8.5 * (cell * m + 0.9 * len(heat.side)))))
     axes.annotate(
-        heat.title, (0, 1), xycoords="axes fraction", xytext=(0, 30), textcoords="offset points", fontsize=12,
+        "\n".join(lines), (0, 1), xycoords="axes fraction", xytext=(0, 30), textcoords="offset points", fontsize=12,
         fontweight="bold", parse_math=False,
     )  # fmt: skip
     return figure

@@ -209,11 +209,11 @@ def log_ticks(low: float, high: float, most: int = 9) -> list[float]:
     return ticks if len(ticks) > 1 else [low, high]
 
 
-def set_log_ticks(axis: Any, low: float, high: float) -> None:
+def set_log_ticks(axis: Any, low: float, high: float, most: int = 9) -> None:
     """Label an axis, which is logarithmic already, between two values of its data."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-    axis.set_major_locator(FixedLocator(log_ticks(low, high)))
+    axis.set_major_locator(FixedLocator(log_ticks(low, high, most)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axis.set_minor_formatter(NullFormatter())
 

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from matplotlib.text import Text
 
-from kibitz.bench.pictures import race_plot
+from kibitz.bench import peers, pictures
 from kibitz.report.curves import curves_plot
-from kibitz.report.figures import Curves, Dot, FigurePanel, Heat, Line, Scatter, picture_data, picture_of
+from kibitz.report.figures import (
+    Curves,
+    Dot,
+    Duration,
+    FigurePanel,
+    Heat,
+    Line,
+    Scatter,
+    Times,
+    picture_data,
+    picture_of,
+)
 from kibitz.report.heat import draw, heat_map, size_plot
 from kibitz.report.plot import convergence_plot, log_ticks, short, unit_of
+from kibitz.report.times import times_plot
 from kibitz.solvers.result import Evaluation
+
+ROOT = Path(__file__).parents[2]
 
 
 def covered(figure):
@@ -24,8 +40,20 @@ def covered(figure):
     for text in figure.findobj(Text):
         if text.get_visible() and text.get_text().strip():
             box = Text.get_window_extent(text, renderer)  # an annotation's own would have its arrow in it
-            boxes.append((text.get_text(), box))
-    return [(a, b) for (a, one), (b, two) in combinations(boxes, 2) if _touch(one, two)]
+            boxes.append((text, text.get_text(), box))
+    unseen = beyond(figure)
+    seen = [(said, box) for text, said, box in boxes if text not in unseen]
+    return [(a, b) for (a, one), (b, two) in combinations(seen, 2) if _touch(one, two)]
+
+
+def beyond(figure):
+    """Labels of ticks beyond the ends of their axis, which are not drawn."""
+    labels = set()
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        unseen = (tick for tick in axis.majorTicks if not low <= tick.get_loc() <= high)
+        labels |= {text for tick in unseen for text in (tick.label1, tick.label2)}
+    return labels
 
 
 def _touch(one, two):
@@ -51,10 +79,6 @@ AWKWARD = {
 @pytest.mark.parametrize("ends", AWKWARD.values(), ids=AWKWARD)
 @pytest.mark.some(2)
 def test_names_at_the_ends_of_lines_stand_apart(ends):
-    curves = {name: [(2e-4, 6.0), (2.0, end)] for name, end in zip(SOLVERS, ends, strict=True)}
-    figure = race_plot(curves, 0.2, "Leduc hold'em: NashConv over time", "chips")
-    assert covered(figure) == []
-    assert "seconds" in figure.axes[0].get_xlabel() and "chips" in figure.axes[0].get_ylabel()
     lines = tuple(Line(name, (1.0, 50.0 + k), (6.0, ends[k]), (0, 0)) for k, name in enumerate(SOLVERS))
     panels = (FigurePanel("one", lines, (("target", 2e-4),)), FigurePanel("two", lines[:3]))
     assert covered(curves_plot(Curves("x", "A title", "gap, chips", panels, log_y=True, note="A note."))) == []
@@ -116,6 +140,11 @@ KINDS = {
     "few values": Curves("x", "A title", "NashConv, chips", (FigurePanel("", LINES[:2], (("even", 1.5),)),),
                          log_x=False, ticks=(1.0, 10.0, 100.0)),
     "strategies": Scatter("x", "A title", "milli-antes per hand", DOTS),
+    "falling": Curves("x", "A title", "times as long", (FigurePanel("one", LINES, marks=(("exact", 2.0), ("b", 9.0))),
+                                                        FigurePanel("two", LINES)), log_y=True, falling=True),
+    "times": Times("x", "A title", "time", (Duration("a program", "goal 1", 2.0, "2 s"),
+                                            Duration("a program", "goal 2", 3.0, "3 s"),
+                                            Duration("another", "goal 1", 1.6e7, "6 months"))),
     "crosstable": Heat("x", "A title", ("a", "b"), [[0.0, 1.0], [-1.0, 0.0]], "mb/h", (("average", [1.0, -1.0]),)),
 }  # fmt: skip
 
@@ -125,7 +154,7 @@ def test_a_picture_is_drawn_again_from_its_data(picture, tmp_path):
     """Data are plain, no text covers another, and a page of 700 pixels shrinks it to half at most."""
     assert picture_of(json.loads(json.dumps(picture_data(picture)))) == picture
     draw(picture, tmp_path / "x.png")
-    plot = {Curves: curves_plot, Scatter: size_plot, Heat: heat_map}[type(picture)]
+    plot = {Curves: curves_plot, Scatter: size_plot, Heat: heat_map, Times: times_plot}[type(picture)]
     figure = plot(picture)
     assert covered(figure) == [] and figure.get_figwidth() * figure.get_dpi() <= 1400
     said = [text.get_text() for text in figure.findobj(Text)]
@@ -137,3 +166,100 @@ def test_panels_stand_two_and_two():
     assert len({round(place.x0, 3) for place in places}) == len({round(place.y0, 3) for place in places}) == 2
     ticks = curves_plot(KINDS["few values"]).axes[0].get_xticks()
     assert list(ticks) == [1.0, 10.0, 100.0], "an axis that counts has no fractions"
+
+
+# The README's picture, and those of pages
+
+
+def test_the_picture_of_the_readme_is_drawn_from_its_data(tmp_path):
+    """It has kibitz and two peers, one thread each, evaluated alike; its text says on what machine and with what."""
+    data = json.loads((ROOT / "docs/leduc.json").read_text())
+    figure = curves_plot(pictures.picture(data))
+    said = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert covered(figure) == []
+    assert {each["program"] for each in data["curves"]} == {"kibitz", "OpenSpiel", "LiteEFG"} == set(data["versions"])
+    for name, version in data["versions"].items():
+        assert f"{name} {version}" in said.replace("\n", " ")
+    assert data["machine"]["architecture"] in said and "seconds" in said and "NashConv, chips" in said
+    for each in data["curves"]:
+        units, wall, cpu, gaps = zip(*each["points"], strict=True)
+        assert list(units) == sorted(units) and list(cpu) == sorted(cpu) and min(gaps) >= -1e-9
+        assert cpu[-1] <= 1.1 * wall[-1], "one thread"
+        assert each["exact"] == (len(units) == 1)
+    (tmp_path / "x.json").write_text(json.dumps(data))
+    pictures.main([str(tmp_path / "x.png"), "--draw"])
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_curve_is_evaluated_at_the_same_units_in_each_run():
+    def work(anew=False):
+        done = []
+        return peers.TimedWork("x", done.append, lambda: 1 / sum(done), anew)
+
+    first, second = (peers.curve(work(), 10.0, 1e-3) for _ in range(2))
+    assert [point[0] for point in first] == [point[0] for point in second] and first[-1][3] <= 1e-3
+    assert len(peers.curve(work(anew=True), 10.0, 0.0)) == 1
+    best = pictures.fastest([[(1, 0.2, 0.1, 2.0), (2, 0.3, 0.3, 1.0)], [(1, 0.1, 0.1, 2.0)]])
+    assert best == [(1, 0.1, 0.1, 2.0)]
+
+
+def test_our_part_of_the_picture_is_measured():
+    measured = pictures.own("cfr+", 0.01)
+    assert measured["curve"][-1][0] > measured["curve"][0][0] == 1 and measured["curve"][-1][3] < 5
+    assert len(pictures.own("lp", 0.01)["curve"]) == 1
+
+
+PAGES = sorted((ROOT / "docs").glob("*/data.json"))
+
+
+def test_pictures_of_tables_say_what_the_tables_say():
+    """Some pictures are made from a table of their page: they are those of the table that is stored now."""
+    from kibitz.papers import sandholm_egt, sandholm_gs3, sandholm_rhode_island, sandholm_tournaments
+
+    def stored(name, start, at=0):
+        paper = json.loads((ROOT / "docs" / name / "data.json").read_text())["papers"][0]
+        sheets = [sheet for sheet in paper["sheets"] if sheet["title"].startswith(start)]
+        picture = {key: value for key, value in paper["pictures"][at].items() if key != "file"}
+        return picture_of(picture), sheets
+
+    picture, (sheet,) = stored("sandholm_egt", "Time to a target")
+    assert picture == sandholm_egt.times_picture(sheet["rows"])
+    picture, (sheet,) = stored("sandholm", "Iterations to a target", at=1)
+    assert picture == sandholm_rhode_island.targets_picture(sheet["rows"])
+    for name in ("sandholm_gs3", "sandholm_gs3_cores"):
+        picture, (sheet,) = stored(name, "Time to a target")
+        assert picture == sandholm_gs3.times_picture(sheet["rows"])
+    picture, sheets = stored("sandholm_tournaments", "tournament(")
+    assert picture == sandholm_tournaments.epsilon_picture([(each["title"], each["rows"]) for each in sheets[::-1]])
+    picture, (sheet,) = stored("toepen_full", "Points per hand")
+    rows = {row[0]: row for row in sheet["rows"]}
+    cells = (*rows["outlook: the blueprint"][2:4], rows["rule of thumb"][3])
+    assert [float(cell.split()[0]) for cell in cells] == [*picture.matrix[0][1:], picture.matrix[1][2]]
+
+
+def committed() -> list[Path]:
+    return sorted((ROOT / "docs").rglob("*.png"))
+
+
+def test_each_picture_of_the_documents_is_shown_and_not_too_wide():
+    """A page shows a picture 700 pixels wide: one of more than 1,600 pixels has text that nobody can read there."""
+    assert len(committed()) > 20
+    shown = set()
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]:
+        targets = re.findall(r"\]\(([^)#:\s]+\.png)\)", page.read_text(encoding="utf-8"))
+        shown |= {(page.parent / target).resolve() for target in targets}
+    for path in committed():
+        width = int.from_bytes(path.read_bytes()[16:20], "big")  # of the header of a PNG
+        assert width <= 1600, f"{path} is {width} pixels wide"
+        assert path.resolve() in shown, f"{path} is on no page"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
+def test_stored_pictures_can_be_drawn(page):
+    """Those that have their data: no text covers another."""
+    plots = {Curves: curves_plot, Scatter: size_plot, Heat: heat_map, Times: times_plot}
+    for paper in json.loads(page.read_text())["papers"]:
+        for data in paper.get("pictures", ()):
+            if "kind" in data:
+                picture = picture_of({key: value for key, value in data.items() if key != "file"})
+                assert covered(plots[type(picture)](picture)) == [], data["file"]
