@@ -69,7 +69,7 @@ its examples.
 - Tables are as wide as the terminal, or as `COLUMNS` says; 80 characters in a file. Wider tables are split.
 - Exit codes: 0 for success; 2 for an error that you can correct, with one sentence on stderr; 130 after Ctrl-C; 70 for
   an internal error (`KIBITZ_DEBUG=1 kibitz ...` prints the traceback).
-- `kibitz --install-completion` sets up the Tab key for commands, options, and the names of games, solvers and
+- `kibitz --install-completion` sets up Tab completion of commands, options, and the names of games, solvers and
   abstractions, in bash, zsh, fish and PowerShell. It takes effect in a new terminal.
 """
 

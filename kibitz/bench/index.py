@@ -25,10 +25,15 @@ HEAD = """# Results: every claim of the source papers
 kibitz recomputes four documents. Each claim that they make is tested, and gets a verdict by one rule, which was fixed
 before the runs: a claim **holds** if it is true in at least 75% of the cases, **fails** if it is false in at least 75%,
 and is **undecided** otherwise. A case is a random initialisation, a repetition, or a comparison of two figures. A
-difference inside its 95% interval counts as neither true nor false.
+difference inside its 95% interval counts as neither true nor false. A claim that is tested in several variants (such as
+weights of the initial strategy) must pass in each of them. For Le 2021 the real rules decide.
 
 - *n* is the number of independent runs behind a verdict; *exact* means that nothing is random.
 - *Why* is our explanation. It begins with "Likely" where we have not measured it.
+- *Weight* is the weight of the random initial strategy in the averages: 0 means that it is not counted. "Like
+  ACPC-10" is a strategy made after the recipe of that competition's entry. Winnings and exploitability
+  in limit hold'em are in thousandths of a big blind a hand (mbb/h).
+- Claims of our own (the full game of Toepen, GS3's abstraction) are on their pages only.
 - The command recomputes the row. Several take hours: see the page for the time and the machine.
 
 This page is generated from the data of the runs by `python -m kibitz.bench.docs`. Speed is on another page:

@@ -33,18 +33,20 @@ def abstract(
     percentile(8)
         Sort hands by E[HS^2]. Each bucket has 8 equally likely children.
     percentile([169, 9, 9, 9], metric=ehs, recall=false)
-        Sort by E[HS]. So many buckets in each round, with imperfect recall.
+        Sort by E[HS]. This many buckets in each round, with imperfect recall.
     expectation([15, 225, 900, 3600], metric=ehs)
-        Exact clusters by E[HS] or ehs2, so many in each round. An integer
-        programme decides how many children each bucket has.
+        Exact clusters by E[HS] or ehs2, this many in each round. An integer
+        program decides how many children each bucket has.
     potential([20, 800, 4800, 28800], metric=l2)
-        k-means by the buckets that a hand may reach in the next round, or by
-        l1 or emd. inner= clusters of bottom-up passes, seed= of k-means.
+        k-means on the histogram over buckets of the next round; metric=l2,
+        l1 or emd. inner= is the number of clusters in bottom-up passes, seed=
+        the seed of k-means.
     gameshrink
         GameShrink merges nodes of the signal tree that have the same
         outcomes. It is lossless.
     gameshrink(reading=win-count, threshold=[0, 50, 2])
-        Lossy GameShrink. A merge may get so many deals wrong, by round.
+        Lossy GameShrink: win-count compares numbers of wins only; threshold
+        is the number of deals, by round, that a merge may get wrong.
 
     With as many buckets as there are hands up to suit isomorphism nothing is lost. Buckets of large games are kept in
     the cache directory, and an interrupted run continues where it stopped. `kibitz solve GAME --abstraction DIR` solves
@@ -127,7 +129,7 @@ def _print(data: dict[str, Any]) -> None:
         rows += [("lossless", "yes" if data["lossless"] else lossy), ("signal tree", f"{data['signals']:,} nodes")]
     if "programme" in data:
         programme = data["programme"]
-        rows.append(("linear programme", f"{programme['shrunk']:,} rows, {programme['whole']:,} without merging"))
+        rows.append(("linear program", f"{programme['shrunk']:,} rows, {programme['whole']:,} without merging"))
     if data["infosets"]:
         rows.append(("abstract game", f"{sum(data['infosets']):,} infosets"))
     if data["seconds"] is not None:

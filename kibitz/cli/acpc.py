@@ -67,7 +67,7 @@ def join(
     sends an illegal action. In an infoset that the strategy does not contain it checks or calls, and warns once.
 
     A strategy with an action abstraction, such as poker(file=holdem.nolimit.2p, bets=[0.5, 1, allin]), plays the real
-    game: a bet of another size is translated to one of the two nearest sizes at random (pseudo-harmonic mapping).
+    game: a bet of another size is treated as a mixture of the two nearest sizes (pseudo-harmonic mapping).
 
     \b
     Examples:
@@ -123,9 +123,9 @@ def serve(
     ] = False,
     host: Annotated[str, option("--host", "HOST", "The address to listen on.")] = "127.0.0.1",
     port: Annotated[int | None, number("--port", "PORT", PORT_HELP)] = None,
-    timeout: Annotated[float, number("--timeout", "S", "Seconds for an answer, or for a handshake.")] = 10.0,
+    timeout: Annotated[float, number("--timeout", "S", "Seconds for each action, and for the handshake.")] = 10.0,
     wait: Annotated[float, number("--wait", "S", "Seconds within which all players must connect.")] = 300.0,
-    late: Annotated[int, number("--late", "N", "Late answers that a player is allowed in the match.")] = 5,
+    late: Annotated[int, number("--late", "N", "Number of late answers allowed for each player.")] = 5,
     log: Annotated[Path | None, option("--log", "FILE", "Write the match here, in the ACPC format.")] = None,
     resume: Annotated[
         Path | None, option("--resume", "LOG", "Continue the match of this log, after checking its hands.")
@@ -135,7 +135,7 @@ def serve(
     """Deal a match over the ACPC protocol.
 
     The match has two or three players. The command prints the port of each player at the start, and their winnings at
-    the end. Strategies of kibitz may play in this process (--agent). Players change seats after each hand; with
+    the end. --agent runs a strategy of kibitz inside the dealer. Players change seats after each hand; with
     --duplicate each deal is played in all seatings.
 
     An invalid or late answer counts as a call or check, or as a fold where no call is possible. If a player loses the

@@ -153,7 +153,7 @@ def build(
     only: Annotated[list[str] | None, option("--only", "NAME", "Only this one. A wrong name lists them.")] = None,
     bins: Bins = 50,
     threads: Threads = None,
-    anew: Annotated[bool, flag("--anew", "Make tables even if they are there.")] = False,
+    anew: Annotated[bool, flag("--anew", "Rebuild existing tables.")] = False,
     json: Json = False,
 ) -> None:
     """Make the tables of hand strength.

@@ -25,11 +25,12 @@ def crosstable(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Compute what strategies win from one another.
+    """Compute what strategies win against one another.
 
-    All figures are exact. An entry of the table is what the row wins from the column per hand, averaged over the seats.
-    With more than two players the column has all other seats. Below the table stand the average over all opponents,
-    wins and losses, exploitability, and rankings by bankroll and by run-off (the last by bankroll leaves, and so on).
+    All figures are exact. An entry of the table is what the row wins against the column per hand, averaged over the
+    seats. With more than two players the column strategy plays all other seats. Below the table are the average over
+    all opponents, wins and losses, exploitability, and rankings by bankroll and by run-off (the strategy with the
+    lowest bankroll is removed, repeatedly).
 
     \b
     Examples:

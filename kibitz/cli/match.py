@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from kibitz.play.fallback import Silence
 
 DEALS_HELP = "Deals, each in all seatings. Default: 100,000, or 100 if a player searches or rules are in Python."
-DECIDED_HELP = "Stop once it is clear whether the first player wins."
+DECIDED_HELP = (
+    "Stop once it is clear whether the first player wins. Checks at 1,000, 2,000, 4,000 ... deals share an error of 5%."
+)
 PRECISION_HELP = "Stop once half the width of the first player's 95% interval is at most this."
-GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames."
+GAIN_HELP = "Toepen, search(DIR, ...) against DIR: the gain of search, by exact values in sampled endgames."
 
 
 def match(
@@ -176,6 +178,6 @@ def _print(result: MatchResult, silence: Sequence[Silence | None], thinks: bool)
     rows += [
         ("deals", f"{result.deals:,}, each played {times}{WHY[result.stopped]}"),
         ("time", f"{duration(result.seconds)}: {speed:,.{0 if speed >= 10 else 2}f} deals a second"),
-        ("so", plain(verdict)),
+        ("result", plain(verdict)),
     ]
     print_pairs(rows)

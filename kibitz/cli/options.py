@@ -116,7 +116,7 @@ Until = Annotated[float | None, number("--until", "NASHCONV", "Stop once NashCon
 Seconds = Annotated[float | None, number("--seconds", "S", "Stop after this many more seconds; compiling is extra.")]
 MaxInfosets = Annotated[
     str | None,
-    option("--max-infosets", "N", "Poker: the finest percentile buckets with at most this many infosets: 24M."),
+    option("--max-infosets", "N", "Poker: the finest percentile buckets with at most this many infosets, as 24M."),
 ]
 CheckpointEvery = Annotated[
     float, number("--checkpoint-every", "S", "Seconds between saves; more if a save takes over a tenth of that.")

@@ -67,7 +67,7 @@ def phases(
 
     Phase I solves the first rounds. Its leaves are rollouts, or statistics of how a strategy plays on. Phase II solves
     the later rounds, with phase I frozen. The result is a profile in buckets. Its NashConv in the abstract game shows
-    what is lost against solving all rounds at once. Each phase stops by --iterations, --until or --seconds; without
+    what is lost against solving all rounds at once. Each phase stops at --iterations, --until or --seconds; without
     them, after 1,000 iterations.
 
     \b

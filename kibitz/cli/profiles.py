@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SHOWN = 40  # infosets of a player that are shown unless --top says otherwise
 TOP_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
 SECONDS_HELP = "Blueprints of games that are too large for exact figures: time to train against it."
-LOCAL_HELP = "The same for limit poker: also play this many deals of local best response, 0.1 s each."
+LOCAL_HELP = "Blueprints of limit poker: also play this many deals of local best response, 0.1 s each."
 WHOLE_HELP = "Poker in hand buckets: measure it in the real game, board by board. A stopped run continues."
 
 
@@ -49,12 +49,12 @@ def evaluate(
     gains; it is 0 in an equilibrium. Exploitability is NashConv / players.
 
     A poker profile in hand buckets is measured in the abstract game if the real game is too large; with --whole it is
-    measured in the real game, where best responses see every card. For limit hold'em that takes two cores a night, and
-    minutes with --device gpu.
+    measured in the real game, where best responses see every card. For limit hold'em that takes a night on two cores,
+    or minutes with --device gpu.
 
     A blueprint is measured exactly if its game fits into memory, or with --whole. Otherwise the command samples deals.
-    It prints the value in self-play, and a lower bound on exploitability: what a strategy wins that is trained against
-    the blueprint.
+    It prints the value in self-play, and a lower bound on exploitability: the winnings of a strategy that is trained
+    against the blueprint.
 
     \b
     Examples:
@@ -147,8 +147,8 @@ def show(
     """Print a strategy, infoset by infoset.
 
     Each line has the probability of every action. reach is the probability that play reaches the infoset when all
-    players follow the profile; "never" is 0. After the probability of an action stands its expected value to the player
-    who moves, given that play has reached the infoset and continues by the profile. "-" means no value: the other
+    players follow the profile; "never" is 0. Next to each probability is the action's expected value to the player who
+    moves, given that play has reached the infoset and continues by the profile. "-" means no value: the other
     players never let play get there.
 
     Infosets are listed in the order of the game. The game defines their names: in leduc, "JsKh:crc/r" is a jack of

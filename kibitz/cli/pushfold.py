@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kibitz.poker.tournaments import PushFold
 
 BLINDS = "0.5/1"
-TOURNAMENT_HELP = "Charts of a tournament that `kibitz poker tournament` solved; it has blinds, ante and prizes."
+TOURNAMENT_HELP = "Charts of a tournament that `kibitz poker tournament` solved; which fixes blinds, ante and prizes."
 COMPARE_HELP = "A range of yours, such as '22+,A2s+,KTo+': which hands differ, and what each costs."
 DECISION_HELP = "The decision that --compare is about, as charts name it: 'BB after SB jammed'. Default: the first."
 Stacks = Annotated[str, option("--stacks", "A,B,C", "Chips of each player, the first to act first.")]
@@ -29,8 +29,9 @@ def icm(
 ) -> None:
     """Value stacks in prizes by the Independent Chip Model.
 
-    In this model, of Malmuth and Harville, a player wins with a probability equal to his share of the chips; second
-    place is decided the same way among the others, and so on. There can be up to 20 players, and fewer prizes.
+    In this model, of Malmuth and Harville, a player wins with a probability equal to its share of the chips; second
+    place is decided the same way among the others, and so on. There can be up to 20 players, and fewer prizes than
+    players.
 
     \b
     Examples:
@@ -59,12 +60,12 @@ def pushfold(
         str, option("--blinds", "S/B", "Small and big blind. By default stacks are in big blinds.")
     ] = BLINDS,
     prizes: Annotated[
-        str | None, option("--prizes", "A,B,C", "Prizes of the places left, best first. Default: chips are counted.")
+        str | None, option("--prizes", "A,B,C", "Prizes of the places left, best first. Default: play for chips.")
     ] = None,
     ante: Annotated[float, number("--ante", "CHIPS", "What each player pays before the cards.")] = 0.0,
     tournament: Annotated[Path | None, option("--tournament", "DIR", TOURNAMENT_HELP)] = None,
     deals: Deals = None,
-    exact: Annotated[bool, flag("--exact", "Refuse to sample deals, which four players and more need.")] = False,
+    exact: Annotated[bool, flag("--exact", "Fail instead of sampling; four or more players need samples.")] = False,
     every: Annotated[bool, flag("--all", "Show every decision, also after two or more have jammed.")] = False,
     values: Annotated[bool, flag("--values", "Print for each hand what jamming gains over folding.")] = False,
     compare: Annotated[str | None, option("--compare", "RANGE", COMPARE_HELP)] = None,
@@ -75,9 +76,9 @@ def pushfold(
 ) -> None:
     """Compute push/fold charts: one hand in which players jam or fold.
 
-    Two to six players are named by their stacks, in the order in which they act: with three, the button, the small
+    Give one stack for each of two to six players, in the order in which they act: with three, the button, the small
     blind, the big blind. Stacks after the hand are valued by the Independent Chip Model, or in chips. Two and three
-    players are solved with all cards; three need a table that is computed once, in some minutes. With more players a
+    players are solved exactly; three need a table that is computed once, in some minutes. With more players a
     sample of deals is solved, and exploitability is measured on other deals. The command prints charts, values, and
     what each player could still gain.
 

@@ -23,18 +23,21 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 ITERATIONS_HELP = (
-    "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 and 4,000 "
-    "sampled boards."
+    "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
+    "boards (gibson2011) or 4,000 (waugh2009)."
 )
 UNTIL_HELP = "Two players: the NashConv, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2."
 EXACT_HELP = "Limit hold'em over all boards: exploitability takes a night a strategy, earnings an hour on a GPU."
 SAMPLED_HELP = "gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000."
 QUICK_HELP = "Three random initialisations and rough solutions, in about a minute; limit hold'em with 16 cards."
+TABLE_HELP = "Only this table. Limit hold'em (gibson2011 2, waugh2009 3) is computed only if it is named."
 
 
 def reproduce(
-    name: Annotated[str, argument("PAPER", "gibson2011, waugh2009, all (both), le2021, sandholm.", complete.papers)],
-    table: Annotated[str | None, option("--table", "N", "Print only this table; the report has all.")] = None,
+    name: Annotated[
+        str, argument("PAPER", "gibson2011, waugh2009, le2021, sandholm; all: the first two.", complete.papers)
+    ],
+    table: Annotated[str | None, option("--table", "N", TABLE_HELP)] = None,
     players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
     hours: Annotated[float | None, number("--hours", "H", "Three-player hold'em: hours in all. Default: 2.")] = None,
     max_infosets: Annotated[
@@ -46,7 +49,7 @@ def reproduce(
     until: Annotated[float | None, number("--until", "NASHCONV", UNTIL_HELP)] = None,
     iterations: Annotated[int | None, number("--iterations", "N", ITERATIONS_HELP)] = None,
     sampled: Annotated[int | None, number("--sampled", "N", SAMPLED_HELP)] = None,
-    sampled_seeds: Annotated[int | None, number("--sampled-seeds", "N", "How often that is done. Default: 1.")] = None,
+    sampled_seeds: Annotated[int | None, number("--sampled-seeds", "N", "Runs with --sampled. Default: 1.")] = None,
     jobs: Annotated[int | None, number("--jobs", "N", "Runs at the same time. Default: one per core.")] = None,
     out: Annotated[Path | None, option("--out", "DIR", "Where reports go. Default: runs/papers/PAPER.")] = None,
     markdown: Annotated[Path | None, option("--markdown", "FILE", "Also write one Markdown page with plots.")] = None,
@@ -62,7 +65,8 @@ def reproduce(
 
     waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011 half an hour, most of it for the
     paper's own method (--sampled); sandholm up to half an hour an experiment. Limit hold'em (gibson2011 --table 2,
-    waugh2009 --table 3) takes hours; with three players, --hours. After Ctrl-C the same command continues.
+    waugh2009 --table 3) takes hours; with three players, as long as --hours says. After Ctrl-C the same command
+    continues.
 
     \b
     Examples:

@@ -89,11 +89,12 @@ def solve(
     abstraction: Annotated[
         str | None,
         option("--abstraction", "NAME", "Solve the abstract game. Poker: gameshrink, percentile(8), or a "
-               "directory of `kibitz abstract`; leduc: JQ.K; or an abstraction of the game.", complete.abstractions),
+               "directory saved by `kibitz abstract`; leduc: JQ.K (jack and queen merged); or another that the game "
+               "defines.", complete.abstractions),
     ] = None,
     max_infosets: MaxInfosets = None,
     threads: Annotated[
-        int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: all that help.")
+        int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: as many as help.")
     ] = None,
     device: Device = "cpu",
     out: ProfileOut = None,
@@ -436,7 +437,7 @@ def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
     title = f"{plain(tree.spec)} by {result.meta['solver']}: {work}, {duration(result.seconds)}"
     out.print(title, style="bold", markup=False)
     rows = [] if last is None else [
-        ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
+        ("value", ", ".join(f"{signed(value)} for player {seat}" for seat, value in enumerate(last.value))),
         ("NashConv", f"{gap(last.nash_conv)} (the sum of what best responses gain; 0 at a Nash equilibrium)"),
     ]  # fmt: skip
     if last is None:
@@ -452,7 +453,7 @@ def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
         rows.append(("note", note))
     elif not result.exact and last is not None and last.best and not abstraction:
         low, high = signed(-last.best[1]), signed(last.best[0])
-        rows.insert(1, ("", f"the game's value for seat 0 lies between {low} and {high}"))
+        rows.insert(1, ("", f"the game's value for player 0 lies between {low} and {high}"))
     if not isinstance(tree, Tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
     files = (("profile", order.out), ("plot", order.plot), ("log", order.log))

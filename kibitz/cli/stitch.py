@@ -51,8 +51,8 @@ def stitch(
         str,
         option(
             "--seats", "SEATS",
-            "Players that are frozen outside the part of an expert: each (S={i}), all (S=N), 0,2, or '0,1; 1,2; 2,0', "
-            "of which the first of each group is kept.",
+            "Players that are frozen outside the part of an expert: each (S={i}), all (S=N), 0,2, or groups such as "
+            "'0,1; 1,2; 2,0': one expert a group, used by the first player in it.",
         ),
     ] = "each",
     inside: Annotated[str, seen("--inside", "Abstraction of experts, in their part.")] = "null",
@@ -61,7 +61,7 @@ def stitch(
     ] = None,
     opponents: Annotated[
         str | None,
-        seen("--opponents", "Abstraction of free opponents in the part; with pcs inside or base. Default: --inside."),
+        seen("--opponents", "Abstraction of free opponents in the part. With pcs: inside or base. Default: --inside."),
     ] = None,
     solver: Solver = "cfr+",
     iterations: Iterations = None,
@@ -93,7 +93,7 @@ def stitch(
 
     This is for games that are too large to solve at once. Static experts are solved one by one, with the base strategy
     frozen outside their part. Dynamic experts give each part an abstraction of its own, and all parts are solved
-    together; --base is then the abstraction of the rest. Each solve stops by --iterations, --until or --seconds;
+    together; --base is then the abstraction of the rest. Each solve stops at --iterations, --until or --seconds;
     without them, at a NashConv of 1e-5 or after 20,000 iterations.
 
     If --base is a blueprint of three-player limit poker (kibitz train holdem.limit.3p), experts are trained on sampled

@@ -76,12 +76,12 @@ def train(
     ] = None,
     base: Annotated[
         Path | None,
-        option("--base", "BASE", "Graft: a saved blueprint that plays outside --part, while only the part is trained."),
+        option("--base", "BASE", "Train only --part; this saved blueprint plays everywhere else."),
     ] = None,
     part: Annotated[
         str | None,
         option("--part", "NAME", "With --base: the part of the game to train, such as 'trick 3' or 'round 2'; an "
-               "unknown name lists them. In three-player limit poker: what follows some betting: f, rf, rcf ..."),
+               "unknown name lists them. In three-player limit poker: a betting prefix, such as f, rf or rcf."),
     ] = None,
     seats: Annotated[
         str | None,
@@ -97,7 +97,7 @@ def train(
     sampling: Annotated[
         str | None,
         option("--sampling", "KIND", "Three-player limit poker in buckets: external, or chance (all actions are "
-               "walked). Default: external."),
+               "traversed). Default: external."),
     ] = None,
     prune: Annotated[
         float | None,
@@ -106,7 +106,7 @@ def train(
     ] = None,
     memory: Annotated[
         str | None,
-        option("--memory", "SIZE", f"Most memory of the table: 500MB, 2GB. Default: {MEMORY}."),
+        option("--memory", "SIZE", f"Maximum memory of the table: 500MB, 2GB. Default: {MEMORY}."),
     ] = None,
     full: Annotated[
         str | None,
@@ -115,7 +115,7 @@ def train(
     ] = None,
     threads: Annotated[
         int | None,
-        number("--threads", "N", "Cores to use. Only one thread gives reproducible bytes. Default: all cores."),
+        number("--threads", "N", "Cores to use. Results are reproducible only with 1. Default: all."),
     ] = None,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of deals and draws. Default: 0.")] = None,
     checkpoint_every: CheckpointEvery = EVERY,
@@ -127,10 +127,10 @@ def train(
 ) -> None:  # fmt: skip
     """Train a strategy of a large game by Monte Carlo CFR.
 
-    The result is a blueprint: a strategy in a table, for games of any size. Games with compiled rules (toepen, poker)
-    are sampled by these. Other games are sampled on their tree, or slowly by their rules in Python if the tree does not
-    fit into memory. The blueprint is saved at --out from time to time and at the end. Ctrl-C saves it too and prints
-    the command that continues. For a small game use `kibitz solve`, which measures exploitability.
+    The result is a blueprint: a strategy in a table, for games of any size. toepen and poker have compiled
+    rules, which are fast to sample. Other games are sampled on their tree, or slowly by their rules in Python if the
+    tree does not fit into memory. The blueprint is saved at --out from time to time and at the end. Ctrl-C saves it too
+    and prints the command that continues. For a small game use `kibitz solve`, which measures exploitability.
 
     \b
     Examples:

@@ -155,7 +155,7 @@ def _summary(last: Evaluation, exact: float | None, one_step: bool) -> str:
 
     work = "solved exactly" if one_step else f"{last.iteration:,} iteration{'s' * (last.iteration != 1)}"
     parts = [f"{work} in {duration(last.seconds)}"]
-    parts.append(f"value of seat 0: {last.value[0]:+.6f}")
+    parts.append(f"value of player 0: {last.value[0]:+.6f}")
     if exact is not None:
         parts[-1] += f" (exactly {exact:+.6f})"
     return "     ".join(parts)

@@ -28,7 +28,7 @@ LOG = sys.modules["kibitz.cli.solve"]._Log
 
 def test_solve_prints_value_gap_and_how_to_save(call: Call) -> None:
     out = good(call, "solve", "kuhn")
-    assert "-0.055556 for seat 0" in out and "NashConv" in out and "--out" in out
+    assert "-0.055556 for player 0" in out and "NashConv" in out and "--out" in out
     assert not list(Path().iterdir())
 
 

@@ -36,7 +36,7 @@ def test_solve_show_and_evaluate(tmp_path):
     shown = json.loads(call("show", place, "--infoset", "Ad Kc:cc/c", "--player", "1", "--json"))["strategy"]
     twin = json.loads(call("show", place, "--infoset", "Ac Kd:cc/c", "--player", "1", "--json"))["strategy"]
     assert len(shown) == 1 and shown == twin  # up to suit isomorphism
-    assert "the game's value for seat 0 lies" in call("solve", SMALL, "--solver", "dcfr+", "--iterations", "40")
+    assert "the game's value for player 0 lies" in call("solve", SMALL, "--solver", "dcfr+", "--iterations", "40")
     text = call("show", place, "--filter", ":cc/", "--top", "2")
     assert "more: --top 0 shows all" in text
     assert "is not a hand and board" in call("show", place, "--infoset", "2c:c", "--player", "1", code=2)
