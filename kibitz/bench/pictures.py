@@ -48,12 +48,13 @@ def measure(python: str, say: Callable[[str], None], limit: float = LIMIT) -> di
     for _ in range(REPEATS):
         for each in runs:
             program, figure, _ = each
-            found = _child(program, figure, python, limit)
-            if found["note"].startswith(("skipped", "failed")):
-                raise KibitzError(f"{program}, {figure}: {found['note']}: `make peers` installs the other programs")
-            runs[each].append([(int(n), float(wall), float(cpu), float(gap)) for n, wall, cpu, gap in found["curve"]])
-            versions[program], names[each] = found["version"], found["solver"]
-            say(f"{program} {found['solver']}: {found['note'] or runs[each][-1][-1]}")
+            measured = _child(program, figure, python, limit)
+            if measured["note"].startswith(("skipped", "failed")):
+                raise KibitzError(f"{program}, {figure}: {measured['note']}: `make peers` installs the other programs")
+            points = measured["curve"]
+            runs[each].append([(int(n), float(wall), float(cpu), float(gap)) for n, wall, cpu, gap in points])
+            versions[program], names[each] = measured["version"], measured["solver"]
+            say(f"{program} {measured['solver']}: {measured['note'] or runs[each][-1][-1]}")
     curves = [{"program": each[0], "name": each[2], "solver": names[each], "exact": each in EXACT,
                "points": fastest(runs[each])} for each in runs]  # fmt: skip
     return {"game": GAME, "machine": machine(), "versions": versions, "repeats": REPEATS, "curves": curves}
@@ -123,8 +124,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     data = asked.picture.with_suffix(".json")
     if not asked.draw:
-        found = measure(asked.peers_python, lambda text: print(text, flush=True), asked.limit)
-        store.write_text(data, json.dumps(found, indent=1) + "\n")
+        measured = measure(asked.peers_python, lambda text: print(text, flush=True), asked.limit)
+        store.write_text(data, json.dumps(measured, indent=1) + "\n")
     draw(picture(json.loads(data.read_text(encoding="utf-8"))), asked.picture)
     print(f"drew {asked.picture}")
     return 0
