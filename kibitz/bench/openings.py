@@ -176,8 +176,7 @@ OPENINGS: dict[str, Opening] = {
                    "The finest single strategy beats Static S=N"),
             Reason(r"^the finest strategy beats", HOLDS, "Likely: it has more information sets than any other."),
             Reason(r"exploitable", FAILS,
-                   "Likely: an expert is trained against a base that does not adapt, and an opponent who does adapt "
-                   "finds its weaknesses.", "Exact, over all boards, on a GPU; one run of each strategy.",
+                   "Likely: the strategies are compared before they converge; 4,000 sampled boards are too few.", "Exact, over all boards, on a GPU; one run of each strategy.",
                    "Stitching lowers exploitability"),
         ),
     ),

@@ -43,7 +43,7 @@ class Silence:
     unanswered: int
 
     def __str__(self) -> str:
-        return f"silent in {self.unanswered:,} of {self.asked:,} decisions"
+        return f"no entry in {self.unanswered:,} of {self.asked:,} decisions"
 
     def data(self) -> dict[str, int]:
         return {"asked": self.asked, "unanswered": self.unanswered}

@@ -106,4 +106,4 @@ def test_the_command_says_how_often(tmp_path: Path, capsys: pytest.CaptureFixtur
             found = json.loads(told)["silence"]
             assert found[1] is None and 0 < found[0]["unanswered"] < found[0]["asked"]
         else:
-            assert "silent in" in " ".join(told.split())
+            assert "no entry in" in " ".join(told.split())
