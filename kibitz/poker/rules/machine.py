@@ -39,6 +39,7 @@ class PokerMachine(Machine):
     """Poker by a definition, for any number of seats."""
 
     words = WORDS
+    changing = 1  # words of a state that change in the course of a hand
     default = "isomorphic"
     abstractions = ABOUT
 

@@ -202,6 +202,16 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
 
 
 @part
+def walk_once(game, view, store, mask, base, order, t, work):
+    """Iteration t: a walk for each of the seats."""
+    weight = float(t + 1) if order.linear else 1.0
+    for seat in range(order.players):
+        if (order.seats >> seat) & ONE:
+            work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
+            walk(game, view, store, mask, base, order, seat, weight, work)
+
+
+@part
 def walk_all(game, view, store, mask, base, order, first, last, work):
     """Iterations first..last - 1, each a walk for each of the seats, with a deal of its own.
 
@@ -213,11 +223,7 @@ def walk_all(game, view, store, mask, base, order, first, last, work):
         if crowded(store):
             work.reached[0] = t
             break
-        weight = float(t + 1) if order.linear else 1.0
-        for seat in range(order.players):
-            if (order.seats >> seat) & ONE:
-                work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
-                walk(game, view, store, mask, base, order, seat, weight, work)
+        walk_once(game, view, store, mask, base, order, t, work)
 
 
 def workspace(depth: int, words: int, actions: int) -> Workspace:

@@ -58,6 +58,9 @@ class PokerGame(NamedTuple):
 
 
 class PokerState(NamedTuple):
+    """A betting node, and the cards of the hand, which are all dealt at its beginning."""
+
+    CHANGING = 1  # words: the first
     node: np.uint64
     a: np.uint64  # cards 0 to 9, six bits each
     b: np.uint64
@@ -248,7 +251,7 @@ def key(game, view, state):
     seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
     if view.kind == BUCKETS:
         place = place_of(game, state.node)
-        bucket = bucket_of(at_place(view, place), seen_cards(game, state, seat, number), number)
+        bucket = bucket_of(at_place(view, place), seen_cards(game, state, seat, number), number, seat)
         if len(view.column) > 1:
             begin = U64(view.column[place, seat]) + U64(game.node[at, OFFSET])
             return begin + bucket * U64(game.node[at, STRIDE]) + ONE
