@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
 from numba.extending import overload
 
 from kibitz.core.parts import PartCompiler
@@ -59,6 +60,20 @@ def _add_atomically(array, at, number):
 
 
 add = by_device(_add, _add_atomically)
+
+
+# Numbers that walks add up: in double precision on processors, in single precision on GPUs.
+
+
+def _double(x):
+    return float(x)
+
+
+def _single(x):
+    return np.float32(x)
+
+
+real = by_device(_double, _single)
 
 
 @contextmanager

@@ -41,19 +41,20 @@ def gpu() -> Any:
 
 
 @lru_cache(None)
-def _kernel(depth: int, words: int, actions: int, memo: int) -> Any:
+def _kernel(depth: int, words: int, actions: int, memo: int, how: tuple[Any, ...]) -> Any:
     """The walk for states of so many words that change, and views with a memo of some words."""
     from numba import float32, int64, uint64
 
     from kibitz.core.random import SCRATCH
     from kibitz.games.kernels.machine import own_view
     from kibitz.poker.rules.kernels.buckets import NOWHERE
-    from kibitz.solvers.kernels.walk import Workspace, walk_once
+    from kibitz.solvers.kernels.walk import Order, Workspace, walk_once
 
     cuda, rows = gpu(), 2 * depth + 1
+    mode, explore, linear, evict, players, seats, prune, exact = how  # constants: what does not apply is left out
 
     @cuda.jit(max_registers=MAX_REGISTERS, fastmath=FAST)
-    def train(game: Any, view: Any, store: Any, mask: Any, base: Any, order: Any, first: int, last: int, out: Any):  # type: ignore[no-untyped-def]
+    def train(game: Any, view: Any, store: Any, mask: Any, base: Any, seed: int, first: int, last: int, out: Any):  # type: ignore[no-untyped-def]
         states = cuda.local.array((depth, words), uint64)
         frame = cuda.local.array((depth, FRAME), uint64)
         reach = cuda.local.array((depth, REACH), float32)
@@ -67,6 +68,7 @@ def _kernel(depth: int, words: int, actions: int, memo: int) -> Any:
         for k in range(COUNTS):
             count[k] = 0
         mine = own_view(view, remembered)
+        order = Order(mode, explore, linear, evict, seed, uint64(players), uint64(seats), prune, exact)
         work = Workspace(states, frame, reach, space, random, count, reached)
         for t in range(first + cuda.grid(1), last, cuda.gridsize(1)):
             walk_once(game, mine, store, mask, base, order, t, work)
@@ -91,7 +93,10 @@ class Walker:
         machine = blueprint.machine
         state = getattr(machine, "changing", machine.words)
         memo = max(1, (len(getattr(blueprint.keys, "memo", ())) >> 9) * 10)
-        self.kernel = _kernel(machine.depth, state, machine.actions, memo)
+        order = blueprint.order()
+        how = (int(order.mode), float(order.explore), bool(order.linear), bool(order.evict), int(order.players),
+               int(order.seats), float(order.prune), bool(order.exact))  # fmt: skip
+        self.kernel = _kernel(machine.depth, state, machine.actions, memo, how)
         self.blueprint = blueprint
         self.game, self.keys = on_gpu(blueprint.walked_game), on_gpu(blueprint.keys)
         self.store, self.base = on_gpu(blueprint.table), on_gpu(blueprint.base_player())
@@ -103,7 +108,7 @@ class Walker:
         out = cuda.to_device(np.zeros(COUNTS, np.int64))
         with compiling_for_gpu():
             self.kernel[self.grid, THREADS](
-                self.game, self.keys, self.store, self.blueprint.mask(), self.base, self.blueprint.order(),
+                self.game, self.keys, self.store, self.blueprint.mask(), self.base, np.int64(self.blueprint.seed),
                 np.int64(first), np.int64(last), out,
             )  # fmt: skip
         counts: NDArray[np.int64] = out.copy_to_host()

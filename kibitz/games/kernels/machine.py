@@ -61,6 +61,12 @@ def own_view(view, memo):
 
 
 @optional
+def prepare(game, view, state):
+    """After a deal: work out ahead what is looked up later, where that is quicker; most games leave it out."""
+    return None
+
+
+@optional
 def level(game, view, state, values):
     """Give the same value to actions that are the same to the seat (ties); a game without ties leaves it out."""
     return None

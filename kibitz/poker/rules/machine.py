@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kibitz.poker.rules.kernels.machine import PokerGame
 
 Ints = NDArray[np.int64]
-WORDS = 7  # of a state
+WORDS = 8  # of a state
 LOWER = (1 << HALF) - 1
 ABOUT = {
     "isomorphic": "names of suits; nothing is lost, as betting names no suit",

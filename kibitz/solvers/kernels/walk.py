@@ -26,9 +26,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kibitz.core.devices import real
 from kibitz.core.jit import ONE, U64, part
 from kibitz.core.random import GOLDEN, NONE, SCRATCH, choose, mix, next_unit
-from kibitz.games.kernels.machine import CHANCE, END, after, deal, draw, keep, kept, key, level, payoff, turn, width
+from kibitz.games.kernels.machine import (
+    CHANCE,
+    END,
+    after,
+    deal,
+    draw,
+    keep,
+    kept,
+    key,
+    level,
+    payoff,
+    prepare,
+    turn,
+    width,
+)
 from kibitz.solvers.kernels.players import FREE, fixed, strategy
 from kibitz.solvers.kernels.store import add_average, add_regret, crowded, is_open, locate, matched, regret_of, settle
 
@@ -79,12 +94,13 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
     next_seat = (seat + ONE) % order.players
     random, count, reach = work.random, work.count, work.reach
     depth = NONE
-    others = 1.0
-    own = 1.0
-    sampled = 1.0
-    third = 1.0  # of sampled moves, those of neither the seat nor the next
-    value = 0.0
+    others = real(1.0)
+    own = real(1.0)
+    sampled = real(1.0)
+    third = real(1.0)  # of sampled moves, those of neither the seat nor the next
+    value = real(0.0)
     state = deal(game, random)
+    prepare(game, view, state)
     prune = 0.0
     if order.prune < 0.0 and mode == EXTERNAL and next_unit(random) >= UNPRUNED:
         prune = order.prune
@@ -92,7 +108,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
         while True:  # down, to the end
             mover = turn(game, state)
             if mover == END:
-                value = payoff(game, state, seat)
+                value = real(payoff(game, state, seat))
                 break
             if mover == CHANCE:
                 state = draw(game, state, random)
@@ -125,9 +141,10 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             work.frame[depth, KEY] = row
             work.frame[depth, WIDTH] = actions
             work.frame[depth, MINE] = ONE if mine else NONE
-            reach[depth, OTHERS] = others
-            reach[depth, OWN] = own
             reach[depth, THIRD] = third
+            if mode != EXTERNAL:  # there both stay 1
+                reach[depth, OTHERS] = others
+                reach[depth, OWN] = own
             values = work.space[depth + depth + ONE]
             a = NONE
             if mode == OUTCOME:
@@ -181,14 +198,18 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                     work.frame[top, ACTION] = a
                     third = reach[top, THIRD]
                     if mode == CHANCE_ONLY:
-                        others = reach[top, OTHERS] * (1.0 if mine else probability[a])
-                        own = reach[top, OWN] * (probability[a] if mine else 1.0)
+                        others = reach[top, OTHERS]
+                        own = reach[top, OWN]
+                        if mine:
+                            own *= probability[a]
+                        else:
+                            others *= probability[a]
                     state = after(game, kept(work.states, top, state), a)
                     break
             depth = top
             if mine and mask.kind == FREE:
                 level(game, view, kept(work.states, top, state), values)
-            value = 0.0
+            value = real(0.0)
             for b in range(actions):
                 if values[b] != PASSED:
                     value += probability[b] * values[b]
@@ -197,14 +218,15 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                     if values[b] == PASSED:
                         values[b] = value
             if mine:
-                others = reach[top, OTHERS]
+                if mode != EXTERNAL:
+                    others = reach[top, OTHERS]
                 add_regret(store, at, work.frame[top, KEY], actions, others, values, value, order.evict, count)
 
 
 @part
 def walk_once(game, view, store, mask, base, order, t, work):
     """Iteration t: a walk for each of the seats."""
-    weight = float(t + 1) if order.linear else 1.0
+    weight = real(t + 1) if order.linear else real(1.0)
     for seat in range(order.players):
         if (order.seats >> seat) & ONE:
             work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))

@@ -223,6 +223,13 @@ def bucket_of(view, cards, level, seat):
     return found
 
 
+@part
+def remembered(view, level, seat):
+    """The bucket that a thread of a GPU has looked up before (`own_view`); every view of buckets has its memo there."""
+    slot = slot_of(view, view.words[ROUNDS + EIGHT * level + MEMO], NONE, seat)
+    return view.memo[slot] & ((ONE << view.words[BITS]) - ONE)
+
+
 # How far ahead a hand is in the last round
 
 
