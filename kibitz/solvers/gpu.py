@@ -17,7 +17,7 @@ from kibitz.core.devices import compiling_for_gpu
 from kibitz.core.errors import SolverError
 
 THREADS, BLOCKS_EACH = 128, 12  # threads of a block, and blocks of a multiprocessor
-FRAME, REACH, COUNTS = 5, 4, 4  # as in solvers/kernels/walk.py
+FRAME, REACH, COUNTS = 3, 4, 4  # as in solvers/kernels/walk.py
 MAX_REGISTERS: int | None = None
 FAST = False
 HELP = "install kibitz[gpu13] (CUDA 13) or kibitz[gpu12] (CUDA 12), or leave --device out"

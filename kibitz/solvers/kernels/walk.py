@@ -48,7 +48,8 @@ from kibitz.solvers.kernels.players import FREE, fixed, strategy
 from kibitz.solvers.kernels.store import add_average, add_regret, crowded, is_open, locate, matched, regret_of, settle
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
-AT, KEY, WIDTH, ACTION, MINE = U64(0), U64(1), U64(2), U64(3), U64(4)  # columns of `frame`
+AT, KEY, REST = U64(0), U64(1), U64(2)  # columns of `frame`; the last is width << 32 | whether it is the seat's << 31 | action
+HALF, SEAT_BIT, LOWER = U64(32), U64(1 << 31), U64((1 << 31) - 1)
 OTHERS, OWN, THIRD, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
 VISITED = 0
 UNPRUNED = 0.05  # share of the walks that pass over nothing
@@ -73,7 +74,7 @@ class Workspace(NamedTuple):
     """What a walk writes to, one for each thread. D frames, W actions."""
 
     states: np.ndarray  # uint64[D, words]
-    frame: np.ndarray  # uint64[D, 5]
+    frame: np.ndarray  # uint64[D, 3]
     reach: np.ndarray  # float64[D, 4]
     space: np.ndarray  # float64[2 D + 1, W]  probabilities and values of frames; the last is for what is tried
     random: np.ndarray  # uint64[SCRATCH]
@@ -139,8 +140,6 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             keep(work.states, depth, state)
             work.frame[depth, AT] = at
             work.frame[depth, KEY] = row
-            work.frame[depth, WIDTH] = actions
-            work.frame[depth, MINE] = ONE if mine else NONE
             reach[depth, THIRD] = third
             if mode != EXTERNAL:  # there both stay 1
                 reach[depth, OTHERS] = others
@@ -172,7 +171,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                         own *= probability[a]
                     else:
                         others *= probability[a]
-            work.frame[depth, ACTION] = a
+            work.frame[depth, REST] = actions << HALF | (SEAT_BIT if mine else NONE) | a
             depth += ONE
             state = after(game, state, a)
         while True:  # up, to an action that is still to be tried
@@ -183,9 +182,10 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             probability = work.space[top + top]
             values = work.space[top + top + ONE]
             at = work.frame[top, AT]
-            actions = work.frame[top, WIDTH]
-            a = work.frame[top, ACTION]
-            mine = work.frame[top, MINE] != NONE
+            rest = work.frame[top, REST]
+            actions = rest >> HALF
+            a = rest & LOWER
+            mine = rest & SEAT_BIT != NONE
             if mode == OUTCOME:
                 values[a] = value / reach[top, TRIED]
             else:
@@ -195,7 +195,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                     values[a] = PASSED if is_open(store, at, a) else 0.0
                     a += ONE
                 if a < actions:
-                    work.frame[top, ACTION] = a
+                    work.frame[top, REST] = (rest & ~LOWER) | a
                     third = reach[top, THIRD]
                     if mode == CHANCE_ONLY:
                         others = reach[top, OTHERS]
@@ -252,6 +252,6 @@ def workspace(depth: int, words: int, actions: int) -> Workspace:
     """Room for walks with up to `depth` frames; words of a state, 0 for states of plain Python and for slow twins."""
     states = [None] * depth if words == 0 else np.zeros((depth, words), np.uint64)
     return Workspace(
-        states, np.zeros((depth, 5), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
+        states, np.zeros((depth, 3), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
         np.zeros(SCRATCH, np.uint64), np.zeros(4, np.int64), np.zeros(1, np.int64),
     )  # type: ignore[arg-type]  # fmt: skip

@@ -305,6 +305,13 @@ def payoff(game, state, seat):
     if (folded >> seat) & ONE:
         return -mine
     better = tied = NONE  # masks of seats
+    total = 0.0
+    alike = True  # all who are in have paid the same, and the others no more
+    winners = 1.0
+    for other in range(game.seats):
+        theirs_paid = paid[other] + carried[other]
+        total += theirs_paid
+        alike = alike and (theirs_paid == mine or ((folded >> other) & ONE != NONE and theirs_paid < mine))
     if folded | (ONE << seat) != (ONE << game.seats) - ONE:  # a showdown
         above = beaten_by(state, seat)
         for other in range(game.seats):
@@ -315,6 +322,9 @@ def payoff(game, state, seat):
                 better |= ONE << other
             elif theirs == above:
                 tied |= ONE << other
+                winners += 1.0
+    if alike and winners <= 2.0:  # one pot, and no rounding: what the loop below comes to
+        return -mine if better else total / winners - mine
     won = below = 0.0
     while below < mine:  # the pots that the seat has paid into, the lowest first
         level = mine
